@@ -15,7 +15,7 @@ constexpr bool is_link_local(bool v6, const std::array<std::uint8_t, 16>& bytes)
     return v6 ? bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80 : bytes[0] == 169 && bytes[1] == 254;
 }
 
-// An IPv4 or IPv6 address, or the network that its first `prefix` bits name.
+// An IPv4 or IPv6 address, or the network given by its first `prefix` bits.
 struct Address {
     bool v6 = false;
     std::array<std::uint8_t, 16> bytes{};  // in network order; IPv4 in the first four

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel allows this process beyond what its user may do. Any thread may call.
+// The capabilities of this process. Any thread may call.
 #pragma once
 
 namespace torusmp::base {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies of few bytes, which are so short that the call of a function is most of their cost.
+// Copies of a few bytes, for which a function call would be most of the cost.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace torusmp::base {
 
-// As std::memcpy(), which it calls unless there are 8 to 16 bytes: a number or two.
+// Like std::memcpy(), which it calls unless there are 8 to 16 bytes (one or two numbers).
 inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
     using Word = std::uint64_t;
     if (bytes < sizeof(Word) || bytes > 2 * sizeof(Word)) {
@@ -16,7 +16,7 @@ inline void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
         return;
     }
     const std::size_t last = bytes - sizeof(Word);
-    Word begin = 0, end = 0;  // they overlap
+    Word begin = 0, end = 0;  // the two words overlap
     std::memcpy(&begin, from, sizeof begin);
     std::memcpy(&end, from + last, sizeof end);
     std::memcpy(to, &begin, sizeof begin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file descriptor with an owner. Closed once, by the last to hold it; one thread at a time.
+// A file descriptor with an owner. Closed once, by the last holder; one thread at a time.
 #pragma once
 
 #include <unistd.h>

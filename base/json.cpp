@@ -128,8 +128,8 @@ class Reader {
         return out;
     }
 
-    // Leaves the position at its last digit. Pairs of surrogates are not put together: nothing of
-    // ours writes them.
+    // Leaves the position at the last digit. Surrogate pairs are not combined: torusmp does not
+    // write them.
     void read_code_point(std::string& out) {
         const std::string digits(text_.substr(at_ + 1, 4));
         char* end = nullptr;

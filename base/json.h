@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads JSON that programs of ours have written, and small files that people write.
+// Reads JSON written by torusmp's programs, and small files written by people.
 //
 // Plain values; any thread may call.
 #pragma once
@@ -21,11 +21,11 @@ struct Json {
     std::vector<std::pair<std::string, Json>> members;  // object, in the order of the text
 
     bool is(Kind wanted) const { return kind == wanted; }
-    // Null: there is no such member, or this is no object.
+    // Null: there is no such member, or this is not an object.
     const Json* find(std::string_view name) const;
 };
 
-// Throws std::runtime_error that names the line, what was found and what was expected.
+// Throws std::runtime_error with the line, what was found and what was expected.
 Json parse_json(std::string_view text);
 
 }  // namespace torusmp::base

@@ -20,7 +20,7 @@ LinkCounters LinkCounters::since(const LinkCounters& before) const {
     return difference;
 }
 
-// Some drivers count damaged packets only under their kind.
+// Some drivers count damaged packets only in the counter of the specific error.
 std::uint32_t LinkCounters::damaged() const {
     return std::max(values_[rx_errors], values_[rx_crc_errors]) +
            std::max(values_[tx_errors], values_[tx_carrier_errors]);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel has counted on the network devices of this host: packets, and what went wrong
-// with them.
+// The kernel's counters of the network devices of this host: packets and errors.
 //
 // read_counters() asks the kernel, by netlink, so that it sees the network namespace it runs in.
 // The rest are plain values; any thread may call.
@@ -15,14 +14,14 @@
 
 namespace torusmp::base {
 
-// As in /sys/class/net/DEVICE/statistics, whose names they have, but 32 bits wide: they wrap
-// around, and only differences mean something.
+// The counters of /sys/class/net/DEVICE/statistics, with the same names but 32 bits wide: they wrap
+// around, and only differences are meaningful.
 class LinkCounters {
   public:
     enum Counter : std::size_t {
         rx_packets,
         tx_packets,
-        rx_errors,  // all that a receiver finds wrong with a packet: checksum, length, framing
+        rx_errors,  // all receive errors: checksum, length, framing
         tx_errors,
         rx_crc_errors,
         rx_dropped,
@@ -38,12 +37,13 @@ class LinkCounters {
     void set(std::size_t which, std::uint32_t value) { values_[which] = value; }
     const std::array<std::uint32_t, count>& values() const { return values_; }
 
-    // How often each has counted since `before`.
+    // The increase of each counter since `before`.
     LinkCounters since(const LinkCounters& before) const;
-    // Packets that a cable, or a device at one of its ends, has damaged: what no busy host causes.
+    // Packets damaged by a cable, or by a device at one of its ends: load alone does not cause
+    // these.
     std::uint32_t damaged() const;
     std::uint32_t packets() const { return values_[rx_packets] + values_[tx_packets]; }
-    // "12 rx_errors (12 rx_crc_errors), 3 tx_dropped"; empty: nothing went wrong.
+    // "12 rx_errors (12 rx_crc_errors), 3 tx_dropped"; empty: no errors.
     std::string describe() const;
 
     friend bool operator==(const LinkCounters&, const LinkCounters&) = default;

@@ -11,7 +11,7 @@
 namespace torusmp::base {
 namespace {
 
-// What a message says about the whole answer: 0, the end; or an error. Nothing: it is a part of it.
+// The result if the message ends the answer: 0, or an error. Empty: more messages follow.
 std::optional<int> end_of_answer(const nlmsghdr& message) {
     if (message.nlmsg_type == NLMSG_DONE) return 0;
     if (message.nlmsg_type == NLMSG_ERROR) return -body_of<nlmsgerr>(message).error;

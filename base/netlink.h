@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to the kernel over netlink(7), and how to read what it answers.
+// Requests to the kernel over netlink(7), and the parsing of its answers.
 #pragma once
 
 #include <linux/netlink.h>
@@ -21,16 +21,16 @@ class Netlink {
     // `protocol`: NETLINK_ROUTE, NETLINK_SOCK_DIAG. Throws std::system_error.
     explicit Netlink(int protocol);
 
-    // Sends a request and calls on_answer(message) for what comes back, until that ends. A request
-    // without NLM_F_DUMP needs NLM_F_ACK, by which its answer ends. Returns 0 or the error.
+    // Sends a request and calls on_answer(message) for each message of the answer. A request
+    // without NLM_F_DUMP needs NLM_F_ACK, which ends its answer. Returns 0 or the error.
     int ask(const nlmsghdr& request, const std::function<void(const nlmsghdr&)>& on_answer = {});
 
   private:
     Descriptor socket_;
 };
 
-// Calls visit(message) for each of those that came in one piece, until it returns false. `received`
-// is aligned as they are.
+// Calls visit(message) for each message in `received`, until it returns false. `received` is
+// aligned for messages.
 template <class Visit>
 void messages_in(std::span<const std::byte> received, Visit&& visit) {
     auto left = unsigned(received.size());
@@ -39,13 +39,13 @@ void messages_in(std::span<const std::byte> received, Visit&& visit) {
         if (!visit(*it)) return;
 }
 
-// What a message is about. Precondition: it is that long.
+// The body of a message. Precondition: the message is long enough.
 template <class Body>
 const Body& body_of(const nlmsghdr& message) {
     return *static_cast<const Body*>(NLMSG_DATA(&message));
 }
 
-// Calls visit(type, contents) for each attribute of `bytes` bytes of them.
+// Calls visit(type, contents) for each attribute in `bytes` bytes of attributes.
 template <class Visit>
 void attributes_in(const void* first, std::size_t bytes, Visit&& visit) {
     int left = int(bytes);
@@ -53,7 +53,7 @@ void attributes_in(const void* first, std::size_t bytes, Visit&& visit) {
         visit(unsigned(it->rta_type & NLA_TYPE_MASK),
               std::span(static_cast<const std::byte*>(RTA_DATA(it)), RTA_PAYLOAD(it)));
 }
-// Of a message, behind its body.
+// Visits the attributes of a message, which follow its body.
 template <class Body, class Visit>
 void attributes_of(const nlmsghdr& message, Visit&& visit) {
     constexpr std::size_t head = NLMSG_ALIGN(NLMSG_LENGTH(sizeof(Body)));
@@ -62,7 +62,7 @@ void attributes_of(const nlmsghdr& message, Visit&& visit) {
                       visit);
 }
 
-// The number that an attribute is; 0: it is none.
+// The value of a numeric attribute; 0: it is not a number.
 inline std::uint32_t number_in(std::span<const std::byte> contents) {
     std::uint32_t number = 0;
     if (contents.size() == sizeof number) std::memcpy(&number, contents.data(), sizeof number);

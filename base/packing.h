@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values to bytes and back, for what programs of one version tell each other, on machines of one
-// byte order.
+// Converts values to bytes and back, for messages between programs of one version on machines of
+// one byte order.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Packer {
         for (const Item& item : items) add(item);
         return *this;
     }
-    // Without a length, to be read with rest().
+    // Appends without a length, to be read with rest().
     Packer& append(std::span<const std::byte> bytes) {
         bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
         return *this;
@@ -73,7 +73,7 @@ class Unpacker {
         for (int& one : all) one = get<int>();
         return all;
     }
-    // Of records that were appended as they lie in memory, behind their number.
+    // Reads records that were appended as laid out in memory, after their number.
     template <class Record>
     std::vector<Record> records() {
         std::vector<Record> all(count(sizeof(Record)));
@@ -82,7 +82,8 @@ class Unpacker {
         return all;
     }
     std::span<const std::byte> rest() { return take(bytes_.size()); }
-    // Of items that take at least so many bytes each: a false count must not cost memory.
+    // Reads a count of items of at least `least` bytes each: a false count must not allocate
+    // memory.
     std::size_t count(std::size_t least) {
         const auto items = get<std::uint64_t>();
         if (items > bytes_.size() / least) throw PackingError();

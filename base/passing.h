@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Descriptors that processes of a host pass each other, with a message over a Unix socket
-// (SCM_RIGHTS, unix(7)).
+// Passes descriptors between processes of a host, with a message over a Unix socket (SCM_RIGHTS,
+// unix(7)).
 //
 // Any thread may call.
 #pragma once
@@ -16,11 +16,11 @@ namespace torusmp::base {
 
 inline constexpr std::size_t most_passed = 2;  // with a message
 
-// At most most_passed of them; the caller's stay open. False: errno says why it was not sent.
+// Passes at most most_passed descriptors; the caller's stay open. False: not sent, errno says why.
 bool pass(int socket, std::span<const std::byte> message, std::span<const int> descriptors);
 
-// Those that came with a message of exactly that size, which is put there. Nothing: no such
-// message came.
+// The descriptors that came with a message of exactly that size, which is stored in the buffer.
+// Empty: no such message came.
 std::optional<std::vector<Descriptor>> take_passed(int socket, std::span<std::byte> message);
 
 }  // namespace torusmp::base

@@ -58,7 +58,7 @@ void write_text_file(const std::string& path, const std::string& text) {
     std::unique_ptr<std::FILE, Close> file(std::fopen(path.c_str(), "we"));
     if (!file) fail();
     if (std::fwrite(text.data(), 1, text.size(), file.get()) != text.size()) fail();
-    // Closed explicitly: only then does an error of writing to the disk show.
+    // Closed explicitly: only then is an error of writing to the disk reported.
     if (std::fclose(file.release()) != 0) fail();
 }
 

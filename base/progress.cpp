@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// As exact as such an estimate is: whole seconds, then whole minutes.
+// Whole seconds, then whole minutes: the estimate is not more accurate.
 std::string rough_time(std::chrono::nanoseconds time) {
     const auto seconds = std::chrono::ceil<std::chrono::seconds>(time).count();
     if (seconds < 120) return fmt::format("{} s", seconds);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far along a long piece of work is, for a line on a terminal: "37 %, 4 s left".
+// The progress of a long piece of work, for a line on a terminal: "37 %, 4 s left".
 //
 // A pure function; any thread may call.
 #pragma once
@@ -10,8 +10,8 @@
 
 namespace torusmp::base {
 
-// `done` of `of` steps, which took `elapsed`; the rest is taken to go on like that. No time is told
-// before the first step is done, nor in the first second, when it would be a guess.
+// `done` of `of` steps, which took `elapsed`; the rest is extrapolated. No time is given before the
+// first step is done, nor in the first second, when it would be a guess.
 std::string progress_text(std::size_t done, std::size_t of, std::chrono::nanoseconds elapsed);
 
 }  // namespace torusmp::base

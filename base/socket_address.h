@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses as the socket calls take and return them. Pure functions; any thread may call.
+// Addresses in the form used by socket calls. Pure functions; any thread may call.
 #pragma once
 
 #include <netinet/in.h>
@@ -12,11 +12,11 @@
 
 namespace torusmp::base {
 
-// Nothing if it is neither IPv4 nor IPv6. The prefix stays 0.
+// Empty if it is neither IPv4 nor IPv6. The prefix stays 0.
 std::optional<Address> address_from(const sockaddr* found);
 // The prefix length of a netmask; 0 for null.
 int prefix_from(const sockaddr* mask);
-// device: the index of our device through which a link-local address is reached.
+// device: the index of the local device through which a link-local address is reached.
 sockaddr_storage socket_address(const Address& address, std::uint16_t port, unsigned device);
 
 }  // namespace torusmp::base

@@ -27,10 +27,15 @@ void take(const nlmsghdr& answer, std::vector<TcpTraffic>& all) {
     found.device = message.id.idiag_if;
     attributes_of<inet_diag_msg>(answer, [&](unsigned type, auto contents) {
         if (type != INET_DIAG_INFO) return;
-        tcp_info info{};  // an older kernel's is shorter
+        tcp_info info{};  // shorter in older kernels
         std::memcpy(&info, contents.data(), std::min(contents.size(), sizeof info));
         found.bytes = info.tcpi_bytes_acked;
         found.busy = info.tcpi_busy_time - std::min(info.tcpi_busy_time, info.tcpi_rwnd_limited);
+        found.packets = info.tcpi_data_segs_out;
+        // The other end reports spurious retransmissions.
+        found.lost =
+            info.tcpi_total_retrans - std::min(info.tcpi_total_retrans, info.tcpi_dsack_dups);
+        found.silent = info.tcpi_retransmits != 0;
         all.push_back(found);
     });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel knows of this host's TCP connections that are bound to a network device: how much
-// they have sent, and how long they had something to send.
+// The kernel's statistics of this host's TCP connections that are bound to a network device: bytes
+// sent, and the time with data waiting to be sent.
 //
 // Asks by netlink (sock_diag(7)), so that it sees the network namespace it runs in. Any thread may
 // call.
@@ -12,14 +12,19 @@
 namespace torusmp::base {
 
 struct TcpTraffic {
-    std::uint64_t connection = 0;  // the kernel's number of it, which is not used again
+    std::uint64_t connection = 0;  // the kernel's connection number, which is not reused
     unsigned device = 0;           // index of the network device
-    std::uint64_t bytes = 0;       // that the other end's kernel has
-    // Microseconds in which there were bytes that it did not have, though it had room for them.
+    std::uint64_t bytes = 0;       // acknowledged by the other end's kernel
+    // Microseconds in which unacknowledged data was outstanding although the receiver had room for
+    // it.
     std::uint64_t busy = 0;
+    // Packets with data: the number sent, and the number of retransmissions due to loss. Both count
+    // modulo 2^32.
+    std::uint32_t packets = 0, lost = 0;
+    bool silent = false;  // no acknowledgement since the last retransmission
 };
 
-// Of established connections. Throws std::system_error if the kernel does not answer.
+// Established connections. Throws std::system_error if the kernel does not answer.
 std::vector<TcpTraffic> read_tcp_traffic();
 
 }  // namespace torusmp::base

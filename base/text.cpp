@@ -9,7 +9,7 @@ namespace torusmp::base {
 
 namespace {
 
-// Control characters: they steer terminals. The ASCII ones, and U+0080 to U+009f.
+// Control characters, which terminals interpret: the ASCII ones, and U+0080 to U+009f.
 bool is_control(std::string_view character) {
     const auto first = static_cast<unsigned char>(character[0]);
     if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -67,13 +67,13 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& candidates) {
-    constexpr std::size_t longest = 128;  // longer words are no typing errors
+    constexpr std::size_t longest = 128;  // longer words are not typing errors
     if (word.empty() || word.size() > longest) return {};
     std::string_view best;
     std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (std::string_view candidate : candidates) {
         const std::size_t distance = edit_distance(word, candidate);
-        // A word of which every character would change was not mistyped: it was another word.
+        // If every character of the word differs, it is not a typing error but another word.
         if (distance < best_distance && distance < std::min(word.size(), candidate.size())) {
             best = candidate;
             best_distance = distance;

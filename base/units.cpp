@@ -78,7 +78,7 @@ std::optional<std::uint64_t> scale(std::string_view whole, std::string_view frac
         if (total > largest) return std::nullopt;
     }
     total *= factor;
-    Wide part = factor;  // what one unit of the previous digit is worth
+    Wide part = factor;  // the value of one unit of the previous digit
     Wide divisor = 1;
     Wide numerator = 0;
     while (!fraction.empty() && fraction.back() == '0') fraction.remove_suffix(1);
@@ -103,7 +103,7 @@ std::optional<std::uint64_t> parse_quantity(std::string_view text, const Units& 
     return std::nullopt;
 }
 
-// In the largest unit of which they are a whole number.
+// In the largest unit of which they are a multiple.
 std::pair<std::uint64_t, std::string_view> whole_units(std::uint64_t bytes) {
     static constexpr std::array<std::pair<std::uint64_t, std::string_view>, 4> units{
         {{std::uint64_t(1) << 40, "TiB"},

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds for arm64 on another machine, with Debian's cross compiler and the libraries that
-# "scripts/packages arm64" has unpacked; what is built runs in an emulator.
+# "scripts/packages arm64" has unpacked; the result runs in an emulator.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Where things are installed, and in which of four parts. A rule belongs to the part of its folder
-# unless it says otherwise: a folder sets CMAKE_INSTALL_DEFAULT_COMPONENT_NAME.
+# Defines the installation paths, and the four components. A rule belongs to the component of its
+# folder, set by CMAKE_INSTALL_DEFAULT_COMPONENT_NAME, unless it names another one.
 #
-#   library       what programs need to run
-#   development   what it takes to build them
-#   programs      torus-run and the like, their man pages and completions, the examples
-#   documents     this project's pages, and the reference of its interfaces
+#   library       libraries that programs need at run time
+#   development   headers and files to build programs
+#   programs      torus-run and the other programs, their man pages and completions, the examples
+#   documents     the documentation pages, and the reference of the interfaces
 #
-# "cmake --install BUILD --component PART" installs one of them; the packages are made of these.
+# "cmake --install BUILD --component PART" installs one of them; the packages are made from these.
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME development)
 
-# Other MPIs have files of the same names. In a prefix that they share, these go into a folder of
-# their own, with bin, lib and include, and the programs have names that end in .torusmp beside all
-# others. Debian's package takes lib/<architecture>/torusmp.
+# Other MPIs install files with the same names. In a shared prefix, these files go into a separate
+# folder, with bin, lib and include, and its programs are also linked into bin with names that end
+# in .torusmp. Debian's package uses lib/<architecture>/torusmp.
 set(TORUSMP_MPI_FOLDER "" CACHE STRING "Folder in the prefix for what other MPIs call by the same name; empty: none of its own")
 if(TORUSMP_MPI_FOLDER)
   set(TORUSMP_MPI_BINDIR ${TORUSMP_MPI_FOLDER}/bin)
@@ -37,7 +37,7 @@ function(torusmp_install_link folder name target)
   install(FILES ${link} DESTINATION ${folder} ${ARGN})
 endfunction()
 
-# torusmp_install_mpi_name(NAME): the program NAME of MPI's folder, among all programs.
+# torusmp_install_mpi_name(NAME): a link in bin to the program NAME in MPI's folder.
 function(torusmp_install_mpi_name name)
   if(TORUSMP_MPI_FOLDER)
     torusmp_install_link(${CMAKE_INSTALL_BINDIR} ${name}${TORUSMP_MPI_SUFFIX} ${TORUSMP_MPI_BINDIR}/${name})

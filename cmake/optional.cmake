@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Parts that a build can do without. TORUSMP_<PART> is AUTO (built if what it needs is found), ON
-# (an error if it is not) or OFF. The configure step prints one line for each, and
-# TORUSMP_HAS_<PART> tells the rest of the build.
+# Optional parts of a build. TORUSMP_<PART> is AUTO (built if its dependencies are found), ON (an
+# error if they are not) or OFF. The configure step prints one line for each, and sets
+# TORUSMP_HAS_<PART> for the rest of the build.
 find_package(PkgConfig REQUIRED)
 
-# torusmp_optional(PART "what it is" "what it needs" "packages of Debian" FOUND variable ...): the variables say what was found.
+# torusmp_optional(PART "description" "dependencies" "packages of Debian" FOUND variable ...): the
+# variables hold what was found.
 function(torusmp_optional part what needs packages)
   cmake_parse_arguments(PARSE_ARGV 4 given "" "" FOUND)
   set(has TRUE)
@@ -67,7 +68,7 @@ if(TORUSMP_MANUAL)
 endif()
 torusmp_optional(MANUAL "Man pages and completions" "Python 3" "python3" FOUND Python3_Interpreter_FOUND)
 
-# The libraries need no Fortran; its module for MPI programs does.
+# The libraries do not need Fortran; the module for MPI programs does.
 if(TORUSMP_FORTRAN)
   include(CheckLanguage)
   check_language(Fortran)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Packages of RPM, one for each part that install.cmake names: "cpack -G RPM" in a release build.
-# Those of Debian are made by debian/.
+# RPM packages, one for each component of install.cmake: "cpack -G RPM" in a release build. Debian
+# packages are made by debian/.
 set(CPACK_GENERATOR RPM)
 set(CPACK_PACKAGE_VENDOR "The torusmp authors")
 set(CPACK_PACKAGE_DESCRIPTION_FILE ${CMAKE_CURRENT_LIST_DIR}/package.txt)
@@ -10,8 +10,8 @@ set(CPACK_RPM_FILE_NAME RPM-DEFAULT)
 set(CPACK_RPM_PACKAGE_LICENSE BSD-3-Clause)
 set(CPACK_RPM_PACKAGE_RELEASE 1)
 set(CPACK_STRIP_FILES ON)
-# On a system of RPM's own, rpmbuild can split the debug symbols off instead. CPack writes another path
-# over that of the sources, which must not be longer than theirs.
+# On an RPM-based system, rpmbuild can split off the debug symbols. CPack replaces the path of the
+# sources in them by another one, which must not be longer.
 option(TORUSMP_RPM_DEBUGINFO "A package torusmp-debuginfo beside the others, by cpack -G RPM" OFF)
 if(TORUSMP_RPM_DEBUGINFO)
   set(CPACK_STRIP_FILES OFF)
@@ -20,7 +20,7 @@ if(TORUSMP_RPM_DEBUGINFO)
   set(CPACK_RPM_BUILD_SOURCE_DIRS_PREFIX /usr/src)
   set(CPACK_BUILD_SOURCE_DIRS ${PROJECT_SOURCE_DIR})
 endif()
-# Folders that others own.
+# Folders that other packages own.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/man1 /usr/share/man/man3
   /usr/share/man/man5 /usr/share/man/man7 /usr/share/bash-completion /usr/share/bash-completion/completions
   /usr/share/zsh /usr/share/zsh/site-functions /usr/${CMAKE_INSTALL_LIBDIR}/pkgconfig /usr/${CMAKE_INSTALL_LIBDIR}/cmake)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# TORUSMP_SANITIZE: empty, "address" (with undefined behaviour) or "thread".
+# TORUSMP_SANITIZE is empty, "address" (with undefined behaviour) or "thread".
 set(TORUSMP_SANITIZE "" CACHE STRING "Sanitizer to build with: empty, address or thread")
 if(TORUSMP_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
-  # gcc warns about its own instrumentation.
+  # gcc warns about code that its instrumentation adds.
   add_compile_options($<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   add_link_options(-fsanitize=address,undefined)
 elseif(TORUSMP_SANITIZE STREQUAL "thread")
-  # gcc warns that this sanitizer does not see fences. Ours order memory against other processes,
-  # which it does not watch anyway.
+  # gcc warns that this sanitizer does not support fences. Fences here order memory against other
+  # processes, which the sanitizer does not observe.
   add_compile_options(-fsanitize=thread -fno-omit-frame-pointer
     $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   add_link_options(-fsanitize=thread)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Removes what "cmake --install" has put in place, and the folders that are empty then:
-# cmake -DBUILD=... -P ...
+# Removes the files that "cmake --install" has installed, and the folders that are empty then: cmake
+# -DBUILD=... -P ...
 file(GLOB lists ${BUILD}/install_manifest*.txt)
 if(NOT lists)
   message(FATAL_ERROR "${BUILD} has no install_manifest.txt: expected \"cmake --install ${BUILD}\" before")
@@ -19,7 +19,7 @@ foreach(list ${lists})
   file(REMOVE ${list})
 endforeach()
 
-# From the deepest up, for as long as nothing else lies there.
+# Removes empty folders, deepest first.
 list(REMOVE_DUPLICATES folders)
 foreach(folder ${folders})
   while(IS_DIRECTORY ${folder})

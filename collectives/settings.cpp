@@ -10,8 +10,10 @@ namespace {
 
 config::Type<Choice> choice_among(const AlgorithmTable& table) {
     const auto accepts = config::always(
-        "algorithms with limits, like \"tree<32KiB disjoint\", each situation (host, crowded, "
-        "links) with its own if need be: \"host: lines; links: tree<32KiB disjoint\"");
+        "algorithms with size limits, like \"tree<32KiB disjoint\", for all groups or for each "
+        "kind "
+        "of group: host (on one host), crowded (on one host, more ranks than cores), links (on "
+        "several hosts), like \"host: lines; links: tree<32KiB disjoint\"");
     const auto read = [&table](const config::Raw& found) {
         if (!found.is_text()) throw config::Mismatch({}, found.line);
         try {

@@ -12,10 +12,10 @@ namespace setting {
 
 inline const config::Setting<bool> check{
     "collectives.check", config::boolean(), false,
-    "Whether ranks compare what they call before each collective, and name the two that differ. "
-    "Costs one more exchange along every line."};
+    "Whether ranks compare their calls before each collective, so that an error names two ranks "
+    "that differ. Costs one more exchange along every line."};
 
-// Those of operations(), in their order.
+// The settings of operations(), in their order.
 const std::vector<const config::Setting<Choice>*>& algorithms();
 
 inline const config::Table table = [] {

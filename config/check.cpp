@@ -26,7 +26,7 @@ namespace {
     refuse_at(settings.origin(setting).where, message);
 }
 
-// The line of a part if it is known, else that of the whole value.
+// The line of a part if it is known, otherwise the line of the whole value.
 std::string locate(const Locations& locations, const Origin& origin, const std::string& part) {
     const auto found = locations.find(part);
     return origin.kind == Origin::Kind::file && found != locations.end() ? found->second
@@ -68,7 +68,7 @@ void check_lengths(const Settings& settings) {
 
 // ---- Hosts ----
 
-// One piece of a pattern: text, and perhaps a coordinate behind it.
+// One piece of a pattern: text, optionally followed by a coordinate.
 struct Piece {
     std::string words;
     int dimension = -1;  // -1: none
@@ -81,7 +81,7 @@ std::vector<Piece> parse_pattern(const Settings& settings) {
         refuse(
             settings, setting::hosts,
             fmt::format("nodes.hosts is \"{}\" ({}): expected {{0}} to {{{}}}, or {{0:02}} for two "
-                        "digits, where a coordinate stands",
+                        "digits, in place of each coordinate",
                         base::printable(pattern), why, settings[setting::dims].size() - 1));
     };
     std::vector<Piece> pieces(1);
@@ -101,11 +101,11 @@ std::vector<Piece> parse_pattern(const Settings& settings) {
         const bool padded =
             inside.size() == 4 && digit(0) && inside[1] == ':' && inside[2] == '0' && digit(3);
         if (!plain && !padded)
-            fail(fmt::format("{{{}}} is no coordinate", base::printable(inside)));
+            fail(fmt::format("{{{}}} is not a coordinate", base::printable(inside)));
         pieces.back().dimension = inside[0] - '0';
         pieces.back().width = padded ? inside[3] - '0' : 0;
         if (std::size_t(pieces.back().dimension) >= settings[setting::dims].size())
-            fail(fmt::format("there is no dimension {} in {}", inside[0], cite_dims(settings)));
+            fail(fmt::format("dimension {} does not exist in {}", inside[0], cite_dims(settings)));
         pieces.emplace_back();
         i = end;
     }
@@ -139,13 +139,11 @@ void expand_pattern(Settings& settings) {
             return piece.dimension == int(d);
         });
         if (extents[d] > 1 && !used)
-            refuse(
-                settings, setting::hosts,
-                fmt::format("nodes.hosts is \"{}\": the pattern does not use the coordinate of "
-                            "dimension {}, so {} nodes of {} would share a name: expected {{{}}} "
-                            "in it",
-                            base::printable(settings[setting::hosts].pattern), d, extents[d],
-                            cite_dims(settings), d));
+            refuse(settings, setting::hosts,
+                   fmt::format("nodes.hosts is \"{}\": the pattern does not use the coordinate of "
+                               "dimension {}, so {} nodes of {} would share a name. Add {{{}}}",
+                               base::printable(settings[setting::hosts].pattern), d, extents[d],
+                               cite_dims(settings), d));
     }
     Hosts hosts = settings[setting::hosts];
     std::vector<int> coordinates(extents.size(), 0);
@@ -154,7 +152,7 @@ void expand_pattern(Settings& settings) {
     settings.set(setting::hosts, std::move(hosts));
 }
 
-// A pattern may produce names that would be illegal in a list.
+// A pattern may produce names that are not legal in a list.
 void check_pattern_name(const Settings& settings, const std::string& name) {
     if (!legal_host_name(name))
         refuse(
@@ -172,13 +170,18 @@ void check_host_count(const Settings& settings) {
                           : fmt::format("lists {} hosts", hosts.size());
     refuse(settings, setting::hosts,
            fmt::format("nodes.hosts {}, but {} has {}: expected {}, or a pattern that uses the "
-                       "coordinates, like \"qcd{{0}}\"",
+                       "coordinates, for example \"qcd{{0}}\"",
                        found, cite_dims(settings), plural(nodes, "node"), plural(nodes, "name")));
 }
 
 void check_hosts(Settings& settings, const Locations& locations) {
     if (host_names(settings).empty() && settings[setting::hosts].pattern.empty()) return;
-    need_dims(settings, setting::hosts, "nodes.hosts", "say how the hosts are wired");
+    need_dims(settings, setting::hosts, "nodes.hosts",
+              fmt::format("describe how the hosts are wired; torus-check --discover torus.toml "
+                          "--hosts {} finds it out, and --config torus.toml uses the file",
+                          host_names(settings).empty()
+                              ? std::string("HOST,HOST,...")
+                              : fmt::format("{}", fmt::join(host_names(settings), ","))));
     if (!settings[setting::hosts].pattern.empty()) {
         expand_pattern(settings);
         check_pattern_name(settings, host_names(settings).front());
@@ -190,8 +193,8 @@ void check_hosts(Settings& settings, const Locations& locations) {
         if (fresh) continue;
         refuse_at(
             locate(locations, settings.origin(setting::hosts), fmt::format("nodes.hosts.{}", i)),
-            fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a host of "
-                        "its own for each node{}",
+            fmt::format("nodes.hosts names \"{}\" twice, for nodes {} and {}: expected a "
+                        "different host for each node{}",
                         host_names(settings)[i], first->second, i,
                         settings[setting::hosts].pattern.empty()
                             ? ""
@@ -211,13 +214,13 @@ bool wraps(const Settings& settings, std::size_t dimension) {
     return settings[setting::periodic].empty() || settings[setting::periodic][dimension];
 }
 
-// A table of links as the file names it, and what it takes to say where it is wrong.
+// A table of links as named in the file, with the data needed to report the location of an error.
 struct LinkTable {
     const Settings& settings;
     const Locations& locations;
     const Origin& origin;
     std::string name;  // "[links]"
-    std::string part;  // of the names in `locations`: "links."
+    std::string part;  // prefix of the names in `locations`: "links."
     const Links& links;
 
     [[noreturn]] void refuse(const std::string& direction, const std::string& message) const {
@@ -233,7 +236,7 @@ void check_directions(const LinkTable& table) {
         if (dimension >= extents.size())
             why = fmt::format("only has dimensions 0 to {}", extents.size() - 1);
         else if (extents[dimension] == 1)
-            why = fmt::format("has size 1 in dimension {}, so no link there", dimension);
+            why = fmt::format("has size 1 and no links in dimension {}", dimension);
         if (!why.empty())
             table.refuse(direction,
                          fmt::format("{} gives \"{}\" the device {}, but {} {}", table.name,
@@ -241,7 +244,7 @@ void check_directions(const LinkTable& table) {
     }
 }
 
-// Whether a node has a link in that direction; at the edge of an open mesh there is none.
+// Whether a node has a link in that direction; at the edge of an open mesh it has none.
 bool has_link(const Settings& settings, const std::vector<int>& coordinates,
               const std::string& direction) {
     const auto d = std::size_t(dimension_of(direction));
@@ -258,7 +261,7 @@ bool may_meet(const Settings& settings, const std::string& a, const std::string&
     return wraps(settings, d) || settings[setting::dims][d] > 2;
 }
 
-// `all`: the links of the table and those that it inherits.
+// `all`: the links of the table and the inherited ones.
 template <class Together>
 void check_devices(const LinkTable& table, const Links& all, Together together) {
     for (auto a = all.begin(); a != all.end(); ++a)
@@ -266,7 +269,7 @@ void check_devices(const LinkTable& table, const Links& all, Together together) 
             if (a->second == b->second && together(a->first, b->first))
                 table.refuse(table.links.count(b->first) ? b->first : a->first,
                              fmt::format("links \"{}\" and \"{}\" of {} both have the device {}: "
-                                         "expected one device a link",
+                                         "expected one device per link",
                                          a->first, b->first, table.name, a->second));
 }
 
@@ -287,7 +290,7 @@ std::size_t find_host(const LinkTable& table, const std::string& host) {
     if (found != hosts.end()) return std::size_t(found - hosts.begin());
     const std::string_view meant = base::nearest(host, {hosts.begin(), hosts.end()});
     table.refuse("",
-                 fmt::format("{}: there is no such host in nodes.hosts{}", table.name,
+                 fmt::format("{}: this host is not in nodes.hosts{}", table.name,
                              meant.empty() ? "" : fmt::format("; did you mean \"{}\"?", meant)));
 }
 
@@ -297,7 +300,7 @@ void check_host_links(const LinkTable& table, const std::string& host) {
     check_directions(table);
     Links all = table.links;
     all.insert(settings[setting::links].begin(), settings[setting::links].end());
-    if (host_names(settings).empty()) {  // which host is where is not known
+    if (host_names(settings).empty()) {  // the mapping of hosts to nodes is not known
         check_devices(table, all,
                       [&](const auto& a, const auto& b) { return may_meet(settings, a, b); });
         return;
@@ -306,8 +309,8 @@ void check_host_links(const LinkTable& table, const std::string& host) {
     for (const auto& [direction, device] : table.links)
         if (!has_link(settings, coordinates, direction))
             table.refuse(direction,
-                         fmt::format("{} gives \"{}\" the device {}, but the host stands at ({}), "
-                                     "at the edge of the open dimension {}",
+                         fmt::format("{} gives \"{}\" the device {}, but the host is at "
+                                     "({}), the edge of the open dimension {}",
                                      table.name, direction, device, fmt::join(coordinates, ", "),
                                      dimension_of(direction)));
     check_devices(table, all, [&](const auto& a, const auto& b) {
@@ -317,7 +320,7 @@ void check_host_links(const LinkTable& table, const std::string& host) {
 
 void check_links(const Settings& settings, const Locations& locations) {
     if (!settings[setting::links].empty()) {
-        need_dims(settings, setting::links, "[links]", "say which torus the links make");
+        need_dims(settings, setting::links, "[links]", "describe the torus that the links form");
         const LinkTable table{settings,  locations, settings.origin(setting::links),
                               "[links]", "links.",  settings[setting::links]};
         check_directions(table);
@@ -326,7 +329,7 @@ void check_links(const Settings& settings, const Locations& locations) {
     }
     if (!settings[setting::host_links].empty())
         need_dims(settings, setting::host_links, "[links.\"host\"]",
-                  "say which torus the links make");
+                  "describe the torus that the links form");
     for (const auto& [host, links] : settings[setting::host_links])
         check_host_links(
             {settings, locations, settings.origin(setting::host_links),

@@ -49,7 +49,7 @@ std::optional<double> quota_v1(const std::filesystem::path& folder) {
 }  // namespace
 
 CpuList allowed_cpus(pid_t thread) {
-    // The kernel refuses a mask smaller than its own, whose size cannot be asked for.
+    // The kernel rejects a mask smaller than its own, whose size cannot be queried.
     for (std::size_t words = 16; words <= most_words; words *= 2) {
         std::vector<unsigned long> mask(words);
         auto* set = reinterpret_cast<cpu_set_t*>(mask.data());

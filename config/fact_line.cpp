@@ -17,7 +17,7 @@ constexpr std::size_t longest_word = 255;
 }  // namespace
 
 void refuse_facts(std::string_view line, const std::string& why) {
-    throw ConfigError(fmt::format("the facts that a host sent cannot be read at \"{}\": {}",
+    throw ConfigError(fmt::format("cannot parse the facts that a host sent, at \"{}\": {}",
                                   base::printable(line, 120), why));
 }
 
@@ -43,14 +43,16 @@ void FactLine::expect(std::size_t words) const {
 int FactLine::number(std::size_t i) const {
     const auto value = base::parse_integer(words_[i]);
     if (!value || *value < 0 || *value > 0x7fffffff)
-        fail(fmt::format("\"{}\" is no number from 0", base::printable(words_[i])));
+        fail(
+            fmt::format("\"{}\" is not a number (expected 0 or more)", base::printable(words_[i])));
     return int(*value);
 }
 
 std::uint64_t FactLine::bytes(std::size_t i) const {
     const auto value = base::parse_integer(words_[i]);
     if (!value || *value < 0)
-        fail(fmt::format("\"{}\" is no number from 0", base::printable(words_[i])));
+        fail(
+            fmt::format("\"{}\" is not a number (expected 0 or more)", base::printable(words_[i])));
     return std::uint64_t(*value);
 }
 
@@ -62,7 +64,7 @@ bool FactLine::either(std::size_t i, std::string_view yes, std::string_view no) 
 
 base::Address FactLine::address(std::size_t i) const {
     const auto found = base::parse_address(words_[i]);
-    if (!found) fail(fmt::format("\"{}\" is no address", base::printable(words_[i])));
+    if (!found) fail(fmt::format("\"{}\" is not an address", base::printable(words_[i])));
     return *found;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One line of the facts that a host reports about itself (config/network.h): words separated by
-// single blanks. Whoever writes such lines reads them with this class, which trusts nothing.
+// single blanks. Lines are also read with this class, which validates everything.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace torusmp::config {
 
 class FactLine {
   public:
-    // Throws ConfigError, which quotes the line, if this is no such line; so do all functions below
-    // for a word that is not what they expect.
+    // Throws ConfigError, which quotes the line, if the line is malformed; all functions below
+    // throw it for a word of the wrong form.
     explicit FactLine(std::string_view line);
 
     const std::vector<std::string_view>& words() const { return words_; }
@@ -36,7 +36,7 @@ class FactLine {
 
 // Any text as one word of a line: without blanks and control characters, and never empty.
 std::string fact_word(std::string_view text);
-// The same, as any number of words.
+// Any text as any number of words of a line.
 std::string fact_words(std::string_view text);
 
 [[noreturn]] void refuse_facts(std::string_view line, const std::string& why);

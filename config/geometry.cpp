@@ -64,8 +64,7 @@ const std::vector<std::string>& host_names(const Settings& settings) {
 routing::Torus rank_torus(const Settings& settings, int ranks) {
     const std::vector<bool>& periodic = settings[setting::periodic];
     if (ranks < 1 || ranks > max_ranks)
-        throw ConfigError(
-            fmt::format("{} ranks are asked for: expected 1 to {}", ranks, max_ranks));
+        throw ConfigError(fmt::format("found {} ranks, expected 1 to {}", ranks, max_ranks));
     if (settings[setting::dims].empty())
         return routing::Torus(routing::balanced_dims(ranks, balanced_dimensions), periodic);
     const std::vector<int> extents = rank_extents(settings);
@@ -86,7 +85,7 @@ int node_of(const Settings& settings, routing::Rank rank) {
     const std::vector<int>& dims = settings[setting::dims];
     const std::vector<int>& blocks = settings[setting::ranks_per_node];
     int node = 0;
-    int stride = 1;  // of the nodes, in the dimension at hand
+    int stride = 1;  // of the nodes, in the current dimension
     for (std::size_t d = dims.size(); d-- > 0;) {
         const int block = blocks.empty() ? 1 : blocks[d];
         const int extent = dims[d] * block;

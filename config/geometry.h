@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The machine as the settings describe it: the torus of nodes, the ranks in each node, the hosts
-// and the devices of their links. These settings are config's own, since everything else in the
+// The machine as described by the settings: the torus of nodes, the ranks in each node, the hosts
+// and the devices of their links. config itself owns these settings, since everything else in the
 // geometry file is checked against them.
 //
 // Pure functions; any thread may call.
@@ -17,22 +17,23 @@
 
 namespace torusmp::config {
 
-// No torus is larger: a size above this is a typing error, and would cost memory to believe.
+// The largest torus: a larger size is a typing error, and would waste memory.
 inline constexpr int max_ranks = 1 << 20;
 
 // One name for each node, in rank order; none: everything runs on this host.
 struct Hosts {
     std::vector<std::string> names;
-    // The pattern that made the names ("qcd{0}{1}{2}"); empty: they were listed, or there are none.
+    // The pattern that produced the names ("qcd{0}{1}{2}"); empty: they were listed, or there are
+    // none.
     std::string pattern;
 
     friend bool operator==(const Hosts&, const Hosts&) = default;
 };
 
 using Links = std::map<std::string, std::string>;  // name of a direction ("0+") -> device
-using HostLinks = std::map<std::string, Links>;    // host -> its own
+using HostLinks = std::map<std::string, Links>;    // host -> links of its own
 
-// How ranks without a link to each other are reached.
+// How ranks without a direct link are reached.
 enum class Forward { relay, kernel, automatic };
 
 Type<std::vector<int>> extents_type(std::string_view accepts);
@@ -48,8 +49,9 @@ inline const Setting<std::vector<int>> dims{
     "torus.dims",
     extents_type("1 to 6 sizes of 1 or more, like [4, 8, 8] or 4x8x8"),
     {},
-    "Nodes along each dimension. Ranks are numbered row by row, the last dimension fastest. "
-    "Without it the ranks of this host form a balanced torus. The flag --torus is short for it.",
+    "Number of nodes along each dimension. Ranks are numbered row by row, the last dimension "
+    "fastest. If it is not set, the ranks of this host form a balanced torus. The option --torus "
+    "sets it, too.",
     {.unset = "balanced over the ranks in 3 dimensions", .example = "2x2x2"}};
 inline const Setting<std::vector<bool>> periodic{
     "torus.periodic",
@@ -61,22 +63,23 @@ inline const Setting<std::vector<int>> ranks_per_node{
     "torus.ranks_per_node",
     extents_type("a size of 1 or more for each dimension, like [1, 1, 2]"),
     {},
-    "The block of ranks inside each node. The torus of ranks has dims x ranks_per_node ranks along "
-    "each dimension.",
+    "Block of ranks inside each node. The torus of ranks has dims x ranks_per_node ranks along "
+    "each "
+    "dimension.",
     {.unset = "1 in every dimension", .example = "1x1x2"}};
 inline const Setting<Hosts> hosts{
     "nodes.hosts",
     hosts_type(),
     {},
-    "The hosts of the torus: a list in rank order, or a pattern in which {0} stands for the "
-    "coordinate in dimension 0; {0:02} pads it to two digits.",
+    "Hosts of the torus: a list in rank order, or a pattern in which {0} stands for the coordinate "
+    "in dimension 0 and {0:02} for the same with two digits.",
     {.unset = "every rank on this host", .example = "node{0}-{1}"}};
 inline const Setting<Links> links{
     "links",
     links_type(),
     {},
-    "The network device by which a cable leaves a node in each direction: the dimension, and + or "
-    "-. In the file it is the table [links].",
+    "Network device of the cable in each direction of a node. A direction is a dimension followed "
+    "by + or -. In the file this is the table [links].",
     {.unset = "none: no cable leaves a node",
      .example = "0+=enp1s0f0,0-=enp1s0f1",
      .in_file = "the table [links]"}};
@@ -84,24 +87,24 @@ inline const Setting<HostLinks> host_links{
     "links.hosts",
     host_links_type(),
     {},
-    "Devices of single hosts, where they differ from [links]. In the file each host has a table "
+    "Devices of single hosts that differ from [links]. In the file each such host has a table "
     "[links.\"host\"].",
     {.unset = "none: all hosts are cabled alike",
      .example = "qcd000/0+=enp2s0f0",
      .in_file = "a table [links.\"host\"] for each host"}};
 inline const Setting<Forward> forward{
     "routing.forward", forward_type(), Forward::relay,
-    "How a rank is reached that is neither on this host nor a neighbour. relay: the ranks between "
-    "forward packets. kernel: IP routes along the same paths are laid already, or there is a "
-    "switch. auto: by relay, and small messages through the kernels where routes are laid and work "
-    "(torus-info netplan plans them)."};
+    "How messages reach a rank that is neither on this host nor a neighbour. relay: the ranks in "
+    "between forward packets. kernel: the kernels forward them by IP routes that exist already, or "
+    "there is a switch. auto: relay, but kernels forward small messages where routes work "
+    "(torus-info netplan plans routes)."};
 
 inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &host_links, &forward};
 
 }  // namespace setting
 
-// Names end up in ssh commands and file names, so they may only have the characters of host names
-// and addresses.
+// Names are used in ssh commands and file names, so they may only contain the characters of host
+// names and addresses.
 bool legal_host_name(std::string_view name);
 
 // The names of the hosts by node; empty: everything runs on this host.
@@ -110,12 +113,12 @@ const std::vector<std::string>& host_names(const Settings& settings);
 // The torus of ranks: nodes x the block inside each node; if no dims are set, a balanced torus of
 // `ranks`. Throws ConfigError if the product is not `ranks`.
 routing::Torus rank_torus(const Settings& settings, int ranks);
-// The torus of nodes; nothing if no dims are set.
+// The torus of nodes; empty if no dims are set.
 std::optional<routing::Torus> node_torus(const Settings& settings);
 // The product of ranks_per_node.
 int ranks_on_a_node(const Settings& settings);
-// The node on which a rank lives, by its number in the torus of nodes (the index of its host in
-// host_names()). Precondition: dims are set and `rank` is a rank of the torus.
+// The node of a rank, as its number in the torus of nodes (the index of its host in host_names()).
+// Precondition: dims are set and `rank` is a rank of the torus.
 int node_of(const Settings& settings, routing::Rank rank);
 
 }  // namespace torusmp::config

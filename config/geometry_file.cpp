@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// toml++ is compiled here and nowhere else: it is slow to compile, and as a header it costs the
-// ranks no shared library at start.
+// toml++ is compiled only in this file: it is slow to compile, and used as a header it adds no
+// shared library to the start of the ranks.
 #include "config/geometry_file.h"
 
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <cstring>
 
-// toml++ asserts that its input is well-formed in places where it then properly rejects it ("[," is
-// one), and in release builds it lets the compiler take these assertions for granted. Neither an
-// abort nor undefined behaviour is an answer to a bad file, so the assertions are disabled; the
-// fuzzer and the address sanitizer watch over what remains.
+// toml++ asserts that its input is well-formed in places where it then properly rejects it (for
+// example "[,"), and in release builds it lets the compiler rely on these assertions. Neither an
+// abort nor undefined behaviour is acceptable for a bad file, so the assertions are disabled; the
+// fuzzer and the address sanitizer check the remaining code.
 #undef NDEBUG
 #define TOML_ASSERT(condition) static_cast<void>(0)
 #include <toml++/toml.h>
@@ -46,17 +46,17 @@ int line_of(std::string_view text, std::size_t offset) {
     return 1 + int(std::count(text.begin(), text.begin() + std::ptrdiff_t(offset), '\n'));
 }
 
-// toml++ finds these errors too, but may name the line before.
+// toml++ finds these errors too, but may report the line before.
 void check_text(std::string_view text, const std::string& path) {
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t length = base::utf8_length(text.substr(at));
         if (length == 0 || text[at] == '\0')
-            throw ConfigError(fmt::format(
-                "{}:{}: not a text file: byte {} {}; expected TOML", base::printable(path, 512),
-                line_of(text, at), at,
-                length
-                    ? "is zero"
-                    : fmt::format("(0x{:02x}) is no UTF-8", static_cast<unsigned char>(text[at]))));
+            throw ConfigError(fmt::format("{}:{}: not a text file: byte {} {}; expected TOML",
+                                          base::printable(path, 512), line_of(text, at), at,
+                                          length
+                                              ? "is zero"
+                                              : fmt::format("(0x{:02x}) is not valid UTF-8",
+                                                            static_cast<unsigned char>(text[at]))));
         at += length;
     }
 }
@@ -75,8 +75,8 @@ Raw to_raw(const toml::table& table) {
     raw.line = line_of(table.source());
     for (const auto& [key, node] : table) {
         raw.members.push_back({std::string(key.str()), to_raw(node)});
-        // The line of the key, not of its value: that is where a reader looks, and the value of an
-        // implied table has no line of its own.
+        // The line of the key, not of its value: readers look there, and the value of an implied
+        // table has no line of its own.
         if (key.source().begin.line > 0) raw.members.back().value.line = line_of(key.source());
     }
     // toml++ sorts by name; errors are reported in the order of the file.
@@ -203,7 +203,7 @@ class Reader {
 }  // namespace
 
 std::string read_text_file(const std::string& path) {
-    // Non-blocking: opening a pipe that nobody writes to must not hang before it is refused.
+    // Non-blocking: opening a pipe without a writer must not hang before it is refused.
     const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (file.get() < 0) cannot_read(path, std::strerror(errno));
     struct stat facts {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages word the geometry. Internal to config.
+// Text of the geometry for messages. Pure functions.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the geometry's settings are read and printed.
+// Reads and prints the geometry's settings.
 #include <fmt/format.h>
 #include <net/if.h>
 
@@ -14,7 +14,7 @@ namespace torusmp::config {
 
 namespace {
 
-// ---- Lists with a value for each dimension ----
+// ---- Lists with one value per dimension ----
 
 // The items of a list, written [2, 2, 2] in the file and "2,2,2" as text.
 std::vector<Raw> read_items(const Raw& found) {
@@ -23,7 +23,7 @@ std::vector<Raw> read_items(const Raw& found) {
     throw Mismatch({}, found.line);
 }
 
-// The same, and also "2x2x2" or "2,2,2" as a string or as text.
+// The items of a list that may also be "2x2x2" or "2,2,2" as a string or as text.
 std::vector<Raw> read_extent_items(const Raw& found) {
     if (!found.is_text()) return read_items(found);
     return found.split(found.text.find('x') == std::string::npos ? ',' : 'x');
@@ -74,8 +74,8 @@ void check_host(const std::string& name, int line) {
                        line);
 }
 
-// The kernel allows more, but the name becomes part of paths, of commands for ip and of patterns
-// for systemd-networkd.
+// The kernel allows more characters, but the name becomes part of paths, of commands for ip and of
+// patterns for systemd-networkd.
 void check_device(const std::string& name, int line) {
     constexpr std::size_t longest = IFNAMSIZ - 1;
     const auto legal = [](char c) {
@@ -95,7 +95,7 @@ void check_direction(const std::string& name, int line) {
         (name[1] == '+' || name[1] == '-'))
         return;
     throw Mismatch(
-        fmt::format("\"{}\" is no direction; they are \"0+\", \"0-\", \"1+\", ... \"{}-\"",
+        fmt::format("\"{}\" is not a direction (expected \"0+\", \"0-\", \"1+\", ... \"{}-\"",
                     base::printable(name), routing::max_dimensions - 1),
         line);
 }
@@ -108,7 +108,8 @@ Hosts read_hosts(const Raw& found) {
     if (items.empty()) throw Mismatch("the list is empty", found.line);
     Hosts hosts;
     for (const Raw& item : items) {
-        if (!item.is_text()) throw Mismatch(fmt::format("{} is no name", item.quoted()), item.line);
+        if (!item.is_text())
+            throw Mismatch(fmt::format("{} is not a name", item.quoted()), item.line);
         check_host(item.text, item.line);
         hosts.names.push_back(item.text);
     }
@@ -134,7 +135,7 @@ Links read_link_table(const Raw& found) {
     return links;
 }
 
-// "0+=eth0" cut at its "=".
+// "0+=eth0" split at its "=".
 std::pair<std::string, Raw> split_link(const Raw& item) {
     const std::size_t equals = item.text.find('=');
     if (equals == std::string::npos)
@@ -172,7 +173,7 @@ HostLinks read_host_links(const Raw& found) {
             const auto [place, device] = split_link(item);
             const std::size_t slash = place.find('/');
             if (slash == std::string::npos)
-                throw Mismatch(fmt::format("{} has no \"/\" behind the host", item.quoted()));
+                throw Mismatch(fmt::format("{} has no \"/\" after the host", item.quoted()));
             check_host(place.substr(0, slash), 0);
             add_link(hosts[place.substr(0, slash)], place.substr(slash + 1), device);
         }
@@ -205,7 +206,7 @@ bool legal_host_name(std::string_view name) {
     const auto legal = [](char c) {
         return is_letter_or_digit(c) || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
     };
-    // Neither an option nor a folder above.
+    // Neither an option nor a parent folder.
     return !name.empty() && name.size() <= 255 && name[0] != '-' && name[0] != '.' &&
            std::all_of(name.begin(), name.end(), legal);
 }

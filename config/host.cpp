@@ -45,7 +45,7 @@ Topology init_topology() {
 
 void load_topology(const Topology& topology) {
     if (hwloc_topology_load(topology.get()) != 0)
-        throw HostError(fmt::format("hwloc cannot see this machine: {}", std::strerror(errno)));
+        throw HostError(fmt::format("hwloc cannot detect this machine: {}", std::strerror(errno)));
 }
 
 CpuList to_list(hwloc_const_bitmap_t bitmap) {
@@ -64,7 +64,7 @@ int add_numa_node(Host& host, hwloc_topology_t topology, hwloc_const_nodeset_t n
     return int(host.numa_nodes.size()) - 1;
 }
 
-// Fills in the cores of which `allowed` has at least one hardware thread.
+// Fills in the cores that have at least one hardware thread in `allowed`.
 void add_cores(Host& host, hwloc_topology_t topology, hwloc_const_bitmap_t allowed) {
     // Some virtual machines show hardware threads without cores; then each counts as a core.
     const bool cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE) > 0;
@@ -90,8 +90,8 @@ Host cores_of(hwloc_topology_t topology) {
     host.name = host_name();
     const Bitmap allowed = make_bitmap();
     hwloc_bitmap_copy(allowed.get(), hwloc_topology_get_allowed_cpuset(topology));
-    // hwloc knows the cgroup, but not the affinity of this process. A topology that is not this
-    // machine's (HWLOC_SYNTHETIC) has none.
+    // hwloc knows the cgroup, but not the affinity of this process. A topology of another machine
+    // (HWLOC_SYNTHETIC) has none.
     const CpuList mine = allowed_cpus();
     if (hwloc_topology_is_thissystem(topology) && !mine.empty()) {
         const Bitmap affinity = make_bitmap();
@@ -99,7 +99,7 @@ Host cores_of(hwloc_topology_t topology) {
         hwloc_bitmap_and(allowed.get(), allowed.get(), affinity.get());
     }
     add_cores(host, topology, allowed.get());
-    if (host.cores.empty()) throw HostError("hwloc finds no core on which this process may run");
+    if (host.cores.empty()) throw HostError("hwloc found no core on which this process may run");
     host.quota = cpu_quota();
     return host;
 }
@@ -153,7 +153,7 @@ void add_locality(std::vector<Nic>& nics, hwloc_topology_t topology) {
         if (!device->name) continue;
         const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, device);
         for (Nic& nic : nics)
-            // A location that covers all NUMA nodes says nothing.
+            // A location that covers all NUMA nodes carries no information.
             if (nic.name == device->name && place && place->nodeset &&
                 hwloc_bitmap_weight(place->nodeset) == 1)
                 nic.numa = hwloc_bitmap_first(place->nodeset);
@@ -190,8 +190,8 @@ Host discover_cores() {
 
 Host discover_host() {
     const Topology topology = init_topology();
-    // Network devices are found through sysfs. The plugins would only look for graphics cards, and
-    // the one for libpciaccess leaks memory.
+    // Network devices are read from sysfs. The plugins would only look for graphics cards, and the
+    // one for libpciaccess leaks memory.
     for (const char* plugin : {"pci", "opencl", "gl", "cuda", "nvml", "rsmi", "levelzero"})
         hwloc_topology_set_components(topology.get(), HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST,
                                       plugin);
@@ -200,7 +200,10 @@ Host discover_host() {
     Host host = cores_of(topology.get());
     host.nics = read_nics();
     if (hwloc_topology_is_thissystem(topology.get())) add_locality(host.nics, topology.get());
-    host.memory = hwloc_get_root_obj(topology.get())->total_memory;
+    // hwloc adds up NUMA nodes, whose kernel files omit memory that was plugged in later.
+    host.memory = hwloc_topology_is_thissystem(topology.get())
+                      ? read_memory()
+                      : Memory{hwloc_get_root_obj(topology.get())->total_memory, 0};
     host.lock_limit = memory_lock_limit();
     host.shm_free = shm_free();
     return host;
@@ -209,7 +212,7 @@ Host discover_host() {
 Host synthetic_host(const std::string& description, const CpuList& allowed) {
     const Topology topology = init_topology();
     if (hwloc_topology_set_synthetic(topology.get(), description.c_str()) != 0)
-        throw HostError(fmt::format("hwloc refuses the description \"{}\"", description));
+        throw HostError(fmt::format("hwloc rejects the description \"{}\"", description));
     load_topology(topology);
     Host host;
     host.name = "synthetic";
@@ -217,8 +220,19 @@ Host synthetic_host(const std::string& description, const CpuList& allowed) {
     if (allowed.empty()) hwloc_bitmap_fill(mask.get());
     for (int cpu : allowed) hwloc_bitmap_set(mask.get(), unsigned(cpu));
     add_cores(host, topology.get(), mask.get());
-    host.memory = hwloc_get_root_obj(topology.get())->total_memory;
+    host.memory.total = hwloc_get_root_obj(topology.get())->total_memory;
     return host;
+}
+
+Memory read_memory(const std::filesystem::path& root) {
+    Memory memory;
+    std::ifstream in(root / "proc/meminfo");
+    std::string key, unit;
+    for (std::uint64_t kibibytes = 0; in >> key >> kibibytes; std::getline(in, unit)) {
+        if (key == "MemTotal:") memory.total = kibibytes << 10;
+        if (key == "MemAvailable:") memory.available = kibibytes << 10;
+    }
+    return memory;
 }
 
 std::vector<Nic> read_nics(const std::filesystem::path& root) {
@@ -226,7 +240,7 @@ std::vector<Nic> read_nics(const std::filesystem::path& root) {
     constexpr int loopback = 772;  // ARPHRD_LOOPBACK
     std::vector<Nic> nics;
     for (const std::string& name : names_in(folder))
-        // An entry without "type" (bonding_masters) is no device.
+        // An entry without "type" (bonding_masters) is not a device.
         if (const auto type = read_number(folder / name / "type"); type && *type != loopback)
             nics.push_back(read_nic(folder / name, name));
     return nics;

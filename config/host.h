@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this host is made of: cores, NUMA nodes, network devices and limits, through hwloc.
+// The hardware of this host: cores, NUMA nodes, network devices and limits, through hwloc.
 //
-// A Host is a plain value. Making one costs tens of milliseconds, so launchers and tools do it
-// once, and ranks never (cpus.h has what they may need). Any thread may call.
+// A Host is a plain value. Creating one costs tens of milliseconds, so launchers and tools create
+// it once, and ranks never do (cpus.h has what they may need). Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Core {
 };
 
 struct NumaNode {
-    int number = 0;            // the operating system's
+    int number = 0;            // number in the operating system
     std::uint64_t memory = 0;  // bytes; 0: not known
 };
 
@@ -31,9 +31,15 @@ struct Nic {
     bool hardware = false;  // false: a virtual device
     bool up = false;        // has a carrier
     int mtu = 0;
-    std::optional<int> megabits;            // per second; nothing: the driver does not say
+    std::optional<int> megabits;            // per second; empty: the driver does not report it
     std::optional<int> numa;                // operating system's number of the nearest NUMA node
     std::vector<std::string> rdma_devices;  // verbs devices of the same card
+};
+
+// The memory of the machine as counted by its kernel, in bytes; 0: not known.
+struct Memory {
+    std::uint64_t total = 0;
+    std::uint64_t available = 0;  // for programs now, including reclaimable caches
 };
 
 struct Host {
@@ -42,14 +48,15 @@ struct Host {
     int cores_in_all = 0;              // on the machine, as far as visible
     std::vector<NumaNode> numa_nodes;  // those of `cores`
     std::optional<double> quota;       // see cpu_quota()
-    // From here on only discover_host() fills in.
+    // Only discover_host() fills in the members below.
     std::vector<Nic> nics;
-    std::uint64_t memory = 0;  // bytes
+    Memory memory;
     std::optional<std::uint64_t>
-        lock_limit;                         // bytes of memory that may be pinned; nothing: no limit
-    std::optional<std::uint64_t> shm_free;  // bytes free in /dev/shm; nothing: there is none
+        lock_limit;                         // bytes of memory that may be pinned; empty: no limit
+    std::optional<std::uint64_t> shm_free;  // bytes free in /dev/shm; empty: there is none
 
-    // How many ranks can compute at once: the cores, or fewer if the cgroup grants less time.
+    // The number of ranks that can compute in parallel: the cores, or fewer if the cgroup grants
+    // less time.
     int usable_cores() const;
     int hardware_threads() const;
 };
@@ -59,13 +66,16 @@ class HostError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// Throws HostError if hwloc cannot see the machine.
+// Throws HostError if hwloc cannot read the machine's topology.
 Host discover_cores();
 Host discover_host();
 
-// A made-up host, described in hwloc's words, such as "numa:2 core:4 pu:2"; `allowed` restricts it
-// as an affinity would, empty: all. Throws HostError if hwloc rejects the description.
+// A synthetic host in hwloc's notation, such as "numa:2 core:4 pu:2"; `allowed` restricts it like
+// an affinity, empty: all. Throws HostError if hwloc rejects the description.
 Host synthetic_host(const std::string& description, const CpuList& allowed = {});
+
+// Reads root/proc/meminfo.
+Memory read_memory(const std::filesystem::path& root = "/");
 
 // The network devices below root/sys/class/net, in the order of their names, without loopback.
 std::vector<Nic> read_nics(const std::filesystem::path& root = "/");

@@ -29,7 +29,7 @@ struct Variable {
     std::string_view name, value;
 };
 
-// Only ours: a rank starts with hundreds of others.
+// Only torusmp's variables: the environment of a rank contains hundreds of others.
 std::vector<Variable> our_variables(std::span<const std::string> environment) {
     std::vector<Variable> ours;
     for (const std::string& entry : environment) {
@@ -64,8 +64,8 @@ void read_file(const std::string& path, Settings& settings, Locations& locations
 
 // ---- Environment ----
 
-// The launcher and others have variables of their own with the same prefix; a name is refused only
-// if it can be nothing but a misspelled setting.
+// The launcher and others use variables with the same prefix; a name is refused only if it is
+// probably a misspelled setting.
 void check_unknown(std::string_view name, const Schema& schema) {
     if (name.starts_with(handover_variable)) return;
     if (const auto remedy = schema.why_absent(name); !remedy.empty())
@@ -128,7 +128,7 @@ void read_flags(const std::vector<Flag>& flags, Settings& settings) {
 // ---- Handover from launcher to rank ----
 //
 // "1 2 transport.tokens=8@flag:--set%20transport.tokens ..." : version, number of strings, and one
-// record for each value that is not the default. Values and places are percent-encoded, so that
+// record for each value that is not the default. Values and origins are percent-encoded, so that
 // blanks, "@" and line ends in a path are not taken for separators.
 
 struct Record {
@@ -150,8 +150,8 @@ std::string encode(std::string_view text) {
 
 [[noreturn]] void damaged(std::string_view what) {
     throw ConfigError(fmt::format(
-        "{}: {} cannot be read: expected what the launcher of this job wrote; is the launcher of "
-        "another version, or was the variable changed?",
+        "{}: cannot parse {}, which the launcher of this job should have written: does the "
+        "launcher have another version, or was the variable changed?",
         handover_variable, base::printable(what)));
 }
 
@@ -197,8 +197,8 @@ Record decode_record(std::string_view text) {
     return record;
 }
 
-// The words of TORUSMP_SETTINGS and its continuations; nothing: no launcher of ours started this
-// rank.
+// The words of TORUSMP_SETTINGS and its continuations; empty: this rank was not started by a
+// torusmp launcher.
 std::optional<std::vector<Record>> inherited_records(const std::vector<Variable>& variables) {
     const auto first = look_up(variables, handover_variable);
     if (!first || first->empty()) return std::nullopt;
@@ -247,8 +247,8 @@ Flag parse_set_flag(const std::string& text) {
     const std::size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0)
         throw ConfigError(
-            fmt::format("--set {}: expected a key and a value, like "
-                        "--set transport.tokens=8",
+            fmt::format("--set {}: expected a key and a value, for example --set "
+                        "transport.tokens=8",
                         base::printable(text)));
     return {text.substr(0, equals), text.substr(equals + 1), {}};
 }

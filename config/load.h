@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes the effective settings of a job from the command line, the environment, the geometry file
-// and the defaults, in this order of precedence, each value with its origin. The schema lists the
-// settings that exist (job::schema()).
+// Computes the effective settings of a job from the command line, the environment, the geometry
+// file and the defaults, in this order of precedence, each value with its origin. The schema lists
+// the existing settings (job::schema()).
 //
-// A launcher or tool calls load() and gives the ranks export_environment(); a rank calls
+// A launcher or tool calls load() and passes export_environment() to the ranks; a rank calls
 // load_for_rank() and gets the same values and origins without reading a file. Everything is
-// returned by value and nothing is kept; any thread may call, as long as none changes the
+// returned by value and no state is kept; any thread may call, as long as no thread changes the
 // environment. Cost without a file: some microseconds.
 #pragma once
 
@@ -25,27 +25,27 @@ struct Flag {
 
 struct LoadRequest {
     std::vector<Flag> flags;  // the last one wins
-    std::string file;         // --config; empty: TORUSMP_CONFIG, or else no file
+    std::string file;         // --config; empty: TORUSMP_CONFIG, if set
 };
 
 // "NAME=VALUE" strings, as in environ.
 using Environment = std::vector<std::string>;
 
-// For launchers and tools. Throws ConfigError for the first setting that is wrong.
+// For launchers and tools. Throws ConfigError for the first invalid setting.
 Settings load(const Schema& schema, const LoadRequest& request = {});
 Settings load(const Schema& schema, const LoadRequest& request,
               std::span<const std::string> environment);
 
-// For a rank. What the launcher handed over takes the place of the file and of the launcher's
-// environment and flags; if there is nothing, this is load(). The rank's own environment takes
-// precedence over what the launcher took from environment or file, and its own flags over
+// For a rank. The settings handed over by the launcher replace the file and the launcher's
+// environment and flags; without a handover, this is load(). The rank's own environment overrides
+// values that the launcher took from environment or file, and the rank's own flags override
 // everything.
 Settings load_for_rank(const Schema& schema, const LoadRequest& request = {});
 Settings load_for_rank(const Schema& schema, const LoadRequest& request,
                        std::span<const std::string> environment);
 
-// The "NAME=VALUE" strings that a rank needs to get these settings: all that is not default, in
-// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if that would be too long for one string).
+// The "NAME=VALUE" strings that give a rank these settings: all non-default values, in
+// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if one string would be too long).
 std::vector<std::string> export_environment(const Settings& settings);
 
 // Splits "transport.tokens=8". Throws ConfigError if there is no key or no "=".

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How much memory this process may lock. Any thread may call.
+// The amount of memory that this process may lock. Any thread may call.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace torusmp::config {
 
-// Bytes of memory that this process may lock, and so register with a device; nothing: no limit, or
-// one that does not bind it (CAP_IPC_LOCK).
+// Bytes of memory that this process may lock, and so register with a device; empty: no limit, or
+// one that does not apply to it (CAP_IPC_LOCK).
 std::optional<std::uint64_t> memory_lock_limit();
 
 }  // namespace torusmp::config

@@ -40,8 +40,8 @@ Torus torus_of(const Settings& settings) {
     const auto torus = node_torus(settings);
     if (!torus)
         throw ConfigError(
-            "no torus is set, so there is nothing to plan: give a geometry file with --config, or "
-            "--torus and the devices, like --set links=0+=eth1,0-=eth2");
+            "missing torus: give a geometry file with --config, or --torus and the devices, for "
+            "example --set links=0+=eth1,0-=eth2");
     return *torus;
 }
 
@@ -52,10 +52,10 @@ void check_room(const Torus& torus, const NetplanOptions& options) {
             "the network {} has {} addresses, but {} needs {} for its cables: expected "
             "a larger network of cables",
             options.cables.with_prefix(), room(options.cables), torus.describe(), 4 * cables));
-    // The first and the last address of a network cannot be given to hosts.
+    // The first and the last address of a network cannot be assigned to hosts.
     if (std::uint64_t(torus.size()) + 2 > room(options.nodes))
         throw ConfigError(fmt::format(
-            "the network {} has {} addresses, but {} needs {}, one a node: expected a "
+            "the network {} has {} addresses, but {} needs {}, one per node: expected a "
             "larger network of nodes",
             options.nodes.with_prefix(), room(options.nodes), torus.describe(), torus.size() + 2));
 }
@@ -92,8 +92,8 @@ PlannedLink plan_link(const Settings& settings, const Torus& torus, const Netpla
     PlannedLink link{direction, link_device(settings, node, direction), {}, {}};
     if (link.device.empty())
         throw ConfigError(
-            fmt::format("{}node {} has a link {}, but [links] gives it no device: "
-                        "expected \"{}\" = \"(device)\"",
+            fmt::format("{}node {} has a link {}, but [links] has no device for it: expected "
+                        "\"{}\" = \"(device)\"",
                         settings.origin(setting::links).where.empty()
                             ? std::string()
                             : settings.origin(setting::links).where + ": ",
@@ -105,10 +105,10 @@ PlannedLink plan_link(const Settings& settings, const Torus& torus, const Netpla
 const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
     for (const PlannedLink& link : plan.links)
         if (link.direction == direction) return link;
-    throw std::logic_error("a path leaves by a link that the node does not have");
+    throw std::logic_error("a path uses a link that the node does not have");
 }
 
-// Routes to the addresses of another node's links; the far ends of our own cables need none.
+// Routes to the addresses of another node's links; the far ends of the node's own cables need none.
 void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& options, int target) {
     for (int i = 0; i < 2 * torus.dimensions(); ++i) {
         const Direction entrance = Direction::from_index(i);
@@ -183,7 +183,7 @@ std::string with_hosts(std::string_view file, const std::string& block) {
 
 std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan& plan) {
     std::vector<std::pair<std::string, std::string>> sysctls{{"net.ipv4.ip_forward", "1"}};
-    // A name with dots in it is written with slashes, which sysctl.d turns into dots and vice
+    // A name that contains dots is written with slashes; sysctl.d converts slashes to dots and vice
     // versa.
     for (const PlannedLink& link : plan.links)
         sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
@@ -198,11 +198,20 @@ std::string as_ip_batch(const NodePlan& plan) {
     for (const PlannedLink& link : plan.links) {
         out += fmt::format("link set dev {}{} up\n", link.device,
                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "");
-        out += fmt::format("addr replace {} dev {}\n", link.own.with_prefix(), link.device);
+        out += as_ip_batch(plan, link.device);
     }
+    return out;
+}
+
+std::string as_ip_batch(const NodePlan& plan, const std::string& device) {
+    std::string out;
+    for (const PlannedLink& link : plan.links)
+        if (link.device == device)
+            out += fmt::format("addr replace {} dev {}\n", link.own.with_prefix(), device);
     for (const PlannedRoute& route : plan.routes)
-        out += fmt::format("route replace {} via {} dev {} src {}\n", route.to.with_prefix(),
-                           route.via.text(), route.device, plan.address.text());
+        if (route.device == device)
+            out += fmt::format("route replace {} via {} dev {} src {}\n", route.to.with_prefix(),
+                               route.via.text(), device, plan.address.text());
     return out;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address plan of a switchless cluster: a small network for each cable, an address for each
 // node, and routes to every node along shortest-direction-first paths, so that the kernels of the
-// nodes in between forward as the runtime's own relay would. If a transport needs it there are
-// routes to the addresses of all links too: a queue pair lives on one device, and RoCE packets must
-// leave and arrive by it (routing/pair_path.h).
+// nodes in between forward packets on the same paths as the runtime's relay. If a transport needs
+// it, there are also routes to the addresses of all links: a queue pair lives on one device, and
+// RoCE packets must leave and arrive through it (routing/pair_path.h).
 //
 // Pure functions of the settings; any thread may call.
 #pragma once
@@ -20,10 +20,11 @@
 namespace torusmp::config {
 
 struct NetplanOptions {
-    base::Address cables;      // the network from which the cables' are cut, four addresses each
+    base::Address cables;      // the network of the cables, which take four addresses each
     base::Address nodes;       // the network of the nodes' own addresses
-    std::optional<int> mtu{};  // of the links; nothing: unchanged
-    bool to_links = true;      // whether there are routes to the addresses of the others' links too
+    std::optional<int> mtu{};  // of the links; empty: unchanged
+    bool to_links = true;      // whether there are also routes to the addresses of other nodes'
+                               // links
 };
 // Cables from 10.0.0.0/9, nodes from 10.255.0.0/16.
 NetplanOptions default_netplan();
@@ -35,7 +36,7 @@ struct PlannedLink {
 };
 
 struct PlannedRoute {
-    base::Address to;  // another node's own address, or one of its links'
+    base::Address to;  // another node's own address, or an address of one of its links
     base::Address via;
     std::string device;
 };
@@ -53,9 +54,12 @@ struct NodePlan {
 NodePlan plan_node(const Settings& settings, int node,
                    const NetplanOptions& options = default_netplan());
 
-// Lines for `ip -batch -`; they replace what exists, so they can be applied again. What `ip` cannot
-// set (forwarding, reverse path filters) is written as comments.
+// Lines for `ip -batch -`; they replace existing entries, so they can be applied repeatedly. Values
+// that `ip` cannot set (forwarding, reverse path filters) are written as comments.
 std::string as_ip_batch(const NodePlan& plan);
+// Only the entries that the kernel drops when that device goes down: the address of the link and
+// the routes over it.
+std::string as_ip_batch(const NodePlan& plan, const std::string& device);
 
 struct PlannedFile {
     std::string path;  // "/etc/systemd/network/50-torus-eth1.network"
@@ -64,14 +68,14 @@ struct PlannedFile {
 // For systemd-networkd 252 and later.
 std::vector<PlannedFile> as_networkd(const NodePlan& plan);
 
-// Lines of /etc/hosts for all of these, between two comments that mark them as a block. Throws
-// ConfigError if nodes have no names.
+// Lines of /etc/hosts for all of these nodes, between two comments that mark them as a block.
+// Throws ConfigError if nodes have no names.
 std::string as_hosts(const std::vector<NodePlan>& plans);
-// The file with this block in place of the one that it has; without one, at its end.
+// The file with this block in place of its existing block; if there is none, the block is appended.
 std::string with_hosts(std::string_view file, const std::string& block);
 
-// Sysctl names and values: forwarding, and reverse path filters that allow the way back to differ
-// from the way there, as it does on SDF paths.
+// Sysctl names and values: forwarding, and reverse path filters that allow the return path to
+// differ from the forward path, as it does on SDF paths.
 std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan& plan);
 
 }  // namespace torusmp::config

@@ -55,7 +55,7 @@ ifreq request_for(const std::string& device) {
     return request;
 }
 
-// By socket rather than from /sys, which may show the devices of another network namespace.
+// Asks by socket, not through /sys, which may show the devices of another network namespace.
 void ask_device(int socket, Device& device) {
     ifreq request = request_for(device.name);
     if (::ioctl(socket, SIOCGIFMTU, &request) == 0) device.mtu = request.ifr_mtu;
@@ -71,7 +71,7 @@ void ask_device(int socket, Device& device) {
 }
 
 void note_flags(Device& device, unsigned flags) {
-    constexpr unsigned lower_up = 1u << 16;  // IFF_LOWER_UP, which <net/if.h> does not have
+    constexpr unsigned lower_up = 1u << 16;  // IFF_LOWER_UP, which <net/if.h> does not define
     device.loopback = flags & IFF_LOOPBACK;
     device.up = flags & IFF_UP;
     device.carrier = device.up && (flags & lower_up);
@@ -123,7 +123,7 @@ base::Address route_address(std::span<const std::byte> bytes, bool v6, int prefi
     return address;
 }
 
-// Only routes that lead somewhere: unicast routes of the main table.
+// Only usable routes: unicast routes of the main table.
 void add_route(const nlmsghdr& message, std::vector<RouteFact>& routes) {
     if (message.nlmsg_type != RTM_NEWROUTE) return;
     const auto& route = base::body_of<rtmsg>(message);
@@ -154,7 +154,7 @@ std::vector<RouteFact> read_routes() {
         request.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
         request.body.rtm_family = static_cast<unsigned char>(family);
         errno = kernel.ask(request.header, [&](const nlmsghdr& it) { add_route(it, routes); });
-        if (errno != 0) kernel_refuses("the kernel does not tell the routes");
+        if (errno != 0) kernel_refuses("cannot read the kernel's routing table");
     }
     return routes;
 }
@@ -257,7 +257,7 @@ std::string file_hash(const std::string& path) {
     } catch (const ConfigError&) {
         return {};
     }
-    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: against mistakes, not against forgers
+    std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: detects mistakes, not forgery
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
     return fmt::format("{:016x}", hash);
 }

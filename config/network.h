@@ -3,11 +3,11 @@
 // rank starts.
 //
 // this_host() asks the kernel about this host (a few milliseconds; by sockets and netlink, so it
-// sees the network namespace it runs in); its facts can be sent as text, and parse_facts() trusts
-// nothing in what it reads. find_faults() and the small functions around it are pure. All are
-// plain values without state; any thread may call.
+// sees the network namespace it runs in). Its facts can be sent as text, and parse_facts()
+// validates everything that it reads. find_faults() and the small functions around it are pure. All
+// are plain values without state; any thread may call.
 //
-// core/transport/machine.h adds what transports find and check.
+// core/transport/machine.h adds the facts and checks of the transports.
 #pragma once
 
 #include <cstdint>
@@ -30,12 +30,12 @@ struct Device {
     std::string name;
     int index = 0;
     bool loopback = false;
-    bool up = false;       // the administrator switched it on
-    bool carrier = false;  // it sees the other end of its cable; false while it is not up
+    bool up = false;       // enabled by the administrator
+    bool carrier = false;  // link detected; false while the device is not up
     int mtu = 0;
-    std::optional<int> megabits;      // per second; nothing: the driver does not say
-    std::optional<bool> full_duplex;  // nothing: the driver does not say
-    std::string mac;                  // "02:00:00:00:00:01"; empty: it has none
+    std::optional<int> megabits;      // per second; empty: the driver does not report it
+    std::optional<bool> full_duplex;  // empty: the driver does not report it
+    std::string mac;                  // "02:00:00:00:00:01"; empty: none
     std::vector<base::Address> addresses;
 
     // The addresses that a link can use: IPv4 first, then IPv6 link-local.
@@ -47,85 +47,88 @@ struct Device {
 struct RouteFact {
     base::Address to;                  // 0.0.0.0/0: the default route
     std::string device;                // empty: more than one, or none
-    std::optional<base::Address> via;  // nothing: on the link itself
+    std::optional<base::Address> via;  // empty: on the link itself
     friend bool operator==(const RouteFact&, const RouteFact&) = default;
 };
 
 struct CableEnd;
 
 struct HostFacts {
-    std::string name;      // as it calls itself
-    std::string identity;  // equal where two names lead to one kernel and network namespace
-    std::string geometry;  // file_hash() of the geometry file as that host sees it; empty: none
+    std::string name;      // the host's own name
+    std::string identity;  // equal if two names lead to the same kernel and network namespace
+    std::string geometry;  // file_hash() of the geometry file on that host; empty: none
     std::vector<Device> devices;
-    // By transport: what its links could use here, in the transport's own words (see
+    // By transport: the resources that its links could use here, in the transport's own format (see
     // transport::Probe).
     std::map<std::string, std::vector<std::string>> offers;
-    std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; nothing: no limit
-    bool routes_known = false;                // whether `routes` was asked for
+    std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; empty: no limit
+    bool routes_known = false;                // whether `routes` was requested
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
-    // Equal where hosts are containers or network namespaces of one kernel; empty: not known.
+    // Equal if hosts are containers or network namespaces of one kernel; empty: not known.
     std::string machine() const { return identity.substr(0, identity.find(':')); }
-    // The address by which nodes that are no neighbours reach this one: the first address on the
-    // loopback device that is not a loopback address, else that of the first link that has one.
+    // The address by which nodes that are not neighbours reach this one: the first address on the
+    // loopback device that is not a loopback address, otherwise the address of the first link that
+    // has one.
     const base::Address* node_address() const;
     friend bool operator==(const HostFacts&, const HostFacts&) = default;
 };
 
-// The machine of HostFacts::machine() that this is.
+// The value of HostFacts::machine() for this host.
 std::string this_machine();
-// Throws std::system_error if the kernel does not answer. `with_routes`: its routing tables too,
-// which have to be checked for forward = "kernel".
+// Throws std::system_error if the kernel does not answer. `with_routes`: includes the routing
+// tables, which have to be checked for forward = "kernel".
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 std::string format_facts(const HostFacts& facts);
-// The devices that leave a node by [links], and these as this host has them: what a rank needs to
-// know of another to choose a transport.
+// The devices of a node's links according to [links], with their state on this host: a rank needs
+// these facts of a peer to choose a transport.
 std::vector<std::string> link_devices(const Settings& settings, int node);
 HostFacts facts_of_links(const Settings& settings, int node);
 
-// Throws ConfigError that quotes the line that format_facts() would not have written.
+// Throws ConfigError that quotes the first line that format_facts() cannot have written.
 HostFacts parse_facts(std::string_view text);
 
 // A hash of the contents; empty if the file cannot be read.
 std::string file_hash(const std::string& path);
 
-// Which of these hosts a name means, with or without the domain.
+// The index of the host that a name refers to, with or without the domain.
 std::optional<int> find_host(const std::vector<std::string>& hosts, std::string_view name);
-// The node on a host, likewise.
+// The node on a host; the name may omit the domain.
 std::optional<int> find_node(const Settings& settings, const std::string& host);
-// The device by which a node's link in a direction leaves, by [links]; empty: none is given. It
-// does not ask whether the torus has a link there.
+// The device of a node's link in a direction according to [links]; empty: not given. Does not check
+// that the torus has a link there.
 std::string link_device(const Settings& settings, int node, routing::Direction direction);
 // "0+", "2-"
 std::string direction_name(routing::Direction direction);
 
-// Where the parts of settings.file() stand, for messages that name a line; empty without a file.
+// The locations of the parts of settings.file(), for messages that cite a line; empty without a
+// file.
 Locations read_locations(const Settings& settings);
 
-// Something in which the settings and the hosts disagree.
+// A disagreement between the settings and the hosts.
 struct MachineFault {
-    // What is wrong with one end of a cable, the surest causes first: a device that is down
-    // explains why the other end sees no carrier.
-    enum class Cable { unnamed, absent, down, no_carrier, no_address, addresses, mtu };
+    // The fault of one end of a cable, the surest causes first: a device that is down
+    // explains why the other end sees no carrier. moved: the addresses of another cable of that
+    // host, as where two devices are exchanged.
+    enum class Cable { unnamed, absent, down, no_carrier, no_address, addresses, moved, mtu };
     struct OfCable {
         routing::Link cable;  // of the torus of nodes
         Cable kind{};
         std::string brief;  // "eth1 of qcd000 is down"
 
-        // Whether nothing can pass over it.
+        // Whether the cable cannot carry any packets.
         bool dead() const { return kind <= Cable::no_address; }
     };
 
     std::string text;                 // file and line, host, device, found, expected, what to do
-    std::optional<OfCable> of_cable;  // nothing: the file, a host or a setting is wrong
+    std::optional<OfCable> of_cable;  // empty: the fault is in the file, a host or a setting
 };
 
-// All that is wrong between the settings and the hosts as they are; empty: nothing. `by_node` has
-// the facts of host_names(settings) in their order. `geometry`: file_hash() of the file that these
-// settings came from; empty: hosts are compared with each other. `judge`: what the settings ask for
-// and a cable between two sound devices cannot do; empty: nothing.
+// All disagreements between the settings and the actual hosts; empty: none. `by_node` has the facts
+// of host_names(settings) in their order. `geometry`: file_hash() of the file that these settings
+// came from; empty: hosts are compared with each other. `judge`: returns a requirement of the
+// settings that a cable between two working devices cannot meet; empty: none.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<MachineFault> find_faults(const Settings& settings,
                                       const std::vector<HostFacts>& by_node,

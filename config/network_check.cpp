@@ -15,6 +15,7 @@
 #include "config/geometry_file.h"
 #include "config/network.h"
 #include "config/raw.h"
+#include "config/route_table.h"
 
 namespace torusmp::config {
 
@@ -22,11 +23,11 @@ namespace {
 
 using routing::Direction;
 
-// One end of a cable: whose, in which direction, and its device.
+// One end of a cable: its node, its direction, and its device.
 struct End {
     int node = 0;
     Direction direction;
-    std::string name;                // of the device; empty: none is given
+    std::string name;                // of the device; empty: not given
     const Device* device = nullptr;  // null: no such device
 };
 
@@ -46,39 +47,6 @@ std::vector<std::string> ipv4_words(const Device& device) {
     return words;
 }
 
-// Where a packet to an address would go, as the kernel decides: the longest prefix that fits.
-class RouteTable {
-  public:
-    explicit RouteTable(const HostFacts& facts) {
-        for (const RouteFact& route : facts.routes) {
-            prefixes_.insert({route.to.v6, route.to.prefix});
-            networks_.insert(masked(route.to, route.to.prefix));
-        }
-    }
-
-    bool reaches(const base::Address& address) const {
-        return std::any_of(prefixes_.begin(), prefixes_.end(), [&](const auto& known) {
-            return known.first == address.v6 && networks_.count(masked(address, known.second)) != 0;
-        });
-    }
-
-  private:
-    using Key = std::pair<int, std::array<std::uint8_t, 16>>;  // family and prefix, network
-
-    static Key masked(const base::Address& address, int prefix) {
-        Key key{(address.v6 ? 256 : 0) + prefix, {}};
-        for (int bit = 0; bit < prefix; bit += 8) {
-            const auto mask = std::uint8_t(prefix - bit >= 8 ? 0xff : 0xff << (8 - (prefix - bit)));
-            const auto i = std::size_t(bit / 8);
-            key.second[i] = address.bytes[i] & mask;
-        }
-        return key;
-    }
-
-    std::set<std::pair<bool, int>> prefixes_;
-    std::set<Key> networks_;
-};
-
 class MachineCheck {
   public:
     MachineCheck(const Settings& settings, const std::vector<HostFacts>& hosts,
@@ -95,8 +63,8 @@ class MachineCheck {
         if (torus_.size() > 1 && settings_[setting::links].empty() &&
             settings_[setting::host_links].empty()) {
             say(settings_.origin(setting::hosts).where,
-                fmt::format("nodes.hosts names {} hosts, but no [links] say which devices join "
-                            "them: expected a device for each direction, like \"0+\" = \"eth1\"",
+                fmt::format("nodes.hosts names {} hosts, but [links] is missing: expected a "
+                            "device for each direction, for example \"0+\" = \"eth1\"",
                             torus_.size()));
             return std::move(faults_);
         }
@@ -125,7 +93,7 @@ class MachineCheck {
     const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
     const HostFacts& facts(int node) const { return hosts_[std::size_t(node)]; }
 
-    // The line of a part if the file gave the value, else wherever the value came from.
+    // The line of a part if the file gave the value, otherwise the origin of the value.
     std::string location(const Origin& origin, const std::string& part) const {
         const auto found = locations_.find(part);
         return origin.kind == Origin::Kind::file && found != locations_.end() ? found->second
@@ -136,7 +104,7 @@ class MachineCheck {
         return location(settings_.origin(setting::hosts), fmt::format("nodes.hosts.{}", node));
     }
 
-    // The line that gives a link its device.
+    // The line that assigns a device to a link.
     std::string link_place(const End& end) const {
         const std::string direction = direction_name(end.direction);
         const auto own = settings_[setting::host_links].find(host(end.node));
@@ -164,12 +132,12 @@ class MachineCheck {
         std::string expected = geometry_, whose = "here";
         for (int node = 0; node < torus_.size(); ++node) {
             const std::string& found = facts(node).geometry;
-            if (found.empty()) continue;  // that host does not have the file, and need not have it
+            if (found.empty()) continue;  // that host does not have the file, and does not need it
             if (expected.empty()) expected = found, whose = "on host " + host(node);
             if (found != expected)
                 say(base::printable(settings_.file(), 512),
                     fmt::format("the geometry file differs between hosts: on host {} it has the "
-                                "hash {}, {} {}: expected the same file everywhere, or none but "
+                                "hash {}, {} {}: expected the same file on every host, or only "
                                 "here",
                                 host(node), found, whose, expected));
         }
@@ -187,7 +155,7 @@ class MachineCheck {
                 say(host_place(node),
                     fmt::format("nodes.hosts names one machine twice: \"{}\" and \"{}\" (nodes {} "
                                 "and {}) are the same host, and both would use its device {}: "
-                                "expected a host of its own for each node",
+                                "expected a different host for each node",
                                 host(first->second), host(node), first->second, node, *shared));
         }
     }
@@ -211,12 +179,12 @@ class MachineCheck {
         for (const End& end : ends_of(node)) {
             if (end.name.empty())
                 say_of(end, MachineFault::Cable::unnamed, settings_.origin(setting::links).where,
-                       fmt::format("host {} has a link {} to {}, but [links] gives it no device: "
-                                   "expected \"{}\" = \"(device)\"",
+                       fmt::format("host {} has a link {} to {}, but [links] has no device for "
+                                   "it: expected \"{}\" = \"(device)\"",
                                    host(node), direction_name(end.direction),
                                    host(*torus_.neighbour(node, end.direction)),
                                    direction_name(end.direction)),
-                       fmt::format("[links] gives {} no device for {}", host(node),
+                       fmt::format("[links] has no device of {} for {}", host(node),
                                    direction_name(end.direction)));
             else
                 check_device(end);
@@ -232,21 +200,22 @@ class MachineCheck {
                    describe(end) + " does not exist: " + known_devices(end),
                    fmt::format("{} has no device {}", host(end.node), end.name));
         else if (!end.device->up)
-            say_of(end, MachineFault::Cable::down,
-                   describe(end) +
-                       fmt::format(" is down: switch it on there, \"ip link set {} up\"", end.name),
-                   of_host("is down"));
+            say_of(
+                end, MachineFault::Cable::down,
+                describe(end) +
+                    fmt::format(" is down: bring it up there with \"ip link set {} up\"", end.name),
+                of_host("is down"));
         else if (!end.device->carrier)
             say_of(end, MachineFault::Cable::no_carrier,
                    describe(end) +
-                       " sees no carrier: is its cable plugged in at both ends, and "
-                       "the device at the other end up?",
-                   of_host("sees no carrier"));
+                       " has no carrier: is its cable plugged in at both ends, and is the device "
+                       "at the other end up?",
+                   of_host("has no carrier"));
         else if (!end.device->ipv4() && !end.device->ipv6_link_local())
             say_of(end, MachineFault::Cable::no_address,
                    describe(end) +
-                       " has no address: expected an IPv4 address (torus-info "
-                       "netplan plans them), or IPv6 switched on",
+                       " has no address: expected an IPv4 address (torus-info netplan plans them) "
+                       "or enabled IPv6",
                    of_host("has no address"));
     }
 
@@ -255,7 +224,7 @@ class MachineCheck {
         for (const Device& device : facts(end.node).devices)
             if (!device.loopback) names.push_back(device.name);
         const std::string_view meant = base::nearest(end.name, {names.begin(), names.end()});
-        return fmt::format("expected one of those it has: {}{}", joined(names),
+        return fmt::format("expected one of {}{}", joined(names),
                            meant.empty() ? "" : fmt::format("; did you mean {}?", meant));
     }
 
@@ -285,7 +254,8 @@ class MachineCheck {
         if (!found.empty()) say(link_place(end), found);
     }
 
-    // IPv4 addresses that do not fit mean a wrong device or a wrong plan, even if IPv6 would do.
+    // IPv4 addresses that do not match mean a wrong device or a wrong plan, even if IPv6 would
+    // work.
     void check_networks(const End& end, const End& other) {
         const auto mine = ipv4_words(*end.device), theirs = ipv4_words(*other.device);
         if (mine.empty() || theirs.empty()) {
@@ -299,47 +269,117 @@ class MachineCheck {
                    "its ends have no kind of address in common");
             return;
         }
-        for (const base::Address& a : end.device->addresses)
-            for (const base::Address& b : other.device->addresses)
-                if (!a.v6 && a.same_network(b) && a.bytes != b.bytes) return;
+        if (fit(*end.device, *other.device)) return;
+        using Cable = MachineFault::Cable;
         // With IPv6 it works all the same.
         const bool works = end.device->ipv6_link_local() && other.device->ipv6_link_local();
+        const bool moved = fits_another(end) || fits_another(other);
         say_of(
-            end, works ? MachineFault::Cable::addresses : MachineFault::Cable::no_address,
+            end,
+            !works  ? Cable::no_address
+            : moved ? Cable::moved
+                    : Cable::addresses,
             fmt::format("{} has {}, but the other end, device {} of host {}, has {}: expected "
                         "two addresses of one network",
                         describe(end), joined(mine), other.name, host(other.node), joined(theirs)),
             "its ends have addresses of different networks");
     }
 
+    // Two IPv4 addresses of one network.
+    static bool fit(const Device& one, const Device& other) {
+        for (const base::Address& a : one.addresses)
+            for (const base::Address& b : other.addresses)
+                if (!a.v6 && a.same_network(b) && a.bytes != b.bytes) return true;
+        return false;
+    }
+
+    // Whether the address of this end is that of another cable of the same host.
+    bool fits_another(const End& end) const {
+        const auto ends = ends_of(end.node);
+        return std::any_of(ends.begin(), ends.end(), [&](const End& cable) {
+            if (cable.direction == end.direction) return false;
+            const auto far =
+                end_at(*torus_.neighbour(cable.node, cable.direction), cable.direction.opposite());
+            return far->device && fit(*end.device, *far->device);
+        });
+    }
+
     void check_routes() {
         for (int target = 0; target < torus_.size(); ++target)
             if (!facts(target).node_address())
                 say(host_place(target),
-                    fmt::format("host {} has no address by which others could reach it, and "
-                                "routing.forward = \"kernel\" needs one: torus-info netplan plans "
-                                "an address for each node",
+                    fmt::format("host {} has no address that other hosts can reach, and "
+                                "routing.forward = \"kernel\" requires one: torus-info netplan "
+                                "plans an address for each node",
                                 host(target)));
+        // One line for all hosts: they lost their routes together, or none were installed.
+        std::vector<MissingRoutes> missing;
         for (int node = 0; node < torus_.size(); ++node)
-            if (facts(node).routes_known) check_routes_of(node);
+            if (const MissingRoutes found = missing_routes(node); found.count != 0)
+                missing.push_back(found);
+        if (!missing.empty()) say_missing(missing);
     }
 
-    void check_routes_of(int node) {
-        const RouteTable routes(facts(node));
-        int missing = 0, first = -1;
+    struct MissingRoutes {
+        int node = 0;
+        int first = -1;  // to that node
+        int count = 0;   // of nodes
+    };
+
+    // The kernel uses the default route if the route over a link is gone. The default route leads
+    // out of the torus, unless it leaves by a link itself, or the other host's address is on
+    // another network.
+    MissingRoutes missing_routes(int node) const {
+        MissingRoutes missing{.node = node};
+        if (!facts(node).routes_known) return missing;
+        const RouteTable all(facts(node), [](const RouteFact&) { return true; });
+        const RouteTable known(facts(node), [&](const RouteFact& route) {
+            return route.to.prefix != 0 || is_link(node, route.device);
+        });
         for (int target = 0; target < torus_.size(); ++target) {
             const base::Address* address = facts(target).node_address();
             // Neighbours and other ranks of the host are reached without a route.
-            if (!address || torus_.distance(node, target) < 2 || routes.reaches(*address)) continue;
-            if (missing++ == 0) first = target;
+            if (!address || torus_.distance(node, target) < 2) continue;
+            if ((is_of_torus(target, *address) ? known : all).reaches(*address)) continue;
+            if (missing.count++ == 0) missing.first = target;
         }
-        if (missing == 0) return;
-        say(host_place(node),
-            fmt::format("host {} has no route to host {} ({}){}, and routing.forward = \"kernel\" "
-                        "needs one: lay the routes that torus-info netplan prints, or set "
-                        "routing.forward = \"relay\"",
-                        host(node), host(first), facts(first).node_address()->text(),
-                        missing > 1 ? fmt::format(" nor to {} others", missing - 1) : ""));
+        return missing;
+    }
+
+    bool is_link(int node, const std::string& device) const {
+        const auto ends = ends_of(node);
+        return std::any_of(ends.begin(), ends.end(),
+                           [&](const End& end) { return end.name == device; });
+    }
+
+    bool is_of_torus(int node, const base::Address& address) const {
+        for (const Device& device : facts(node).devices)
+            for (const base::Address& own : device.addresses)
+                if (&own == &address) return device.loopback || is_link(node, device.name);
+        return false;
+    }
+
+    void say_missing(const std::vector<MissingRoutes>& missing) {
+        const auto others = [](std::size_t count, std::string_view before) {
+            return count == 0 ? std::string()
+                              : fmt::format("{}{} other{}", before, count, count > 1 ? "s" : "");
+        };
+        const MissingRoutes& one = missing.front();
+        std::vector<std::string> hosts;
+        for (const MissingRoutes& it : missing) hosts.push_back(host(it.node));
+        const std::string file = settings_.file().empty() ? "" : " --config " + settings_.file();
+        say(host_place(one.node),
+            fmt::format(
+                "host {} has no route over its links to host {} ({}){}, and routing.forward = "
+                "\"kernel\" requires one{}. The kernel drops routes when their device goes down. "
+                "Restore them with \"torus-info netplan{} --apply\" as root on {} "
+                "(torus-routes.service keeps them), or set routing.forward = \"relay\"",
+                host(one.node), host(one.first), facts(one.first).node_address()->text(),
+                others(std::size_t(one.count) - 1, " nor to "),
+                missing.size() > 1
+                    ? fmt::format("; routes are missing on {} hosts in total", missing.size())
+                    : "",
+                file, joined(hosts)));
     }
 
     const Settings& settings_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The facts of a host as text: one fact a line, and a last line that says how many there were, so
-// that nothing cut short is believed.
+// The facts of a host as text: one fact per line, and a last line with their number, so that
+// truncated text is rejected.
 //
 //   torusmp-facts 3
-//   host qcd000 IDENTITY HASH                        "-" where there is none
+//   host qcd000 IDENTITY HASH                        "-" if there is none
 //   device enp1s0f0 2 up carrier 9000 1000 full 02:00:00:00:00:01
-//   address 10.0.0.1/30                              of the device above
-//   offer NAME ...                                   what its transport NAME can use, in its words
-//   locked 65536                                     bytes, "-" where there is no limit
+//   address 10.0.0.1/30                              for the device above
+//   offer NAME ...                                   resources for transport NAME, in its format
+//   locked 65536                                     bytes, "-" if there is no limit
 //   routes known
 //   route 10.255.0.2/32 enp1s0f0 10.0.0.2
 //   end 6
@@ -27,7 +27,7 @@ namespace torusmp::config {
 namespace {
 
 constexpr std::string_view format_line = "torusmp-facts 3";
-constexpr std::size_t most_lines = std::size_t(1) << 20;  // a host that says more is not believed
+constexpr std::size_t most_lines = std::size_t(1) << 20;  // a host that sends more is rejected
 constexpr std::size_t most_devices = 4096;
 
 std::string format_device(const Device& device) {
@@ -55,7 +55,7 @@ class FactsReader {
         for (;;) {
             const FactLine line(next_line());
             if (line[0] == "end") return read_end(line);
-            if (++lines_ > most_lines) line.fail("there is no end to it");
+            if (++lines_ > most_lines) line.fail("the text is too long");
             read_fact(line);
         }
     }
@@ -63,7 +63,7 @@ class FactsReader {
   private:
     std::string_view next_line() {
         const std::size_t end = text_.find('\n');
-        if (end == std::string_view::npos) refuse_facts(text_, "the text was cut short there");
+        if (end == std::string_view::npos) refuse_facts(text_, "the text is truncated there");
         line_ = text_.substr(0, end);
         text_.remove_prefix(end + 1);
         return line_;
@@ -82,7 +82,7 @@ class FactsReader {
             if (facts_.devices.empty()) line.fail("an address without a device");
             facts_.devices.back().addresses.push_back(line.address(1));
         } else if (line[0] == "offer") {
-            if (line.words().size() < 3) line.fail("expected a transport and what it can use");
+            if (line.words().size() < 3) line.fail("expected a transport and its offer");
             facts_.offers[std::string(line[1])].push_back(line.rest(2));
         } else if (line[0] == "locked") {
             line.expect(2);
@@ -105,7 +105,7 @@ class FactsReader {
         Device device;
         device.name = line[1];
         if (facts_.devices.size() == most_devices) line.fail("expected fewer devices");
-        if (facts_.find(device.name)) line.fail("that device was there before");
+        if (facts_.find(device.name)) line.fail("a duplicate device");
         device.index = line.number(2);
         device.loopback = line.either(3, "loopback", "link");
         device.up = line.either(4, "up", "down");
@@ -120,8 +120,8 @@ class FactsReader {
     HostFacts read_end(const FactLine& line) {
         line.expect(2);
         if (std::size_t(line.number(1)) != lines_)
-            line.fail(fmt::format("{} lines came; some are lost", lines_));
-        if (!text_.empty()) line.fail("there is more behind the end");
+            line.fail(fmt::format("received {} lines; some are lost", lines_));
+        if (!text_.empty()) line.fail("found data after the end");
         return std::move(facts_);
     }
 

@@ -29,18 +29,19 @@ std::string nearest_option(const std::string& mistyped, const po::options_descri
 void add_setting_options(po::options_description& options) {
     options.add_options()  //
         ("config", po::value<std::string>()->value_name("FILE"),
-         "the geometry file (TOML); otherwise the one that TORUSMP_CONFIG names")  //
+         "geometry file in TOML (default: $TORUSMP_CONFIG)")  //
         ("torus", po::value<std::string>()->value_name("DIMS"),
-         "nodes along each dimension, like 2x2x2; short for --set torus.dims=2x2x2")  //
+         "nodes along each dimension, for example 2x2x2 (short for --set torus.dims=2x2x2)")  //
         ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
-         "one setting, like transport.tokens=8; may be repeated. torus-info lists the keys");
+         "change a setting, for example transport.tokens=8; may be repeated (torus-info lists "
+         "the settings)");
 }
 
 void add_common_options(po::options_description& options) {
     add_setting_options(options);
-    options.add_options()              //
-        ("help,h", "print this help")  //
-        ("version", "print the version");
+    options.add_options()                       //
+        ("help,h", "print this help and exit")  //
+        ("version", "print the version and exit");
 }
 
 void throw_usage_error(const po::error& error, const po::options_description& options) {
@@ -69,7 +70,7 @@ po::variables_map parse_options(int argc, const char* const* argv,
         for (const po::option& option : parsed.options)
             if (option.string_key.empty() && !words_allowed)
                 throw UsageError(
-                    fmt::format("unexpected word '{}'; see --help",
+                    fmt::format("unexpected argument '{}'; see --help",
                                 base::printable(option.value.empty() ? "" : option.value[0])));
         po::store(parsed, given);
         po::notify(given);
@@ -101,7 +102,7 @@ int run_program(std::string_view name, const std::function<int()>& body) {
     };
     try {
         const int code = body();
-        // Output that was lost on a full disk must not look like success.
+        // Output lost on a full disk must not look like success.
         if (std::fflush(stdout) != 0) return report("cannot write the output", exit_failure);
         return code;
     } catch (const ConfigError& error) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options that every program of torusmp shares, and how a program reports what went wrong.
+// The options that every program of torusmp shares, and how a program reports errors.
 //
 //   po::options_description options("Options");
 //   add_common_options(options);          // --config --torus --set --help --version
@@ -27,15 +27,15 @@ inline constexpr int exit_ok = 0;
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_usage = 2;  // a setting or an option is wrong; nothing was started
 
-// A command line that is wrong, in one message.
+// An error in the command line, in one message.
 class UsageError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
 
-// --config FILE, --torus DIMS, --set KEY=VALUE: those that request_from() understands.
+// --config FILE, --torus DIMS, --set KEY=VALUE: the options that request_from() reads.
 void add_setting_options(boost::program_options::options_description& options);
-// These, --help and --version.
+// The options above, --help and --version.
 void add_common_options(boost::program_options::options_description& options);
 
 // Parses the whole command line. Options must not be abbreviated. Words that are not options go to
@@ -45,16 +45,16 @@ boost::program_options::variables_map parse_options(
     int argc, const char* const* argv, const boost::program_options::options_description& options,
     const boost::program_options::positional_options_description& positional = {});
 
-// Turns boost's parse errors into UsageError, for programs with a parser of their own.
+// Converts boost's parse errors into UsageError, for programs with a parser of their own.
 [[noreturn]] void throw_usage_error(const boost::program_options::error& error,
                                     const boost::program_options::options_description& options);
 
 // Throws ConfigError for a --set that is not KEY=VALUE.
 LoadRequest request_from(const boost::program_options::variables_map& given);
 
-// "0.1.0 (commit 1a2b3c4)", the commit where it is known.
+// "0.1.0 (commit 1a2b3c4)", with the commit if it is known.
 std::string version_text();
-// "NAME (torusmp) VERSION", with the commit that was built, if that is known.
+// "NAME (torusmp) VERSION", with the commit that was built, if known.
 void print_version(std::string_view name);
 
 // Runs the body of main() and returns the exit code. For ConfigError and UsageError it prints one

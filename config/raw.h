@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A value as it was found in the geometry file, the environment or on the command line, before any
-// check. It keeps the file reader and the settings apart: only geometry_file.cpp knows TOML. Plain
-// values, owned by whoever holds them.
+// A value as found in the geometry file, the environment or on the command line, before any check.
+// It separates the file reader from the settings: only geometry_file.cpp uses TOML. Plain values,
+// owned by their holder.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ struct Raw {
     // The parts of the text "a,b,c", as text; an empty text has none, "a," has an empty second one.
     std::vector<Raw> split(char separator) const;
 
-    // How an error message quotes it: one short line, no control characters.
+    // The value as quoted in an error message: one short line, no control characters.
     std::string quoted() const;
 };
 
@@ -49,13 +49,13 @@ struct Raw::Member {
     Raw value;
 };
 
-// Thrown for a Raw that a setting does not accept; Settings::assign() adds where it was found, the
-// key and what was expected.
+// Thrown for a Raw that a setting does not accept; Settings::assign() adds its origin, the key and
+// the expected value.
 class Mismatch : public std::runtime_error {
   public:
     explicit Mismatch(std::string why = {}, int line = 0)
         : std::runtime_error(std::move(why)), line_(line) {}
-    int line() const { return line_; }  // of the part that is wrong; 0: the whole value is
+    int line() const { return line_; }  // of the wrong part; 0: the whole value is wrong
 
   private:
     int line_;

@@ -17,11 +17,11 @@ Schema::Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent
     std::set<std::string> variables;
     for (const Table& table : tables)
         for (const AnySetting* setting : table) {
-            // "a.b_c" and "a_b.c" are different keys, but the environment cannot tell them apart.
+            // "a.b_c" and "a_b.c" are different keys, but the environment cannot distinguish them.
             if (!variables.insert(setting->variable()).second)
                 throw std::logic_error(
-                    fmt::format("two settings have the key '{}' or the variable "
-                                "{}: expected a name of its own for each",
+                    fmt::format("two settings have the key '{}' or the variable {}: expected "
+                                "different names",
                                 setting->key(), setting->variable()));
             const auto of_section = [&](const AnySetting* other) {
                 return other->section() == setting->section();
@@ -58,8 +58,8 @@ std::size_t Schema::index(const AnySetting& setting) const {
     const auto found = indices_.find(&setting);
     if (found == indices_.end())
         throw std::logic_error(
-            fmt::format("the setting {} is in none of the tables of this schema: expected it in "
-                        "its owner's table, and that in job/settings.cpp",
+            fmt::format("the setting {} is missing from the tables of this schema: add it to its "
+                        "owner's table, and the table to job/settings.cpp",
                         setting.key()));
     return found->second;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All settings that a program knows: the tables of their owners, put together. Made once and
-// constant; any thread may use it. It outlives the Settings that are made from it.
+// All settings of a program: the tables of all owners. Created once and constant; any thread may
+// use it. It outlives the Settings created from it.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct AbsentTable {
 
 class Schema {
   public:
-    // Throws std::logic_error if two settings have one key or one variable.
+    // Throws std::logic_error if two settings have the same key or the same variable.
     explicit Schema(const std::vector<Table>& tables, std::vector<AbsentTable> absent = {});
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
@@ -31,15 +31,15 @@ class Schema {
     // tables.
     const std::vector<const AnySetting*>& settings() const { return settings_; }
     std::vector<std::string_view> sections() const;
-    // These and those that this build does not have, sorted by key.
+    // All settings, including those that this build does not have, sorted by key.
     std::vector<const AnySetting*> all_by_key() const;
     // Null: there is no such key.
     const AnySetting* find(std::string_view key) const;
-    // The index of a setting in settings(). Throws std::logic_error if it is in no table.
+    // The index of a setting in settings(). Throws std::logic_error if it is not in a table.
     std::size_t index(const AnySetting& setting) const;
 
-    // The end of an error message: "; did you mean 'transport.tokens'?", a list of what exists, or
-    // why this one does not.
+    // The end of an error message: "; did you mean 'transport.tokens'?", a list of the existing
+    // settings, or why this one does not exist.
     std::string suggest(std::string_view key) const;
     // Why this build does not have a key, section or variable; empty: it is not one of those.
     std::string_view why_absent(std::string_view name) const;

@@ -2,7 +2,7 @@
 // The effective settings of one job: the values from the geometry file, the environment and the
 // command line, each with its origin.
 //
-// A Settings object is a plain value made once at start by load() and read-only afterwards; any
+// A Settings object is a plain value created once at start by load() and read-only afterwards; any
 // thread may read it. Precedence: flag > environment > file > default.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace torusmp::config {
 
-// A setting that is wrong. what() is one complete message: file, line, what was found, what was
+// An invalid setting. what() is one complete message: file, line, what was found, what was
 // expected. Programs print it and exit with 2.
 class ConfigError : public std::runtime_error {
   public:
@@ -44,15 +44,15 @@ class Settings {
     // All defaults. The schema outlives this and all copies.
     explicit Settings(const Schema& schema);
 
-    // Precondition of all functions that take a setting: it is in the schema; else
+    // Precondition of all functions that take a setting: it is in the schema; otherwise they throw
     // std::logic_error.
     template <class T>
     decltype(auto) operator[](const Setting<T>& setting) const {
         return Setting<T>::in(held(setting).value);
     }
     const Origin& origin(const AnySetting& setting) const { return held(setting).origin; }
-    // The value as text that the setting understands; empty if AnySetting::unset() says what that
-    // means.
+    // The value as text that the setting accepts; empty for the value described by
+    // AnySetting::unset().
     std::string text(const AnySetting& setting) const;
 
     // Changes the value and keeps the origin.
@@ -61,8 +61,14 @@ class Settings {
         held(setting).value =
             std::make_shared<const Kept<T>>(static_cast<Kept<T>>(std::move(value)));
     }
-    // Reads a value as it was found. Throws ConfigError with the complete message and leaves
-    // everything unchanged.
+    // Changes the value and its origin.
+    template <class T>
+    void set(const Setting<T>& setting, std::type_identity_t<T> value, const Origin& origin) {
+        set(setting, std::move(value));
+        held(setting).origin = origin;
+    }
+    // Reads a raw value. Throws ConfigError with the complete message and then leaves everything
+    // unchanged.
     void assign(const AnySetting& setting, const Raw& found, const Origin& origin);
 
     const Schema& schema() const { return *schema_; }
@@ -81,7 +87,7 @@ class Settings {
     Held& held(const AnySetting& setting) { return values_[schema_->index(setting)]; }
 
     const Schema* schema_;
-    std::vector<Held> values_;  // as Schema::settings()
+    std::vector<Held> values_;  // in the order of Schema::settings()
     std::string file_;
 };
 

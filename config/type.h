@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a setting's value may be: how one kind of value is read, printed and described. types.h
-// makes the common kinds; an owner whose setting needs another one makes it beside the setting.
+// The type of a setting's value: how it is read, printed and described. types.h defines the common
+// types; an owner that needs another type defines it beside the setting.
 //
-// Rows stand in headers that many files include, so what they are made of is cheap to compile: a
-// Type is a pointer to an object that lives as long as the program, and values are type-erased.
+// Rows are defined in headers that many files include, so their types are cheap to compile: a Type
+// is a pointer to an object that lives as long as the program, and values are type-erased.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,11 @@
 
 namespace torusmp::config {
 
-// A type-erased value of a setting; its setting knows the type. Never changed once made.
+// A type-erased value of a setting; its setting knows the type. Immutable.
 using Value = std::shared_ptr<const void>;
 
-// How a value of type T is kept: enumerations as numbers, so that they all share one code.
+// The stored form of a value of type T: enumerations are stored as numbers, so that they share one
+// implementation.
 template <class T>
 using Kept = std::conditional_t<std::is_enum_v<T>, int, T>;
 
@@ -33,10 +34,10 @@ class AnyType {
 
     virtual std::string_view name() const = 0;  // "integer", "size", "choice", "list", "table"
     virtual std::string accepts() const = 0;    // "a whole number from 2 to 120"
-    // Whether an example belongs to it: "a size from 64B to 4MiB, like 16KiB".
+    // Whether an example is part of the description: "a size from 64B to 4MiB, like 16KiB".
     virtual bool like() const = 0;
     virtual Value read(const Raw& found) const = 0;              // throws Mismatch
-    virtual std::string format(const void* value) const = 0;     // text that read() understands
+    virtual std::string format(const void* value) const = 0;     // text that read() accepts
     virtual std::string example(const void* initial) const = 0;  // if `initial` is the default
     virtual Value copy(const void* value) const = 0;
     virtual bool equal(const void* a, const void* b) const = 0;
@@ -45,7 +46,7 @@ class AnyType {
 // Keeps a type until the program ends.
 const AnyType& keep(std::unique_ptr<const AnyType> type);
 
-// A type made of functions.
+// A type defined by functions.
 template <class K>
 class TypeOf final : public AnyType {
   public:

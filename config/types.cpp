@@ -61,7 +61,7 @@ std::string read_command(const Raw& found) {
     return found.text;
 }
 
-// Limits as people write them: 0 without a unit, whole hours in hours.
+// Limits as written by people: 0 without a unit, whole hours in hours.
 std::string limit_text(int value) {
     return std::to_string(value);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kinds of values that settings share.
+// The types of values that settings share.
 //
-// Limits are inclusive and may have a word for what they mean: {0, "none"}. Pure functions; any
+// Limits are inclusive and may have a word for their meaning: {0, "none"}. Pure functions; any
 // thread may call.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace torusmp::config {
 
-// For a Type that accepts what can be said once and for all.
+// For a Type whose description is a constant text.
 std::function<std::string()> always(std::string text);
 
 template <class T>
@@ -32,7 +32,7 @@ struct Limit {
 };
 
 Type<int> integer_between(Limit<int> low, Limit<int> high);
-// The same or "auto", which is kept as `auto_number`. Precondition: low is not negative.
+// An integer or "auto", which is stored as `auto_number`. Precondition: low is not negative.
 inline constexpr int auto_number = -1;
 Type<int> integer_or_auto(Limit<int> low, Limit<int> high);
 
@@ -46,10 +46,10 @@ Type<bool> boolean();
 // A command line: printable, not empty.
 Type<std::string> command();
 
-// One of some names that are known only when the program runs: `names` is called each time.
+// One of some names that are known only at run time: `names` is called each time.
 Type<std::string> one_of(std::function<std::vector<std::string>()> names);
 
-// The index in `names` of what was found; throws Mismatch, with the nearest name if one is close.
+// The index of the given name in `names`; throws Mismatch, with the nearest name if one is similar.
 std::size_t read_choice(const Raw& found, const std::vector<std::string>& names);
 // "auto, shm or tcp"
 std::string alternatives(const std::vector<std::string>& names);

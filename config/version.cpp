@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compiled by itself, so that a new commit costs one small file.
+// Compiled separately, so that a new commit recompiles only one small file.
 #include <fmt/format.h>
 
 #include "config/options.h"

@@ -33,7 +33,7 @@ void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
 
 void Runtime::await_links(bool keeps_going) {
     if (!keeps_going) core_->faults.begin_start();
-    progress();  // what could not even be attempted
+    progress();  // reports links that could not even be attempted
     wait_until([&] { return core_->faults.start_failed() || !core_->connections.connecting(); },
                "the links to come up");
     const auto troubles = core_->faults.end_start();
@@ -53,8 +53,9 @@ void Runtime::say_goodbye() {
 
 void Runtime::send(SendRequest& request, const Buffer& buffer, Rank dest, Context context, Tag tag,
                    SendMode mode) {
-    const Guard guard(progress_);
+    Guard guard(progress_);
     core_->messages.send(request, buffer, dest, nullptr, context, tag, mode);
+    guard.started(request);
 }
 
 bool Runtime::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
@@ -66,24 +67,27 @@ bool Runtime::send_at_once(transport::ConstBytes message, Rank dest, Context con
 
 void Runtime::send_by(SendRequest& request, const Buffer& buffer, routing::Direction link,
                       Context context, Tag tag) {
-    const Guard guard(progress_);
+    Guard guard(progress_);
     const Rank dest = *torus().neighbour(rank(), link);
     core_->messages.send(request, buffer, dest, core_->messages.cable(link), context, tag,
                          SendMode::standard);
+    guard.started(request);
 }
 
 void Runtime::receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
                       Tag tag) {
-    const Guard guard(progress_);
+    Guard guard(progress_);
     core_->messages.receive(request, buffer, source, context, tag);
+    guard.started(request);
 }
 
 void Runtime::receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
                             Context context, Tag tag) {
     if (!progress_.locks()) [[likely]]
         return core_->messages.receive_block(request, block, source, context, tag);
-    const Guard guard(progress_);
+    Guard guard(progress_);
     core_->messages.receive_block(request, block, source, context, tag);
+    guard.started(request);
 }
 
 std::optional<Status> Runtime::probe(Rank source, Context context, Tag tag) {
@@ -99,8 +103,9 @@ Unexpected* Runtime::claim(Rank source, Context context, Tag tag) {
 }
 
 void Runtime::receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed) {
-    const Guard guard(progress_);
+    Guard guard(progress_);
     core_->messages.receive(request, buffer, claimed);
+    guard.started(request);
 }
 
 void Runtime::cancel(ReceiveRequest& request) {
@@ -117,8 +122,20 @@ bool Runtime::progress() {
     return progress_.poll();
 }
 
+void Runtime::progress_for(std::string_view call, const Awaited& sought) {
+    progress_.poll_for(call, sought);
+}
+
 void Runtime::add_task(Task& task) {
     progress_.add_task(task);
+}
+
+void Runtime::set_deed(std::string_view text) {
+    const Guard guard(progress_);
+    if (text.empty())
+        core_->commons.page.clear_deed();
+    else
+        core_->commons.page.set_deed(text);
 }
 
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {
@@ -169,13 +186,15 @@ ReceiveFlow& Flows::open_receive(Rank source, Context context, std::uint32_t kin
 }
 
 void Flows::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) const {
-    const Guard guard(core_.progress);
+    Guard guard(core_.progress);
     core_.persistent.start(flow, request, buffer, followed);
+    guard.started(request);
 }
 
 void Flows::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const {
-    const Guard guard(core_.progress);
+    Guard guard(core_.progress);
     core_.persistent.start(flow, request, buffer);
+    guard.started(request);
 }
 
 }  // namespace torusmp::core

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Runtime: one rank of a torus, its connections and everything in flight.
 //
-// This is what the front ends build on: a facade over core's modules. A Runtime is an ordinary
+// This is the facade over core's modules that the front ends build on. A Runtime is an ordinary
 // object; a process may hold hundreds (the tests do, over the sim transport). It owns its transport
 // interfaces and all protocol state; requests, buffers and layouts belong to the caller until they
 // are complete.
 //
-// Threads: with Options::threads false, one thread at a time may call, and no lock is taken. With
-// it true any thread may call at any time. request_report() may be called from a signal handler.
+// Threads: if Options::threads is false, only one thread at a time may call, and no lock is taken.
+// If it is true, any thread may call at any time. request_report() may be called from a signal
+// handler.
 #pragma once
 
 #include <cstdint>
@@ -34,17 +35,18 @@ namespace torusmp::core {
 
 class Core;
 
-// Declared channels (QMP). All messages of one flow between two ranks match in the order they are
-// started, without looking at tags: the n-th started send meets the n-th started receive. A flow
-// lives as long as the Runtime; opening it again gives the same one.
+// Declared channels (QMP). All messages of one flow between two ranks match in the order in which
+// they are started, without regard to tags: the n-th started send matches the n-th started receive.
+// A flow lives as long as the Runtime; opening it again returns the same one.
 class Flows final {
   public:
     explicit Flows(Core& core) : core_(core) {}
 
-    // `kind` tells flows between the same two ranks in one context apart; both ends name the same.
+    // `kind` distinguishes flows between the same two ranks in one context; both ends pass the same
+    // value.
     SendFlow& open_send(Rank dest, Context context, std::uint32_t kind) const;
     ReceiveFlow& open_receive(Rank source, Context context, std::uint32_t kind) const;
-    // followed: another send to that rank is started next, and this one may leave with it.
+    // followed: another send to that rank is started next, so the two may leave together.
     void start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed = false) const;
     void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const;
 
@@ -57,12 +59,13 @@ class Runtime final {
     using InterfaceFactory = core::InterfaceFactory;
     using LinkTransport = core::LinkTransport;
 
-    // Opens the interfaces with the ports this rank needs: one to the ranks in Options::direct and
-    // one for each link transport that carries something; without link transports the first serves
-    // all. All ranks name the same link transports in the same order. Memory comes from the first
-    // one that exists. Then the addresses of all ranks are exchanged (bootstrap) and given to
-    // connect(). Throws std::invalid_argument for impossible options, std::runtime_error for what a
-    // transport refuses.
+    // Opens the interfaces with the ports this rank needs: one interface for the ranks in
+    // Options::direct and one for each link transport that carries something; without link
+    // transports the first interface serves all ranks. All ranks list the same link transports in
+    // the same order. Memory is allocated by the first interface that exists. The caller then
+    // exchanges the addresses of all ranks (bootstrap) and passes them to connect(). Throws
+    // std::invalid_argument for impossible options and std::runtime_error if a transport cannot be
+    // opened.
     explicit Runtime(Options options, const InterfaceFactory& make_interface,
                      std::vector<LinkTransport> link_transports = {});
     ~Runtime();
@@ -70,15 +73,15 @@ class Runtime final {
     Runtime& operator=(const Runtime&) = delete;
 
     std::vector<std::byte> address() const;
-    // Begins to connect the links. A peer that cannot be reached shows as a fault when the Runtime
-    // next runs; the same holds for a connection made later, on first use.
+    // Starts to connect the links. An unreachable peer is reported as a fault when the Runtime next
+    // runs; the same holds for a connection that is made later, on first use.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
-    // Waits until all links are up, however long their other ends take; a progress thread starts
-    // with that. Throws std::runtime_error that names the link that does not come up and says why;
-    // keeps_going: it is reported like any other fault instead.
+    // Waits until all links are up, however long their other ends take; then starts the progress
+    // thread. Throws std::runtime_error that names the link that does not come up and the reason;
+    // if keeps_going is set, the failure is reported like any other fault instead.
     void await_links(bool keeps_going);
-    // Tells all peers that nothing more comes from this rank; see transport::Interface. Afterwards
-    // memory may be allocated and freed, and nothing else.
+    // Announces to all peers that this rank will send nothing more; see transport::Interface.
+    // Afterwards the caller may only allocate and free memory.
     void say_goodbye();
 
     const Options& options() const { return options_; }
@@ -90,79 +93,92 @@ class Runtime final {
     const Flows& flows() const { return flows_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
-    // dest and source are ranks of the torus; precondition: in range (source may be any_source).
+    // dest and source are ranks of the torus. Precondition: both are in range (source may be
+    // any_source).
     void send(SendRequest& request, const Buffer& buffer, Rank dest, Context context, Tag tag,
               SendMode mode = SendMode::standard);
-    // The short way for a standard send of one block: a small message leaves at once, and there is
-    // no request. False: nothing was done, since it is large or something stands in its way.
+    // Shortcut for a standard send of one block: a small message leaves immediately, without a
+    // request. Returns false, having done nothing, if the message is large or cannot leave
+    // immediately.
     bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
-    // To the neighbour in that direction, over that very link where it is a cable of its own: two
-    // ranks in a ring of two share two cables, of which send() would take one for small messages.
-    // Matching and order are as with send(). Precondition: there is a neighbour.
+    // Sends to the neighbour in that direction, over exactly that link if it has a cable of its
+    // own: two ranks in a ring of two share two cables, of which send() would use one for small
+    // messages. Matching and order are as with send(). Precondition: there is a neighbour.
     void send_by(SendRequest& request, const Buffer& buffer, routing::Direction link,
                  Context context, Tag tag);
     void receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
                  Tag tag);
-    // The short way where the memory is one block.
+    // Shortcut for a receive into one block of memory.
     void receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
                        Context context, Tag tag);
-    // The first message that such a receive would match, without receiving it.
+    // The first message that such a receive would match. The message is not received.
     std::optional<Status> probe(Rank source, Context context, Tag tag);
-    // Takes that message out of matching, for one receive of its own: Unexpected::status()
-    // describes it. Null: there is none yet. It must be received, or it stays in memory.
+    // Takes that message out of matching, so that only one particular receive can get it;
+    // Unexpected::status() describes it. Null if there is none yet. A claimed message stays in
+    // memory until it is received.
     Unexpected* claim(Rank source, Context context, Tag tag);
-    // Receives a message that was claimed.
+    // Receives a claimed message.
     void receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed);
-    // Asks to take a receive back. It completes, now or later, as cancelled or with its message; at
-    // once if the peer is this rank.
+    // Requests cancellation of a receive. The receive completes, now or later, as cancelled or with
+    // its message; it completes immediately if the peer is this rank.
     void cancel(ReceiveRequest& request);
-    // Asks to take a matched send back. It completes, now or later, as cancelled if no receive has
-    // matched it, else as usual. To this rank itself that is decided at once.
+    // Requests cancellation of a matched send. The send completes, now or later: as cancelled if no
+    // receive has matched it, otherwise normally. For a send to this rank itself this is decided
+    // immediately.
     void cancel(SendRequest& request);
 
     // --- progress ---
-    // Moves everything that can move, without waiting. True when something did.
+    // Moves everything that can move, without waiting. Returns true if something moved.
     bool progress();
+    // progress() inside a call that polls and returns, such as MPI_Test: reports name what the call
+    // is looking for.
+    void progress_for(std::string_view call, const Awaited& sought);
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {
         const AwaitedRequest awaited(request);
         wait_until([&] { return request.complete(); }, what, &awaited);
     }
-    // The same for any condition that progress can fulfil. awaited: what that is, for reports.
+    // Polls, then sleeps, until `done` returns true; for any condition that progress can fulfil.
+    // `awaited` describes the condition for reports.
     template <class Done>
     void wait_until(Done&& done, std::string_view what, const Awaited* awaited = nullptr) {
         if (done()) return;
-        progress_.poll();  // often it is there already
+        progress_.poll();  // often it has already arrived
         if (done()) return;
         Progress::Waiter waiter(progress_, what, awaited);
         do waiter.turn();
         while (!done());
     }
-    // What somebody waits for has happened without the Runtime: everybody who waits looks again.
+    // Wakes all waiting threads to check their conditions again, after an event outside the
+    // Runtime.
     void stir() { progress_.stir(); }
-    // For callers that use in several steps what progress works on.
+    // For callers that use state of the progress engine in several steps.
     Progress::Guard lock() const { return Progress::Guard(progress_); }
-    // A task is advanced at once, and then whenever something has moved.
+    // Advances a task immediately, and then again whenever something has moved.
     void add_task(Task& task);
+
+    // Publishes what this rank is doing outside of memory, such as "writing /scratch/x", for
+    // reports of its waits and of its death. Empty: nothing.
+    void set_deed(std::string_view text);
 
     // --- memory that peers reach at the lowest cost ---
     void* allocate(std::size_t bytes, std::size_t alignment);
     void free(void* memory);
-    // Memory that this rank and others of its host share; see there.
+    // Memory that this rank shares with others of its host; see SharedMemory.
     SharedMemory& shared() { return shared_; }
 
     // --- from outside ---
     // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
     void request_report() noexcept;
-    // The same, for the launcher: what is waited for goes to Options::on_waits.
+    // Requests a report for the launcher: what is waited for goes to Options::on_waits.
     void request_answer() noexcept;
-    // Asked for every report, until removed.
+    // The reporter is called for every report until it is removed.
     void add_reporter(const Reporter& reporter);
     void remove_reporter(const Reporter& reporter);
-    // Calls Options::on_interrupt as soon as the Runtime next runs, on the thread that runs it;
-    // from any thread and from signal handlers.
+    // Calls Options::on_interrupt as soon as the Runtime next runs, on the thread that runs it. May
+    // be called from any thread and from signal handlers.
     void interrupt() noexcept;
-    // Completes with Error::unreachable every request to and from a rank that is known to be dead.
+    // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
 
   private:

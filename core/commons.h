@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all modules of one rank share: its options, the pool of small blocks, the count of open
-// requests, and the names of things in messages to people. No protocol.
+// State that all modules of one rank share: its options, the pool of small blocks, the count of
+// open requests, and the names used in messages to users. No protocol.
 //
 // Used under the Runtime's lock.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
+#include "base/assert.h"
 #include "core/options.h"
 #include "core/page/control_page.h"
 #include "core/pool.h"
@@ -19,6 +22,29 @@ namespace torusmp::core {
 
 struct Connection;
 
+// The thread that holds the Runtime's lock. Known only where assertions are on and several threads
+// may call; elsewhere held() is always true.
+class LockHolder {
+  public:
+    void take() {
+        if constexpr (base::assertions) {
+            known_.store(true, std::memory_order_relaxed);
+            thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+        }
+    }
+    void leave() {
+        if constexpr (base::assertions) thread_.store({}, std::memory_order_relaxed);
+    }
+    bool held() const {
+        return !known_.load(std::memory_order_relaxed) ||
+               thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+    }
+
+  private:
+    std::atomic<bool> known_{false};  // the lock has been taken once
+    std::atomic<std::thread::id> thread_{};
+};
+
 struct Commons {
     explicit Commons(Options given)
         : options((given.check(), std::move(given))),
@@ -26,15 +52,18 @@ struct Commons {
           page(own_page != nullptr ? *own_page : *options.page) {}
 
     const Options options;
-    const std::unique_ptr<ControlPage> own_page;  // where nobody has given one
+    const std::unique_ptr<ControlPage> own_page;  // set if the options give no page
     ControlPage& page;
     Pool pool;
-    std::uint64_t open_requests = 0;
-    bool stirred = false;  // there is news other than packets
-    // What is seldom to be done in a poll, so that a poll without any looks once.
+    std::uint64_t opened = 0;     // requests
+    std::uint64_t completed = 0;  // those that are complete
+    bool stirred = false;         // there is news other than packets
+    // Rare tasks of a poll as bits, so that a poll with none of them costs one test.
     enum Errand : std::uint8_t { note = 1, links = 2, shortcuts = 4 };
     std::uint8_t errands = 0;
+    LockHolder lock;
 
+    std::uint64_t open_requests() const { return opened - completed; }
     Rank rank() const { return options.rank; }
     const routing::Torus& torus() const { return options.torus; }
 
@@ -42,16 +71,22 @@ struct Commons {
         request.buffer_ = buffer;
         open(request, peer);
     }
-    // Of a message whose memory it has.
+    // Opens a request whose buffer is already set.
     void open(Request& request, Rank peer) {
+        TORUSMP_ASSERT(lock.held(), rank(), peer);
+        TORUSMP_ASSERT(request.complete(), rank(), request.peer_, peer);
         request.peer_ = peer;
         request.status_ = Status{};
         request.complete_.store(false, std::memory_order_relaxed);
-        ++open_requests;
+        ++opened;
     }
+    // May be called outside a poll: the waiting threads see it when the caller releases Progress.
     void complete(Request& request, Error error = Error::none) {
+        TORUSMP_ASSERT(lock.held(), rank(), request.peer_);
+        TORUSMP_ASSERT(!request.complete(), rank(), request.peer_, request.tag_, error);
+        TORUSMP_ASSERT(completed < opened, rank(), completed, opened);
         request.status_.error = error;
-        --open_requests;
+        ++completed;
         request.complete_.store(true, std::memory_order_release);
     }
 

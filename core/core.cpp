@@ -1,43 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/core.h"
 
+#include "base/trace.h"
+
 namespace torusmp::core {
 
-// Some modules refer to others that are made after them; they keep the reference and use it later.
+// Some modules refer to others that are made later; they keep the reference and use it later.
 Core::Core(Options options, const InterfaceFactory& make_interface,
            std::vector<LinkTransport> link_transports)
     : commons(std::move(options)),
-      connections(commons, make_interface, std::move(link_transports), [this] { progress.wake(); }),
+      connections(commons, make_interface, std::move(link_transports)),
       sender(commons, connections, faults),
       shortcuts(commons, connections, sender),
+      store(commons, connections, sender),
       match_states(connections.size()),
       sends(commons, connections),
       receives(commons, connections, matching, match_states, faults),
       streams(commons, connections, sender, sends),
       writes(commons, connections, sender, sends, streams),
-      rendezvous(commons, connections, sender, matching, match_states, sends, receives, writes),
+      rendezvous(commons, connections, sender, store, matching, match_states, sends, receives,
+                 writes),
       announcements(commons, connections, sender, matching, match_states, receives),
-      messages(commons, connections, sender, matching, match_states, sends, receives, writes,
+      messages(commons, connections, sender, store, matching, match_states, sends, receives, writes,
                rendezvous, announcements),
-      cancellation(commons, connections, sender, matching, match_states, sends, receives,
+      cancellation(commons, connections, sender, store, matching, match_states, sends, receives,
                    dispatcher),
-      persistent(commons, connections, sender, sends, receives, writes, rendezvous, messages),
+      persistent(commons, connections, sender, store, sends, receives, writes, rendezvous,
+                 messages),
       relay(commons, connections, sender, faults),
       faults(commons, connections, sender, {&messages, &persistent, &receives, &sends, &shortcuts}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
+      packet_trace(commons, dispatcher),
       progress(
-          commons, connections, sender, faults, links, shortcuts, dispatcher,
+          commons, connections, sender, faults, links, shortcuts, packet_trace.sink(),
           [this] { return waits(); },
           [this](const Waiting* waiting) { publisher.publish(waiting); }),
       publisher(commons, connections, matching, sends, receives, progress),
-      notes(commons, connections, sender, matching, faults, progress),
+      notes(commons, connections, sender, store, matching, faults, progress),
       shared(connections) {
     register_handlers();
 }
 
 Core::~Core() {
     progress.stop();
+    const Progress::Guard guard(progress);
     for (const auto& connection : connections.all())
         PacketSender::drop_queues(*connection, Error::cancelled);
 }
@@ -57,6 +64,7 @@ void Core::register_handlers() {
     to.handle<&Cancellation::on_withdrawn>(PacketKind::withdrawn, cancellation);
     to.handle<&Cancellation::on_retract>(PacketKind::retract, cancellation);
     to.handle<&Cancellation::on_retracted>(PacketKind::retracted, cancellation);
+    to.handle<&UnexpectedStore::on_hold>(PacketKind::hold, store);
     to.handle<&Notes::on_note>(PacketKind::note, notes);
     to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
     to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
@@ -70,6 +78,7 @@ Waits Core::waits() const {
     waits.rank = commons.rank();
     waits.ranks = connections.size();
     messages.report(waits);
+    store.report(waits);
     persistent.report(waits);
     dispatcher.report(waits);
     receives.report(waits);
@@ -82,6 +91,7 @@ Waits Core::waits() const {
     for (const transport::Interface* it : connections.interfaces())
         if (std::string counted = it->statistics(); !counted.empty())
             waits.counters.push_back(std::move(counted));
+    waits.trace = base::trace_lines(commons.rank());
     return waits;
 }
 

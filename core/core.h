@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The modules of one rank, each made from those above it here. Only the facade uses this.
+// The modules of one rank; each is made from those declared above it here. Only the facade uses
+// this.
 #pragma once
 
 #include "core/commons.h"
@@ -7,10 +8,12 @@
 #include "core/connection/packet_sender.h"
 #include "core/connection/shortcuts.h"
 #include "core/dispatch/dispatcher.h"
+#include "core/dispatch/packet_trace.h"
 #include "core/fault/faults.h"
 #include "core/link/link_manager.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
+#include "core/match/unexpected_store.h"
 #include "core/notes/notes.h"
 #include "core/page/publisher.h"
 #include "core/persistent/persistent.h"
@@ -43,6 +46,7 @@ class Core {
     Connections connections;
     PacketSender sender;
     Shortcuts shortcuts;
+    UnexpectedStore store;
     Matching matching;
     MatchStates match_states;
     Sends sends;
@@ -58,11 +62,12 @@ class Core {
     Faults faults;
     LinkManager links;
     Dispatcher dispatcher;
+    PacketTrace packet_trace;
     Progress progress;
     Publisher publisher;
     Notes notes;
     SharedMemory shared;
-    std::vector<const Reporter*> reporters;  // of layers above
+    std::vector<const Reporter*> reporters;  // reporters of the layers above
 
   private:
     void register_handlers();

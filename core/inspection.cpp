@@ -24,12 +24,17 @@ void Inspection::for_each_unexpected(
         [&](const Unexpected& message) { visit(message.context, message.status()); });
 }
 
+std::size_t Inspection::unexpected_bytes() const {
+    const Progress::Guard guard(core_.progress);
+    return core_.store.bytes();
+}
+
 bool Inspection::quiet() const {
     const Progress::Guard guard(core_.progress);
     if (!core_.sender.idle()) return false;
     for (const transport::Interface* it : core_.connections.interfaces())
         if (!it->idle()) return false;
-    return core_.commons.open_requests == 0 && core_.connections.loopback().empty();
+    return core_.commons.open_requests() == 0 && core_.connections.loopback().empty();
 }
 
 bool Inspection::credits_home() const {

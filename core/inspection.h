@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Runtime tells about itself: hosts, connections, faults, what waits.
+// What a Runtime reports about itself: hosts, connections, faults and pending waits.
 #pragma once
 
 #include <cstdint>
@@ -24,40 +24,44 @@ class Inspection {
   public:
     explicit Inspection(const Core& core) : core_(core) {}
 
-    // The host of a rank, by the lowest rank there; known once connected.
+    // The host of a rank, named by the lowest rank on it; known once connected.
     Rank host_of(Rank rank) const;
 
     struct ConnectionInfo {
         Rank peer;
-        std::optional<routing::Direction> link;  // nothing: a direct connection
+        std::optional<routing::Direction> link;  // nullopt for a direct connection
         Statistics statistics;
         bool down;
         std::string_view transport;
     };
     std::vector<ConnectionInfo> connections() const;
-    // Messages that have come and that no receive has asked for.
+    // Calls `visit` for each message that has arrived and that no receive has matched.
     void for_each_unexpected(const std::function<void(Context, const Status&)>& visit) const;
-    // True while nothing of ours is under way: no queue holds a packet, no request is open.
+    // The memory used by these messages, in bytes.
+    std::size_t unexpected_bytes() const;
+    // True if nothing of this rank is in flight: no queue holds a packet and no request is open.
     bool quiet() const;
-    // All credits of all connections have returned: tests check this when everything has arrived.
+    // True if all credits of all connections have returned: tests check this when everything has
+    // arrived.
     bool credits_home() const;
-    // Every link goes over its own cable, none over a detour.
+    // True if every link uses its own cable, and none uses a detour.
     bool on_cables() const;
-    // What is kept for links that died, or may die.
+    // What is kept for links that have died or may die.
     LinkHoldings link_holdings() const;
     ShortcutCounts shortcuts() const;
-    // Every pending wait: what, peer, link, credits held.
+    // Every pending wait: call, peer, link, credits held.
     Waits waits() const;
-    // The same as text: many lines.
+    // The pending waits as text of several lines.
     std::string report() const;
 
-    // How many ranks and links have been lost, for callers that check whether there is a new one.
+    // The number of ranks and links lost so far; callers compare it to detect a new loss.
     std::uint64_t faults() const;
-    // Why a rank cannot be reached: its death, or the dead link and who saw what there.
+    // Why a rank is unreachable: its death, or the dead link with the rank that saw it die and the
+    // reason.
     std::string fault_of(Rank peer) const;
-    // A rank because of which not all of these can work together any more: a dead one, or an end of
-    // a dead link that a path between two of them uses. Whether there is one is the same for all of
-    // them once all know of the fault. Nothing while all is well.
+    // A rank because of which the members can no longer all work together: a dead one, or an end of
+    // a dead link that a path between two members uses. All members agree on whether there is one,
+    // once all know of the fault. Returns nullopt while there is no such fault.
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:

@@ -5,19 +5,27 @@
 
 #include <stdexcept>
 
+#include "config/geometry.h"
+#include "core/settings.h"
+
 namespace torusmp::core {
 
-void Options::apply(const config::Settings& settings) {
-    eager_limit = settings[setting::eager_limit];
-    credits = settings[setting::tokens];
-    relay_credits = settings[setting::relay_tokens];
-    spin = settings[setting::spin];
-    progress_thread = settings[setting::progress] == ProgressMode::thread;
-    watchdog = settings[setting::watchdog];
-    detour = settings[setting::detour];
-    far_direct = settings[config::setting::forward] == config::Forward::kernel;
-    const bool both = settings[config::setting::forward] == config::Forward::automatic;
-    shortcuts = both ? settings[setting::shortcuts] : 0;
+void Options::apply(const config::Settings& given) {
+    settings = std::make_shared<const config::Settings>(given);
+    eager_limit = value(setting::eager_limit);
+    credits = value(setting::tokens);
+    relay_credits = value(setting::relay_tokens);
+    detour = value(setting::detour);
+    const config::Forward forward = value(config::setting::forward);
+    far_direct = forward == config::Forward::kernel;
+    shortcuts = forward == config::Forward::automatic ? value(setting::shortcuts) : 0;
+}
+
+config::Settings Options::copy_of_settings() const {
+    if (settings != nullptr) return *settings;
+    // Never destroyed, as job::schema().
+    static const config::Schema& own = *new config::Schema({setting::table});
+    return config::Settings(own);
 }
 
 void Options::check() const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Runtime is made with: who it is, what it may use, and how it goes about it.
+// The options of a Runtime: its rank, its resources, and its policies.
 #pragma once
 
 #include <algorithm>
@@ -10,38 +10,43 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
-#include "config/geometry.h"
 #include "core/packets.h"
 #include "core/request.h"
-#include "core/settings.h"
 #include "core/transport/api/interface.h"
 #include "core/waits/waits.h"
 #include "routing/detours.h"
 #include "routing/link_news.h"
 #include "routing/torus.h"
 
+namespace torusmp::config {
+class Settings;
+template <class T>
+class Setting;
+}  // namespace torusmp::config
+
 namespace torusmp::core {
 
 class ControlPage;
 
-// Ports by use: links by direction, then one for each rank that connects directly.
+// Ports by use: one for each link, by direction, then one for each directly connected rank.
 inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
 
 struct Options {
     routing::Torus torus;
     Rank rank = 0;
-    // Ranks that are reached directly, without a link: those of this host, this one included. The
-    // others are reached over the links, beyond the neighbours by relay. Empty: links only.
+    // Ranks that are reached directly, without a link: the ranks of this host, including this one.
+    // The others are reached over the links, and beyond the neighbours by relay. Empty: links only.
     std::vector<Rank> direct;
     // bytes; messages of this size and more go by remote write
-    std::size_t eager_limit = setting::eager_limit.initial();
+    std::size_t eager_limit = transport::default_eager_limit;
     // Messages of this size and more are spread over all shortest paths, where links are separate
     // link transports.
     std::size_t spread_limit = 65536;  // bytes
     // Ranks beyond the links are reached directly: the network forwards.
-    bool far_direct = config::setting::forward.initial() == config::Forward::kernel;
+    bool far_direct = false;
     // Beside the relay: how many connections that the network forwards a rank keeps at a time, and
     // how many messages to another rank it takes until there is one; see Shortcuts. 0: none.
     int shortcuts = 0;
@@ -49,58 +54,68 @@ struct Options {
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
     // Receive slots of a connection, for packets of its own ends, and for each further virtual
     // channel.
-    int credits = setting::tokens.initial();
-    int relay_credits = setting::relay_tokens.initial();
+    int credits = transport::default_credits;
+    int relay_credits = transport::default_relay_credits;
     bool detour = false;  // a link whose cable dies goes on over other ranks
     // A cable that dies again is used no sooner than this later, each time twice as long, up to a
     // thousand times: what flaps shall not disturb all detours each time.
     std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
-    // Links whose cables are known to be dead at the start, the same ones on every rank.
+    // Links whose cables are known to be dead at the start; the same on every rank.
     std::vector<routing::Link> dead_links = {};
-    std::chrono::nanoseconds spin = setting::spin.initial();  // polling before sleeping
     bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
     // That is so for some ranks of the job, which all of them know alike: what a collective costs
     // the cores counts for more than how many steps it takes.
     bool shares_cores = false;
     bool threads = false;  // several threads call
-    // Relays and remote writes move while the program computes.
-    bool progress_thread = setting::progress.initial() == ProgressMode::thread;
-    std::chrono::nanoseconds watchdog = setting::watchdog.initial();  // zero: off
-    // Where news of waits go first; false, or none: as text to log.
+    // A wait that lasts longer is published; one ten times as long has its causes looked for.
+    std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
+    // Receives reports of waits first; if it returns false or is empty, they go to log as text.
     std::function<bool(const Waits&, WaitsWanted)> on_waits = {};
-    // Where reports of waits and faults go: whole lines without a newline at the end.
+    // Receives reports of waits and faults: whole lines without a trailing newline.
     std::function<void(std::string_view)> log;
-    std::function<std::string(Rank)> name_of;  // how messages call a rank; default "rank N"
+    std::function<std::string(Rank)> name_of;  // the name of a rank in messages; default "rank N"
     std::function<void()> on_interrupt = {};   // see Runtime::interrupt()
-    // Where faults of links and ranks go, which may end the job for a reason that others know
-    // better; none: to log.
+    // Receives faults of links and ranks, because the caller may know the real reason why the job
+    // ends. If empty, they go to log.
     std::function<void(std::string_view)> log_fault = {};
-    // Where news of the cables under this rank's links go; none: deaths to log.
+    // Receives news of the cables under this rank's links. If empty, deaths go to log.
     std::function<void(const routing::LinkNews&)> log_link = {};
-    // Where the rank tells about itself; it must outlive the Runtime. None: nowhere.
+    // The page on which the rank publishes its state; it must outlive the Runtime. Null: none.
     ControlPage* page = nullptr;
 
-    // The largest body of a packet.
+    // The largest size of a packet's body, in bytes.
     std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }
-    // Payload of one packet of a large message: so much that the packet with its headers fills a
-    // power of two, and so whole packets of a network that sends those.
+    // Payload bytes of one packet of a large message. The packet with its headers fills a power of
+    // two, and so whole packets of a network whose packets have such sizes.
     std::size_t fragment() const {
         return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
     }
+    // The settings that single modules of core read, each its own when it is made. Null: defaults.
+    std::shared_ptr<const config::Settings> settings = {};
+
     // Takes over what the user may set.
-    void apply(const config::Settings& settings);
+    void apply(const config::Settings& given);
+    // The value of a row of core/settings.h, which defines these two.
+    template <class T>
+    T value(const config::Setting<T>& row) const;
+    template <class T>
+    void set(const config::Setting<T>& row, std::type_identity_t<T> value);
     // Throws std::invalid_argument that says what was found and what was expected.
     void check() const;
+
+  private:
+    config::Settings copy_of_settings() const;
 };
 
 using InterfaceFactory = std::function<std::unique_ptr<transport::Interface>(
     const std::vector<transport::PortOptions>&)>;
 
-// What carries connections to ranks that are not in Options::direct.
+// A transport for connections to ranks that are not in Options::direct.
 struct LinkTransport {
     InterfaceFactory make;
-    // Whether it carries this link or, without one, the connection to this far rank; the first
-    // link transport that does takes it, so both ends must come to the same answer. Empty: all.
+    // Whether the transport carries this link or, without a link, the connection to this far rank.
+    // The first link transport that returns true carries it, so both ends must get the same answer.
+    // If empty, it carries all.
     std::function<bool(Rank peer, std::optional<routing::Direction> link)> carries = {};
 };
 

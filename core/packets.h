@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core's packets mean, and the bodies of those that are not user payload.
+// The meaning of core's packets, and the bodies of those that are not user payload.
 //
-// Sequenced kinds take a number in the stream from source to destination and are handled in that
-// order, whatever paths they came by. The others refer to an id and may come at any time.
+// Sequenced kinds have a number in the stream from source to destination and are handled in that
+// order, over whatever paths they arrive. The others refer to an id and may arrive at any time.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,22 @@ enum class PacketKind : std::uint8_t {
     rts,         // RtsBody: a message waits at the sender; context and tag match it
     matched,     // MatchedBody: the sender took our announced or ready memory for its message
     rtr,         // RtrBody: a posted receive, sent ahead to the sender
-    refuse,      // EpochBody: announcements could not be placed, all since are void
-    withdraw,    // ReceiveHandleBody: a receive is to be cancelled, give its announcement back
-    withdrawn,   // WithdrawnBody: the answer
-    retract,     // SendHandleBody: a send is to be cancelled, forget its request
-    flow_open,   // FlowOpenBody: what the label in `context` means from now on
+    refuse,      // EpochBody: announcements were refused; all made since then are void
+    withdraw,    // ReceiveHandleBody: a receive is being cancelled; return its announcement
+    withdrawn,   // WithdrawnBody: the answer to withdraw
+    retract,     // SendHandleBody: a send is being cancelled; forget its request
+    hold,        // HoldBody: whether the sender holds its messages until a receive asks for them
+    flow_open,   // FlowOpenBody: the meaning of the label in `context` from now on
     flow_eager,  // a whole message of the flow labelled `context`
     flow_rts,    // RtsBody, for the flow labelled `context`
     flow_rtr,    // FlowRtrBody: a started receive of the flow labelled `context`
     // by id
-    cts,        // CtsBody: the answer to a request: write here
+    cts,        // CtsBody: the answer to an RTS: write the message here
     data,       // DataBody + payload for a receive handle
     written,    // WrittenBody: a remote write is complete
     fin,        // SendHandleBody: the receiver has read the message
-    retracted,  // SendHandleBody: the request is forgotten, no receive had met it
-    note,       // for the reader of its context: see NoteReader
+    retracted,  // SendHandleBody: the request is forgotten; no receive had matched it
+    note,       // for the NoteReader of its context
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
@@ -42,8 +43,8 @@ constexpr bool is_sequenced(PacketKind kind) {
     return kind >= PacketKind::eager && kind <= PacketKind::flow_rtr;
 }
 
-// What may come by any shortest path: parts of messages that are spread over several links, and
-// messages that name the link they take.
+// Whether the kind may arrive by any shortest path: parts of messages that are spread over several
+// links, and messages that name their link.
 constexpr bool is_spread(PacketKind kind) {
     return kind == PacketKind::data || kind == PacketKind::written || kind == PacketKind::eager ||
            kind == PacketKind::matched;
@@ -53,7 +54,8 @@ struct RtsBody {
     std::uint32_t send_handle;
     std::uint32_t ordinal;           // flows: the sender's count
     std::uint64_t bytes;             // of the message
-    transport::RemoteMemory memory;  // where it may be read; length 0: nowhere
+    // Where the message may be read; length 0 if it may not be read.
+    transport::RemoteMemory memory;
 };
 struct CtsBody {
     std::uint32_t send_handle;
@@ -62,19 +64,19 @@ struct CtsBody {
 };
 struct MatchedBody {
     std::uint32_t receive_handle;
-    std::uint32_t whole;  // 1: every byte is in place already; 0: bytes may come before or after
+    std::uint32_t whole;  // 1: every byte is already in place; 0: bytes may arrive before or after
     std::uint64_t bytes;
 };
 struct RtrBody {
     std::uint32_t receive_handle;
     std::uint32_t epoch;
-    std::uint32_t seen;  // matched messages from the sender that the receiver had got
+    std::uint32_t seen;  // matched messages of the sender that the receiver had received
     std::uint32_t unused;
     std::uint64_t bytes;  // room in the receive
     transport::RemoteMemory memory;
 };
 struct EpochBody {
-    std::uint32_t epoch;  // the first one that counts again
+    std::uint32_t epoch;  // the first epoch that is valid again
     std::uint32_t unused;
 };
 struct ReceiveHandleBody {
@@ -84,6 +86,10 @@ struct ReceiveHandleBody {
 struct WithdrawnBody {
     std::uint32_t receive_handle;
     std::uint32_t found;
+};
+struct HoldBody {
+    std::uint32_t hold;  // 1: hold messages; 0: send small ones whole again
+    std::uint32_t unused;
 };
 struct FlowOpenBody {
     std::uint32_t context;
@@ -99,11 +105,11 @@ struct FlowRtrBody {
 };
 struct DataBody {
     std::uint32_t receive_handle;
-    // 0: the bytes are behind this body; else so many of them were written to the receive handle by
-    // the last relay, ahead of this packet, and nothing is behind it.
+    // 0: the bytes follow this body; otherwise the last relay has written this many of them to the
+    // receive handle, ahead of this packet, and nothing follows.
     std::uint32_t placed;
     std::uint64_t offset;
-    // Where the last relay may put the bytes: valid for the link by which they arrive. Key 0:
+    // Where the last relay may place the bytes; valid for the link by which they arrive. Key 0:
     // nowhere.
     std::uint64_t address = 0;
     std::uint32_t key = 0;
@@ -111,13 +117,13 @@ struct DataBody {
 };
 struct WrittenBody {
     std::uint32_t receive_handle;
-    std::uint32_t parts;  // writes that carry the message; each is followed by this on its link
+    std::uint32_t parts;  // writes that carry the message; one such packet follows each on its link
 };
 struct SendHandleBody {
     std::uint32_t send_handle;
     std::uint32_t unused;
 };
-// It is followed by a text that says who saw it die, and how.
+// The body is followed by a text: the rank that saw the link die, and what it saw.
 inline constexpr std::size_t longest_sight = 240;
 struct LinkBody {
     std::uint32_t rank;       // the end that saw it die
@@ -129,9 +135,9 @@ static_assert(sizeof(RtrBody) == 96 && sizeof(FlowRtrBody) == 88 && sizeof(DataB
 static_assert(sizeof(EpochBody) == 8 && sizeof(ReceiveHandleBody) == 8 &&
               sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
-static_assert(sizeof(SendHandleBody) == 8 && sizeof(LinkBody) == 8);
+static_assert(sizeof(SendHandleBody) == 8 && sizeof(LinkBody) == 8 && sizeof(HoldBody) == 8);
 
-// Reads a body out of a payload; false if the packet is too short for it.
+// Reads a body from a payload. Returns false if the packet is too short for it.
 template <class Body>
 bool read_body(const transport::PacketHeader& header, const std::byte* payload, Body& body) {
     if (header.length < sizeof(Body)) return false;

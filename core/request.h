@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: what a caller hands to the Runtime and waits for.
+// Requests: objects that a caller passes to the Runtime and waits for.
 //
 // The caller owns the object and keeps it, and its buffer, in place until complete(); nothing is
-// allocated for it. A request may be used again once complete. Not copyable: queues link to it.
+// allocated for it. A request may be reused once it is complete. It is not copyable, because queues
+// link to it.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ enum class Error : std::uint8_t {
     none,
     truncated,  // the message is longer than the receive; status.bytes is its length
     cancelled,
-    unreachable,  // the peer died, or every way to it goes over a dead link
+    unreachable,  // the peer died, or every path to it uses a dead link
     protocol,     // the peer broke the protocol; the connection is closed
     mismatch      // members of a group called different collectives, or with different sizes
 };
@@ -44,12 +45,12 @@ enum class SendMode : std::uint8_t { standard, synchronous };
 
 struct Connection;
 
-// Something that produces packets and waits in a connection's queue.
+// A source of packets that can wait in a connection's queue.
 class Outgoing {
   public:
-    // Sends what the connection's credits allow; true when nothing is left to send.
+    // Sends what the connection's credits allow. Returns true when nothing is left to send.
     virtual bool emit(Connection& connection) = 0;
-    // The connection is gone: nothing of this will be sent any more.
+    // The connection is gone: nothing more of this will be sent.
     virtual void drop(Error error) = 0;
 
   protected:
@@ -72,7 +73,7 @@ class Request {
     Rank peer() const { return peer_; }  // any_source for a wildcard receive
     std::size_t bytes() const { return buffer_.bytes; }
 
-    // What follows is for core's modules; callers leave it alone.
+    // The rest is for core's modules; callers must not use it.
 
     // Atomic because another thread of the program may watch it; a plain load on x86.
     std::atomic<bool> complete_{true};
@@ -94,9 +95,9 @@ class SendRequest : public Request, public Outgoing {
   public:
     SendRequest() = default;
 
-    // The rest is for core's modules; callers leave it alone.
+    // The rest is for core's modules; callers must not use it.
 
-    // Sends it if it had to wait in a queue.
+    // Sends the request's packets if it had to wait in a queue.
     class Sender {
       public:
         virtual bool emit(SendRequest& request, Connection& connection) = 0;
@@ -108,12 +109,12 @@ class SendRequest : public Request, public Outgoing {
     bool emit(Connection& connection) override { return sender_->emit(*this, connection); }
     void drop(Error error) override { sender_->drop(*this, error); }
 
-    // What is left to send, and how.
+    // What is left to send, and by which method.
     enum class Stage : std::uint8_t { idle, eager, wait_answer, stream, writing };
     Stage stage_ = Stage::idle;
     Sender* sender_ = nullptr;    // while it is in a queue
-    SendFlow* flow_ = nullptr;    // null: matched by context and tag
-    Connection* link_ = nullptr;  // which of two cables it takes; null: as the runtime likes
+    SendFlow* flow_ = nullptr;    // null if matched by context and tag
+    Connection* link_ = nullptr;  // which of two cables it takes; null: any
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;         // position in the flow
@@ -121,42 +122,43 @@ class SendRequest : public Request, public Outgoing {
     std::uint32_t receive_handle_ = 0;  // the receiver's id of the memory we write to
     std::size_t position_ = 0;          // bytes streamed so far
     Rail* rails_ = nullptr;             // of a stream that is spread over several links
-    std::uint8_t parts_ = 0;            // remote writes that carry the message, one a link
-    std::uint32_t parts_left_ = 0;      // writes of it that are still under way
-    // Large, so not cleared for messages that do not use them.
-    transport::RemoteMemory target_;   // of a stream: the receiver's memory, if it has a name
-    transport::RemoteMemory exposed_;  // while the receiver may read it: exposed_at_ is set
+    std::uint8_t parts_ = 0;            // remote writes that carry the message, one per link
+    std::uint32_t parts_left_ = 0;      // its writes that are still pending
+    // Large, so these are not cleared for messages that do not use them.
+    transport::RemoteMemory target_;   // of a stream: the receiver's memory, if it can be named
+    transport::RemoteMemory exposed_;  // readable by the receiver while exposed_at_ is set
     transport::Interface* exposed_at_ = nullptr;
-    std::uint8_t parts_out_ = 0;  // by bit: complete at once when they were started
+    // Bit mask of the parts that were complete as soon as they were started.
+    std::uint8_t parts_out_ = 0;
     bool part_failed_ = false;
-    bool retracting_ = false;  // the receiver has been asked to forget it
+    bool retracting_ = false;  // the receiver has been asked to forget its request
 };
 
 class ReceiveRequest : public Request {
   public:
     ReceiveRequest() = default;
 
-    // The rest is for core's modules; callers leave it alone.
+    // The rest is for core's modules; callers must not use it.
 
-    ReceiveFlow* flow_ = nullptr;  // null: matched by context, source and tag
+    ReceiveFlow* flow_ = nullptr;  // null if matched by context, source and tag
     transport::Interface* exposed_at_ = nullptr;
     std::uint32_t receive_handle_ = 0;  // id of our memory while the sender may write to it
     std::uint32_t send_handle_ = 0;     // the sender's id of the message we read
-    bool announced_ = false;            // the sender has been told of this receive
+    bool announced_ = false;            // the sender has received an announcement of it
     bool posted_ = false;               // waits in a queue
-    bool crossed_ = false;    // our RTR and the sender's RTS crossed on the way: matched will come
+    bool crossed_ = false;              // our RTR and the sender's RTS crossed: matched will arrive
     bool reading_ = false;    // a remote read into our memory is under way
-    std::uint8_t parts_ = 0;  // of a message that is written over several links: how many
+    std::uint8_t parts_ = 0;  // number of links over which the message is written
     std::uint8_t parts_landed_ = 0;
     std::size_t expected_ = 0;  // bytes of the message that is arriving
-    std::size_t landed_ = 0;    // and how many have come
+    std::size_t landed_ = 0;    // bytes that have arrived
 
-    // The rest is set before it is used: small messages do without most of it.
+    // The rest is set before it is used: small messages do not need most of it.
     ReceiveRequest* next_;  // in a posted queue, or a flow's started list
     ReceiveRequest* previous_;
     std::uint64_t ordinal_;            // order of posting
-    std::uint32_t hash_;               // of what it matches, while it is in a posted queue
-    transport::RemoteMemory exposed_;  // while a peer may write to it: exposed_at_ is set
+    std::uint32_t hash_;               // hash of its key, while it is in a posted queue
+    transport::RemoteMemory exposed_;  // valid while exposed_at_ is set: a peer may write to it
 };
 
 }  // namespace torusmp::core

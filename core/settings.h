@@ -1,16 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a user may set of the core: paths, progress, and how long a wait stays silent.
+// Settings of the core: paths, progress, and when a long wait is reported.
+//
+// Sources include this, headers do not: a new row compiles only those that read settings. A module
+// reads its own when it is made: commons.options.value(setting::watchdog).
 #pragma once
 
-#include "config/setting.h"
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "config/settings.h"
 #include "config/types.h"
+#include "core/options.h"
 #include "core/transport/api/settings.h"
 
 namespace torusmp::core {
 
-// How ranks of one host reach each other: all to all, or by the links of the torus only.
+// How ranks of one host reach each other: all directly, or only over the links of the torus.
 enum class LocalPaths { direct, links };
-// Who moves messages while the program computes: nobody, or a thread of its own.
+// What moves messages while the program computes: nothing, or a thread of the library.
 enum class ProgressMode { polling, thread };
 
 namespace setting {
@@ -21,40 +29,59 @@ inline const config::Setting<LocalPaths> local{
     "transport.local",
     config::choice<LocalPaths>({{"direct", LocalPaths::direct}, {"links", LocalPaths::links}}),
     LocalPaths::direct,
-    "How ranks of one host reach each other. direct: all to all through shared memory. links: over "
-    "the links of the torus only, so that the others are reached by relay, as on a cluster."};
-// The slots that stand ready for packets, which transports count too.
+    "How ranks of one host reach each other. direct: every rank through shared memory. links: only "
+    "neighbours through shared memory, all others by relay, as on a cluster."};
+// Settings of the receive slots, which transports use too.
 using transport::setting::eager_limit;
 using transport::setting::relay_tokens;
 using transport::setting::tokens;
+inline const config::Setting<std::size_t> unexpected{
+    "transport.unexpected", config::size_between(0, std::size_t{1} << 40), 64_MiB,
+    "Memory of each rank for unexpected messages (no receive is posted). When it is full, senders "
+    "keep further messages until a receive is posted, so MPI_Send waits; messages in transit at "
+    "that time are stored in addition."};
 inline const config::Setting<ProgressMode> progress{
     "progress.mode",
     config::choice<ProgressMode>(
         {{"polling", ProgressMode::polling}, {"thread", ProgressMode::thread}}),
     ProgressMode::polling,
-    "Who moves messages while the application computes. polling: nobody; messages move inside "
-    "calls. thread: a thread of its own in each rank, which wants a core of its own to gain "
-    "anything."};
+    "What moves messages while the program computes. polling: nothing; messages move inside calls. "
+    "thread: a thread in each rank, which is faster only if it has its own core."};
 inline const config::Setting<config::Duration> spin{
     "progress.spin", config::time_between(0s, 1s), 20us,
-    "How long a wait looks for messages before it sleeps. Where ranks outnumber cores it is cut "
-    "short."};
+    "How long a wait polls for messages before it sleeps. It is shorter where ranks outnumber "
+    "cores."};
 inline const config::Setting<config::Duration> watchdog{
     "watchdog.after", config::time_between({0s, "off"}, 24h), 60s,
-    "A wait that lasts longer says what it waits for: rank, peer, link and credits. 0: never."};
+    "After this time a waiting rank reports what it waits for: peer, message, link and credits. 0: "
+    "never."};
 
 inline const config::Setting<bool> detour{
     "routing.detour", config::boolean(), true,
-    "Whether a link whose cable dies goes on over other cables, until its own is back. If not, a "
-    "dead cable ends the job."};
+    "Whether a link whose cable dies continues over other cables until its own cable is back. If "
+    "false, a dead cable ends the job."};
 
 inline const config::Setting<int> shortcuts{
     "routing.shortcuts", config::integer_between(1, 4096), 32,
-    "With routing.forward = \"auto\": how many connections through the kernels a rank keeps at a "
-    "time, to ranks that are no neighbours. For a further one the one that was used longest ago is "
-    "closed."};
+    "With routing.forward = \"auto\": the largest number of connections that a rank keeps to ranks "
+    "that are not neighbours, forwarded by the kernels in between. A further connection replaces "
+    "the least recently used one."};
 
-inline const config::Table table{&local, &progress, &spin, &watchdog, &detour, &shortcuts};
+inline const config::Table table{&local,    &unexpected, &progress, &spin,
+                                 &watchdog, &detour,     &shortcuts};
 
 }  // namespace setting
+
+template <class T>
+T Options::value(const config::Setting<T>& row) const {
+    return settings != nullptr ? (*settings)[row] : row.initial();
+}
+
+template <class T>
+void Options::set(const config::Setting<T>& row, std::type_identity_t<T> value) {
+    config::Settings changed = copy_of_settings();
+    changed.set(row, std::move(value));
+    settings = std::make_shared<const config::Settings>(std::move(changed));
+}
+
 }  // namespace torusmp::core

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Brings the launcher's news of dead ranks to the Runtime, if the job goes on after a death.
+// Passes the launcher's reports of dead ranks to the Runtime, if the job continues after a death.
 //
-// A thread of its own sleeps on the launcher's descriptor. What it reads is handed over inside the
-// Runtime's own progress, so the Runtime needs no lock for it. Started and stopped by the Process,
-// from one thread; it is made before the Runtime and outlives it.
+// A dedicated thread sleeps on the launcher's descriptor. Its reports are handed over inside the
+// Runtime's own progress, so the Runtime needs no lock for them. Started and stopped by the
+// Process, from one thread; created before the Runtime, which it outlives.
 #pragma once
 
 #include <mutex>
@@ -26,8 +26,8 @@ class DeathWatch {
     void start(core::Runtime& runtime);
     // Uses neither the launcher nor the Runtime afterwards.
     void stop();
-    // Called by the Runtime after interrupt(), on the thread that runs it: hands over what has been
-    // read.
+    // Called by the Runtime after interrupt(), on the thread that runs it: hands over the reports
+    // that have been read.
     void tell();
 
   private:

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the front ends of one process do for each other: the last of them leaves the job, and MPI
-// makes the communicators that QMP_get_hidden_comm returns.
+// Services that the front ends of one process provide to each other: the last of them leaves the
+// job, and MPI creates the communicators that QMP_get_hidden_comm returns.
 //
-// No front end knows another. MPI registers its functions here when its library is loaded; in a
-// program without it they stay null.
+// Front ends do not know each other. MPI registers its functions here when its library is loaded;
+// in a program without it they stay null.
 #pragma once
 
 #include <atomic>
@@ -27,11 +27,11 @@ inline void go_down(Process& process) {
 }
 
 struct MpiFunctions {
-    // An MPI_Comm of these members, given by machine rank, in contexts from `first` on, which
-    // nobody else uses. Initializes MPI if the program has not. Throws std::exception.
+    // An MPI_Comm of these members, given by machine rank, in contexts from `first` on, which are
+    // otherwise unused. Initializes MPI if the program has not. Throws std::exception.
     void* (*make)(std::vector<core::Rank> members, core::Context first) = nullptr;
     void (*free)(void* comm) = nullptr;
-    // Finalizes MPI if make() had initialized it, and not the program.
+    // Finalizes MPI if make() initialized it, and not the program.
     void (*end)() = nullptr;
 };
 inline constinit MpiFunctions mpi_functions{};

@@ -12,6 +12,7 @@
 #include <exception>
 #include <thread>
 
+#include "base/trace.h"
 #include "collectives/settings.h"
 #include "config/cable.h"
 #include "config/geometry.h"
@@ -45,21 +46,22 @@ Process::Process(bool threads)
       settings_(config::load_for_rank(schema())),
       policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
+    base::set_trace_levels(base::parse_trace_levels(settings_[setting::log_level]));
     if (page_.page() != nullptr) bootstrap_->share_page(page_.descriptor());
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
-    // Deaths are reported also while we wait for links.
+    // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_.start(*runtime_);
     report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
-        // Ranks go on together: to one that has begun to talk, a rank that ends because of a dead
-        // cable would look dead.
+        // Ranks continue together: a rank that ends because of a dead cable would look dead to a
+        // rank that already communicates.
         if (has_links(*runtime_)) meet("the start of the job");
     } catch (const std::runtime_error& error) {
-        // Before anything is taken down, and through the launcher, which reports only the cause and
-        // not its echoes.
+        // Called before anything is taken down, and through the launcher, which reports only the
+        // cause and not its echoes.
         abort(1, error.what());
     }
 }
@@ -109,9 +111,9 @@ void Process::Meeting::report(core::Waits& waits) const {
     waits.meeting = true;
 }
 
-// A barrier that sleeps outside the Runtime. But until all ranks have come, packets of others may
-// have to pass through here, cables die and come back, and ranks that still wait for this one ask
-// which call it is in.
+// A barrier that sleeps outside the Runtime. But until all ranks have arrived, this rank may have
+// to relay packets of others, cables may die and come back, and waiting ranks may ask which call it
+// is in.
 void Process::meet(std::string_view call) {
     const Meeting meeting(*runtime_, call);
     if (size() > 1) {
@@ -142,9 +144,10 @@ void Process::meet(std::string_view call) {
 
 void Process::leave() {
     if (left_) return;
-    runtime_->wait_until([this] { return runtime_->state().quiet(); }, "the end of the job");
-    meet("finalize");
-    // Now, even if memory that the program still holds keeps the Runtime alive.
+    constexpr std::string_view call = "MPI_Finalize or QMP_finalize_msg_passing";
+    runtime_->wait_until([this] { return runtime_->state().quiet(); }, call);
+    meet(call);
+    // Immediately, even if memory that the program still holds keeps the Runtime alive.
     runtime_->say_goodbye();
     death_watch_.stop();  // it reads from the launcher
     bootstrap_->finalize();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // This process as one rank of a job: bootstrap, settings and Runtime, brought up and taken down in
-// the right order. It is the only thing in the project that exists once in a process, because C
-// programs start QMP and MPI without handing anything from one to the other.
+// the right order. It is the only singleton of the project, because C programs start QMP and MPI
+// without passing anything from one to the other.
 //
 // Front ends share it: the first acquire() joins the job, every further one returns the same
 // object, and the last one to call leave() leaves the job. One thread at a time may call acquire()
@@ -42,10 +42,10 @@ class Process {
     // end came first.
     bool threads() const { return runtime_->options().threads; }
 
-    // Whether the job goes on when a rank dies, and errors are returned to the caller.
+    // Whether the job continues when a rank dies, and errors are returned to the caller.
     bool keeps_going() const { return bootstrap_->keeps_going(); }
 
-    // Collective over all ranks of the job: returns when nobody needs this rank any more, not even
+    // Collective over all ranks of the job: returns when no rank needs this one any more, not even
     // to relay packets. Nothing may be started afterwards.
     void leave();
     // Ends the whole job: the launcher exits with this code.
@@ -72,8 +72,8 @@ class Process {
     std::unique_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
     collectives::Policy policy_;
-    DeathWatch death_watch_;  // the Runtime may call it for as long as that lives
-    SharedPage page_;         // likewise
+    DeathWatch death_watch_;  // the Runtime may call it for as long as the Runtime lives
+    SharedPage page_;         // the Runtime may write to it
     std::unique_ptr<core::Runtime> runtime_;
     std::optional<ReportSignal> report_signal_;
     bool left_ = false;

@@ -34,12 +34,12 @@ Crowds find_crowds(launch::Bootstrap& bootstrap) {
     if (int(local) == bootstrap.size()) return crowds;
     const std::string mine =
         fmt::format("{} {} {}", count, config::this_machine(), config::describe_cpus(processors));
-    std::map<std::string, int> ranks;  // by what they tell
+    std::map<std::string, int> ranks;  // by their reported processors
     for (const auto& it : bootstrap.exchange(std::as_bytes(std::span(mine))))
         if (!it.empty()) ++ranks[{reinterpret_cast<const char*>(it.data()), it.size()}];
     crowds.here = crowds.here || ranks[mine] > count;
-    for (const auto& [told, sharing] : ranks)
-        crowds.somewhere = crowds.somewhere || sharing > std::strtod(told.c_str(), nullptr);
+    for (const auto& [cpus, sharing] : ranks)
+        crowds.somewhere = crowds.somewhere || sharing > std::strtod(cpus.c_str(), nullptr);
     return crowds;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processors on which the ranks of this host run, and whether these outnumber them. Each rank
-// may be bound to a part of them, so the launcher, which is not bound, is asked too.
+// The processors on which the ranks of this host run, and whether the ranks outnumber them. Each
+// rank may be bound to a part of them, so the launcher, which is not bound, is asked too.
 //
 // Free functions without state; any thread may call.
 #pragma once
@@ -11,14 +11,14 @@
 namespace torusmp::job {
 
 config::CpuList processors_of_job();
-// How many these are, or fewer if the cgroup grants less time.
+// The number of these processors, or less if the cgroup grants less time.
 double processor_count(const config::CpuList& processors);
 
-// Whether more ranks run on some processors than these are, those of other hosts included that are
-// containers or network namespaces of the same machine.
+// Whether more ranks than processors share the same processors, including ranks of other hosts that
+// are containers or network namespaces of the same machine.
 struct Crowds {
     bool here = false;       // on those of this host
-    bool somewhere = false;  // on those of any host, where there are several; alike on all ranks
+    bool somewhere = false;  // on those of any of several hosts; the same on all ranks
 };
 // Collective.
 Crowds find_crowds(launch::Bootstrap& bootstrap);

@@ -12,7 +12,8 @@
 namespace torusmp::job {
 namespace {
 
-// What the handler may touch. It runs on any thread, so it counts itself before it looks.
+// The objects that the handler may use. It runs on any thread, so it increments a counter before it
+// reads the pointer.
 std::atomic<core::Runtime*> reported{nullptr};
 std::atomic<int> handlers{0};
 
@@ -24,7 +25,7 @@ void ask_runtime(void (core::Runtime::*question)() noexcept) {
     errno = error;
 }
 
-// torus-run asks all ranks by itself; others want to read the report of this one.
+// torus-run asks all ranks by itself; other senders want the report of this one.
 void on_report(int, siginfo_t* info, void*) {
     if (info->si_code == SI_QUEUE && info->si_value.sival_int == launch::passed_on_by_torus_run)
         return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SIGUSR1 makes the Runtime print what it waits for, and torus-run's question makes it answer,
-// unless the program handles these signals itself.
-// Held by the Process while its Runtime lives; one at a time.
+// unless the program handles these signals itself. Held by the Process while its Runtime lives; one
+// at a time.
 #pragma once
 
 #include "core/api.h"
@@ -11,7 +11,7 @@ namespace torusmp::job {
 class ReportSignal {
   public:
     explicit ReportSignal(core::Runtime& runtime);
-    // No thread's handler uses the Runtime afterwards.
+    // After this, no thread's handler uses the Runtime.
     ~ReportSignal();
     ReportSignal(const ReportSignal&) = delete;
     ReportSignal& operator=(const ReportSignal&) = delete;

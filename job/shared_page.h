@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The memory of this rank's control page, which the launcher's daemon maps too. It has no name, so
-// nothing can be left behind, and cannot be made shorter, so nobody who maps it can be killed by
+// nothing can be left behind, and it cannot shrink, so a process that maps it cannot be killed by
 // reading it.
 #pragma once
 
@@ -11,14 +11,14 @@ namespace torusmp::job {
 
 class SharedPage {
   public:
-    // Without memory for it there is no page, and nobody can look at this rank.
+    // Without memory there is no page, and this rank cannot be observed.
     SharedPage();
     ~SharedPage();
     SharedPage(const SharedPage&) = delete;
     SharedPage& operator=(const SharedPage&) = delete;
 
     core::ControlPage* page() const { return page_; }     // null: there is none
-    int descriptor() const { return descriptor_.get(); }  // -1: likewise
+    int descriptor() const { return descriptor_.get(); }  // -1: there is none
 
   private:
     base::Descriptor descriptor_;

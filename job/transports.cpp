@@ -28,7 +28,7 @@ std::string host_name(const config::Settings& settings, core::Rank rank) {
     return name;
 }
 
-// `settings` outlive the construction of the Runtime, in which interfaces are made.
+// `settings` outlives the construction of the Runtime, in which interfaces are created.
 Factory factory_of(const Descriptor& descriptor, const config::Settings& settings,
                    const launch::Bootstrap& bootstrap, const core::Options& options,
                    std::vector<transport::PortDevice> devices, bool beside_others) {
@@ -56,7 +56,7 @@ std::unique_ptr<core::Runtime> open_mixed(const config::Settings& settings,
                                           launch::Bootstrap& bootstrap, core::Options options) {
     const Wiring wiring(settings, bootstrap, options);
     const Descriptor* const wanted = transport::wanted_transport(settings);
-    // Ranks of other nodes are to be reached over the links, even if one host plays many nodes.
+    // Ranks of other nodes are reached over the links, even if one host acts as many nodes.
     if (wanted != nullptr && wanted->needs_devices)
         std::erase_if(options.direct, [&, node = node_of(settings, options.rank)](core::Rank rank) {
             return node_of(settings, rank) != node;
@@ -95,7 +95,7 @@ std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
         if (!torus)
             refuse(settings,
                    fmt::format("found {}, but no torus is set, so no link has a device: give a "
-                               "geometry file with [torus] and [links], or expected {}",
+                               "geometry file with [torus] and [links], or choose {}",
                                wanted->name, transport::those_that([](const Descriptor& it) {
                                    return !it.needs_devices;
                                })));

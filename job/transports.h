@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transports carry what, decided by the settings and this rank's place: one between the ranks
-// of a host, and for each link to another host the best that both ends have (job/wiring.h).
+// Chooses the transports, by the settings and this rank's place: one between the ranks of a host,
+// and for each link to another host the best that both ends have (job/wiring.h).
 //
 // Called once while a Process comes up, by its thread, on every rank of the job.
 #pragma once
@@ -14,8 +14,8 @@
 namespace torusmp::job {
 
 // Opens the Runtime of this rank on the interfaces that it needs, not connected yet. Collective.
-// Throws std::runtime_error if a transport cannot be opened, ConfigError if the settings ask for
-// what is not available.
+// Throws std::runtime_error if a transport cannot be opened, ConfigError if the settings require an
+// unavailable one.
 std::unique_ptr<core::Runtime> open_runtime(const config::Settings& settings,
                                             launch::Bootstrap& bootstrap, core::Options options);
 

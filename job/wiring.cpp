@@ -27,7 +27,7 @@ const HostFacts* facts_of(const std::vector<std::optional<HostFacts>>& facts, in
     return it ? &*it : nullptr;
 }
 
-// Whether this is the first rank of its node, which speaks for the node.
+// Whether this is the first rank of its node, which sends the facts of the node.
 bool speaks(const Settings& settings, Rank rank) {
     const int node = node_of(settings, rank);
     for (Rank before = 0; before < rank; ++before)
@@ -61,23 +61,23 @@ Wiring::Wiring(const Settings& settings, launch::Bootstrap& bootstrap, const cor
     if (options.far_direct || options.shortcuts != 0) choose_far(settings, options, facts);
 }
 
-// The first rank of each node speaks for it.
+// The first rank of each node sends the facts of the node.
 Wiring::Facts Wiring::exchange(const Settings& settings, launch::Bootstrap& bootstrap) {
     const Rank self = bootstrap.rank();
     std::string mine;
     if (speaks(settings, self))
         mine = config::format_facts(transport::facts_of_links(settings, node_of(settings, self)));
-    const auto told = bootstrap.exchange(std::as_bytes(std::span(mine)));
+    const auto offers = bootstrap.exchange(std::as_bytes(std::span(mine)));
     Facts facts(std::size_t(node_torus(settings)->size()));
-    for (std::size_t rank = 0; rank < told.size(); ++rank) {
-        if (told[rank].empty()) continue;
+    for (std::size_t rank = 0; rank < offers.size(); ++rank) {
+        if (offers[rank].empty()) continue;
         const int node = node_of(settings, Rank(rank));
         try {
             facts[std::size_t(node)] = transport::parse_facts(
-                {reinterpret_cast<const char*>(told[rank].data()), told[rank].size()});
+                {reinterpret_cast<const char*>(offers[rank].data()), offers[rank].size()});
         } catch (const ConfigError& error) {
             throw ConfigError(
-                fmt::format("what rank {} tells of its links: {}", rank, error.what()));
+                fmt::format("cannot parse the links described by rank {}: {}", rank, error.what()));
         }
     }
     return facts;
@@ -93,8 +93,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const int other = node_of(settings, *neighbour);
-        // What devices offer while their cable is dead says nothing against the transport that is
-        // asked for.
+        // The offers of a device with a dead cable are no evidence against the requested transport.
         const bool unknown =
             transport::wanted_transport(settings) != nullptr &&
             std::count(options.dead_links.begin(), options.dead_links.end(),
@@ -131,7 +130,8 @@ void Wiring::choose_far(const Settings& settings, const core::Options& options,
     }
 }
 
-// Shortcuts are made where they can be, and nobody has asked for them where they cannot.
+// With forward = "kernel" a missing carrier is an error; with "auto", connections beyond the links
+// are used if possible.
 const transport::Descriptor* Wiring::choose_far_carrier(const Settings& settings,
                                                         const CableEnd& one, const CableEnd& other,
                                                         const Placement& placement) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transport carries what from this rank to other nodes: each link, and the connection to each
-// rank beyond the links, if kernels forward.
+// The transport from this rank to other nodes: for each link, and for the connection to each rank
+// beyond the links, if kernels forward.
 //
-// Made once while a Process comes up, collectively: each node tells all others what its links
-// offer, so that both ends of a link come to the same answer by the same rule
+// Created once while a Process comes up, collectively: each node sends the offers of its links to
+// all others, so that both ends of a link reach the same result by the same rule
 // (core/transport/choice.h). A plain value afterwards, which any thread may read.
 #pragma once
 
@@ -19,19 +19,19 @@
 
 namespace torusmp::job {
 
-// The network devices behind the links that leave this rank's node; none without a torus.
+// The network devices of the links that leave this rank's node; none without a torus.
 std::vector<transport::PortDevice> link_devices(const config::Settings& settings,
                                                 const core::Options& options);
 
 class Wiring {
   public:
-    // Collective. Precondition: the settings have a torus. Throws ConfigError if they ask for a
-    // transport that a link cannot use; options.log gets notes on what could be better.
+    // Collective. Precondition: the settings have a torus. Throws ConfigError if they require a
+    // transport that a link cannot use; options.log receives hints on possible improvements.
     Wiring(const config::Settings& settings, launch::Bootstrap& bootstrap,
            const core::Options& options);
 
-    // What carries that link of this rank, or, without a link, the connection to a rank further
-    // away; null: nothing does.
+    // The transport of that link of this rank or, without a link, of the connection to a rank
+    // further away; null: none.
     const transport::Descriptor* carrier(routing::Rank peer,
                                          std::optional<routing::Direction> link) const {
         return link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)];
@@ -40,7 +40,8 @@ class Wiring {
     std::vector<transport::PortDevice> devices(const transport::Descriptor& transport) const;
 
   private:
-    using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; nothing: it is gone
+    using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; empty: the node is
+                                                                  // gone
 
     static Facts exchange(const config::Settings& settings, launch::Bootstrap& bootstrap);
     void choose_links(const config::Settings& settings, const launch::Bootstrap& bootstrap,
@@ -53,9 +54,9 @@ class Wiring {
                                                            const transport::Placement& placement);
 
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
-    std::vector<const transport::Descriptor*> far_;  // by rank; null: it is reached by relay only
+    std::vector<const transport::Descriptor*> far_;  // by rank; null: reached by relay only
     std::vector<transport::PortDevice> link_devices_;
-    // The devices by which connections to ranks further away leave, if their transport needs one.
+    // The devices of connections to ranks further away, if their transport needs one.
     std::vector<transport::PortDevice> far_devices_;
 };
 

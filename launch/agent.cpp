@@ -30,7 +30,7 @@ std::string base_name(const std::string& path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-// They join the words of the command with blanks, and a shell splits them again.
+// ssh and similar agents join the words of the command with blanks, and a shell splits them again.
 bool goes_through_a_shell(const std::string& agent) {
     for (const char* known : {"ssh", "slogin", "gsissh", "autossh", "dbclient", "rsh", "remsh"})
         if (base_name(agent) == known) return true;
@@ -172,7 +172,7 @@ std::vector<std::string> agent_command(const std::string& agent, const std::stri
     bool placed = false;
     const std::string& link = address.empty() ? host : address;
     for (std::string& word : words)
-        // "{host}" may only serve for logging, and "{address}" be what is called.
+        // "{host}" may be used only for logging, and "{address}" for the connection.
         placed = int(put(word, place_of_host, host)) + int(put(word, place_of_address, link)) > 0 ||
                  placed;
     if (base_name(words.front()) == "ssh")
@@ -196,8 +196,8 @@ AgentProcess::AgentProcess(const std::vector<std::string>& command) {
         posix_spawnp(&pid_, argv[0], &plan.files, &plan.attributes, argv.data(), environ);
     if (error != 0) {
         pid_ = -1;
-        throw AgentError(fmt::format("the agent '{}' cannot be started: {}", command.front(),
-                                     std::strerror(error)));
+        throw AgentError(
+            fmt::format("cannot start the agent '{}': {}", command.front(), std::strerror(error)));
     }
     process_ = base::Descriptor(int(syscall(SYS_pidfd_open, pid_, 0)));
     input_ = without_blocking(std::move(input.write_end));
@@ -224,7 +224,7 @@ std::optional<int> AgentProcess::end() {
     int status = 0;
     const pid_t found = waitpid(pid_, &status, WNOHANG);
     if (found == pid_) status_ = status;
-    if (found < 0 && errno == ECHILD) status_ = 0;  // somebody else has reaped it
+    if (found < 0 && errno == ECHILD) status_ = 0;  // reaped elsewhere in the process
     return status_;
 }
 

@@ -2,10 +2,10 @@
 // Starts a program on another host through an agent: ssh, or any command line that takes a host, a
 // program and its arguments (`launch.agent`).
 //
-// An AgentProcess owns the agent and its three pipes; it is used by the thread that made it. The
-// program at the other end hears the end of its standard input when the AgentProcess is destroyed.
-// Little should go through the command line: ssh hands it to a shell of the other host, while other
-// agents run it as it is. What a program needs to know is better sent over its standard input.
+// An AgentProcess owns the agent and its three pipes; it is used by the thread that created it.
+// When the AgentProcess is destroyed, the program at the other end reads the end of its standard
+// input. Keep the command line short: ssh passes it to a shell of the other host, while other
+// agents run it unchanged. Send other data over standard input.
 #pragma once
 
 #include <sys/types.h>
@@ -25,18 +25,18 @@ class AgentError : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-// The words of a command line, with the quotes and backslashes of a shell and nothing else of it.
-// Throws AgentError for an unclosed quote, and if there is no word.
+// The words of a command line; only the quotes and backslashes of a shell are interpreted. Throws
+// AgentError for an unclosed quote, and if there are no words.
 std::vector<std::string> split_words(std::string_view command);
 
-// A word quoted such that a shell reads it back as it is.
+// A word quoted so that a shell reads it back unchanged.
 std::string quote_for_shell(const std::string& word);
 
 // The command line that runs `command` on `host`: AGENT HOST COMMAND. If a word of the agent
-// contains "{host}", the name goes there and not after the agent; likewise for `address` and
-// "{address}", the address of the host on the link that leads to it. ssh and its like get the
-// command quoted for the shell that reads it, and ssh also the options that keep it from asking
-// questions nobody could answer. Throws AgentError.
+// contains "{host}", the name replaces it and is not appended to the agent; "{address}" is replaced
+// by `address`, the address of the host on the link that leads to it. For ssh and similar agents,
+// the command is quoted for the remote shell; ssh also gets the options that disable its prompts.
+// Throws AgentError.
 std::vector<std::string> agent_command(const std::string& agent, const std::string& host,
                                        const std::vector<std::string>& command,
                                        const std::string& address = {});
@@ -45,10 +45,10 @@ bool wants_address(const std::string& agent);
 
 class AgentProcess {
   public:
-    // Where there is a terminal, in a session of its own, so that nothing can ask questions there;
-    // else in a group of its own in this session: kernels share cores among sessions before they
-    // do among processes, so ranks on nodes that are namespaces of one host could not yield to each
-    // other. Throws AgentError, for example if there is no such program.
+    // If there is a terminal, the agent gets a session of its own, so that it cannot prompt there;
+    // otherwise a process group of its own in this session: kernels share cores among sessions
+    // before they share them among processes, so ranks on nodes that are namespaces of one host
+    // could not yield to each other. Throws AgentError, for example if the program does not exist.
     explicit AgentProcess(const std::vector<std::string>& command);
     AgentProcess(AgentProcess&& other) noexcept;
     AgentProcess& operator=(AgentProcess&&) = delete;
@@ -56,16 +56,16 @@ class AgentProcess {
     ~AgentProcess();
 
     pid_t pid() const { return pid_; }
-    // A pidfd: readable at the end of the process.
+    // A pidfd: readable when the process ends.
     int process() const { return process_.get(); }
     // Our ends of its pipes, all non-blocking. An owner may move them out.
     base::Descriptor& input() { return input_; }
     base::Descriptor& output() { return output_; }
     base::Descriptor& errors() { return errors_; }
 
-    // waitpid's status; nothing: it still runs.
+    // The status of waitpid; empty: the process still runs.
     std::optional<int> end();
-    // For an owner who reaps all its children in one place.
+    // For an owner that reaps all its children in one place.
     void reaped(int status) { status_ = status; }
 
   private:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,8 +20,8 @@ Secret random_secret() {
         const ssize_t n = getrandom(secret.data() + filled, secret.size() - filled, 0);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0)
-            throw BootstrapError(fmt::format(
-                "the kernel gives no random bytes for the job's secret: {}", std::strerror(errno)));
+            throw BootstrapError(fmt::format("cannot get random bytes for the job's secret: {}",
+                                             std::strerror(errno)));
         filled += std::size_t(n);
     }
     return secret;
@@ -39,7 +40,7 @@ const std::vector<routing::Link>& Bootstrap::dead_cables() const {
     return none;
 }
 
-// A link that is dead and goes nowhere ends the job, which is told then.
+// A dead link without a detour ends the job, which reports it.
 void Bootstrap::report_link(const routing::LinkNews& news) {
     constexpr int most = 20;
     if (news.direction.sign < 0 || news.state == routing::LinkNews::State::dead) return;
@@ -51,12 +52,12 @@ void Bootstrap::report_link(const routing::LinkNews& news) {
             ranks += fmt::format("{} {}", ranks.empty() ? "" : ",", hop.rank);
     std::string text = fmt::format("the link between rank {} and rank {} ", rank(), news.peer);
     if (before == most)
-        text = "more of links that die and come back is not printed";
+        text = "further reports of links that die and return are suppressed";
     else if (news.state == routing::LinkNews::State::alive)
-        text += "goes over its cable again";
+        text += "uses its cable again";
     else
-        text += fmt::format("goes around its dead cable, over {}{}",
-                            ranks.empty() ? "the other one" : "rank" + ranks,
+        text += fmt::format("uses a detour around its dead cable, over {}{}",
+                            ranks.empty() ? "the other cable" : "rank" + ranks,
                             news.why.empty() ? "" : "; " + news.why);
     note(text);
 }
@@ -74,8 +75,8 @@ bool is_set(const char* name) {
     return value && *value;
 }
 
-// A process that has connected leaves its pid behind. Another process that reads it is a child of a
-// rank and stands alone; the same process asks for its own rank twice.
+// A process that has connected sets a variable to its pid. A process that finds another pid there
+// is a child of a rank and runs as a single process; its own pid means a second call, an error.
 bool child_of_a_rank() {
     const char* connected = std::getenv(env_connected);
     if (!connected || !*connected) return false;
@@ -87,17 +88,23 @@ bool child_of_a_rank() {
     return true;
 }
 
+// Runs when the library is loaded, since a program may print before it joins the job. In this file,
+// so that programs linked with the static archive include it too.
+[[gnu::constructor]] void write_output_by_lines() {
+    if (is_set(env_line_output)) std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ);
+}
+
 [[noreturn]] void refuse(const ForeignLauncher& launcher) {
     throw BootstrapError(fmt::format(
-        "this process was started by {} ({}) as one of several, but torusmp cannot talk to that "
-        "launcher, and will not run as so many single ranks: {}",
+        "this process was started by {} ({}) as one of several, but torusmp does not support that "
+        "launcher and refuses to run as separate jobs of one rank: {}",
         launcher.name, launcher.found, launcher.remedy));
 }
 
 }  // namespace
 
-// torus-run removes the variables of other launchers from its ranks. So where PMIx variables stand
-// beside ours, a launcher was started inside a rank, and the inner one counts.
+// torus-run removes the variables of other launchers from its ranks. So if PMIx variables exist
+// beside ours, a launcher was started inside a rank, and the inner launcher counts.
 std::unique_ptr<Bootstrap> connect_bootstrap() {
     if (child_of_a_rank()) return connect_single();
     if (is_set("PMIX_RANK") && is_set("PMIX_NAMESPACE")) return connect_pmix();

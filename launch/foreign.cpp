@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launchers recognised by the marks they leave in the environment of what they start. Each one
+// Detects launchers by the variables they set in the environment of their processes. Each one
 // counts only if it started more than one process, or if the number is unknown.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ std::optional<std::string> get(const char* name) {
     return value;
 }
 
-// Nothing where the text is not a whole number.
+// Empty if the text is not a whole number.
 std::optional<long long> number(const std::optional<std::string>& text) {
     if (!text) return std::nullopt;
     char* end = nullptr;
@@ -38,7 +38,7 @@ std::string quote(std::initializer_list<const char*> names) {
 constexpr const char* use_torus_run = "start the program with torus-run -np N instead";
 
 // srun starts steps. A batch script, an interactive shell and the shell of salloc have no step of
-// their own, or one with a number from the reserved range at the top, and stand alone.
+// their own, or one with a number from the reserved range at the top, and run as single processes.
 std::optional<ForeignLauncher> find_slurm() {
     constexpr long long first_reserved_step = 0xfffffff0;
     const auto step = number(get("SLURM_STEP_ID"));
@@ -57,7 +57,7 @@ std::optional<ForeignLauncher> find_slurm() {
 struct Marks {
     const char* name;
     const char* rank;
-    const char* size;  // null: this launcher does not say
+    const char* size;  // null: this launcher does not set it
     const char* remedy;
 };
 

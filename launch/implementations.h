@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The three ways to meet the other ranks, one file each, and how connect_bootstrap() chooses.
+// The three ways to connect to the other ranks, one file each, and how connect_bootstrap() chooses.
 // Private to launch/; the functions may throw BootstrapError.
 #pragma once
 
@@ -24,13 +24,13 @@ std::unique_ptr<Bootstrap> connect_torus_run();
 std::unique_ptr<Bootstrap> connect_pmix();
 std::unique_ptr<Bootstrap> connect_single();
 
-// A launcher that started this process as one of several, and whose protocol we do not speak.
+// A launcher that started this process as one of several, and whose protocol is not supported.
 struct ForeignLauncher {
     std::string name;    // "srun without PMIx"
-    std::string found;   // the variables that gave it away: "SLURM_STEP_ID=0, ..."
+    std::string found;   // the variables that identify it: "SLURM_STEP_ID=0, ..."
     std::string remedy;  // "start it with srun --mpi=pmix, or with torus-run"
 };
-// Nothing for a process that stands alone, also inside a batch script or an interactive allocation.
+// Empty for a single process, also inside a batch script or an interactive allocation.
 std::optional<ForeignLauncher> find_foreign_launcher();
 
 }  // namespace torusmp::launch

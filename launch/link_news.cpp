@@ -14,7 +14,7 @@ struct HopRecord {
     std::int32_t rank;
 };
 
-// A longer text helps nobody.
+// Longer texts are cut by encode(), and rejected when decoded.
 constexpr std::size_t longest_text = 1024;
 
 bool is_direction(std::int32_t index) {

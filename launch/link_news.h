@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// News of a link as bytes, which torus-run and its ranks exchange.
+// Encodes reports on links, which torus-run and its ranks exchange.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 namespace torusmp::launch {
 
 std::vector<std::byte> encode(const routing::LinkNews& news);
-// Nothing for bytes that encode() does not make, or that name ranks or dimensions which `ranks`
+// Empty for bytes that encode() does not produce, or that name ranks or dimensions which `ranks`
 // does not have.
 std::optional<routing::LinkNews> decode_link_news(std::span<const std::byte> bytes, int ranks);
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The bootstrap over PMIx: Slurm (srun --mpi=pmix), PRRTE, Open MPI's mpirun.
 //
-// libpmix is opened only if PMIx started this process, and not linked: every rank of torus-run
-// would pay for its initialization too. Its types come from pmix.h; a build without it refuses
-// such a start.
+// libpmix is loaded at run time, and only if PMIx started this process; if it were linked, every
+// rank of torus-run would pay for its initialization. Its types come from pmix.h; a build without
+// this header refuses such a start.
 #include <fmt/format.h>
 
 #include "launch/implementations.h"
@@ -108,8 +108,8 @@ class PmixBootstrap final : public Bootstrap {
         std::fputs(text.c_str(), stderr);
         std::fflush(nullptr);
         const int status = (code & 0xff) != 0 ? code : 1;
-        // Open MPI's mpirun ends the job for a non-zero exit code. Told by PMIx_Abort while another
-        // rank waits in a fence, version 4 crashes or hangs. srun needs to be told.
+        // Open MPI's mpirun ends the job for a non-zero exit code. If PMIx_Abort is called while
+        // another rank waits in a fence, version 4 crashes or hangs. srun needs PMIx_Abort.
         if (!std::getenv("OMPI_COMM_WORLD_SIZE")) pmix_.abort(status, text.c_str(), nullptr, 0);
         _exit(status);
     }
@@ -121,7 +121,7 @@ class PmixBootstrap final : public Bootstrap {
     }
 
   private:
-    // A value that PMIx allocated.
+    // A value allocated by PMIx.
     class Value {
       public:
         explicit Value(const Library& pmix) : pmix_(pmix) {}
@@ -146,8 +146,7 @@ class PmixBootstrap final : public Bootstrap {
         if (status == PMIX_SUCCESS) return;
         throw BootstrapError(
             fmt::format("{} failed with {} ({}) in rank {} of PMIx job {}: is the launcher that "
-                        "set PMIX_NAMESPACE "
-                        "still running, and is this process one that it started?",
+                        "set PMIX_NAMESPACE still running, and did it start this process?",
                         call, pmix_.error_string(status), status, environment("PMIX_RANK"),
                         environment("PMIX_NAMESPACE")));
     }
@@ -167,7 +166,7 @@ class PmixBootstrap final : public Bootstrap {
         const std::string call = fmt::format("PMIx_Get({})", key);
         check(pmix_.get(&job, key, nullptr, 0, value.out()), call);
         if (!value || value->type != type)
-            throw BootstrapError(fmt::format("{} gave a value of type {}, expected {}", call,
+            throw BootstrapError(fmt::format("{} returned a value of type {}, expected {}", call,
                                              value ? int(value->type) : -1, int(type)));
         return read(*value);
     }
@@ -203,7 +202,7 @@ class PmixBootstrap final : public Bootstrap {
         std::copy(everyone[0].begin(), everyone[0].end(), secret_.begin());
     }
 
-    // One byte goes first: not every PMIx server keeps an empty object.
+    // One byte goes first: not every PMIx server stores an empty object.
     void put(const std::string& key, std::span<const std::byte> bytes) const {
         std::vector<std::byte> copy(bytes.size() + 1);
         std::copy(bytes.begin(), bytes.end(), copy.begin() + 1);
@@ -221,7 +220,8 @@ class PmixBootstrap final : public Bootstrap {
         check(pmix_.get(&peer, key.c_str(), nullptr, 0, value.out()),
               fmt::format("PMIx_Get({} of rank {})", key, rank));
         if (!value || value->type != PMIX_BYTE_OBJECT || value->data.bo.size < 1)
-            throw BootstrapError(fmt::format("PMIx_Get({} of rank {}) gave no bytes", key, rank));
+            throw BootstrapError(
+                fmt::format("PMIx_Get({} of rank {}) returned no bytes", key, rank));
         const auto* begin = reinterpret_cast<const std::byte*>(value->data.bo.bytes);
         return {begin + 1, begin + value->data.bo.size};
     }
@@ -235,7 +235,7 @@ class PmixBootstrap final : public Bootstrap {
         const pmix_status_t status = pmix_.fence(&job, 1, &info, 1);
         if (status == PMIX_ERR_PARTIAL_SUCCESS || status == PMIX_ERR_LOST_CONNECTION)
             throw BootstrapError(
-                fmt::format("{} waited for all ranks, but one of them, or the launcher, is gone "
+                fmt::format("{} waited for all ranks, but one of them or the launcher has ended "
                             "(PMIx_Fence: {})",
                             describe_self(rank_), pmix_.error_string(status)));
         check(status, "PMIx_Fence");

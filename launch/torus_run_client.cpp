@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rank's end of the socket that torus-run hands down.
+// The rank's end of the socket inherited from torus-run.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -28,7 +28,7 @@ namespace {
 class TorusRunBootstrap final : public Bootstrap {
   public:
     TorusRunBootstrap(int socket, int notices) : socket_(socket), notices_(notices) {
-        // First of all: the greeting reveals a second process on this socket.
+        // Sent first: the greeting reveals a second process on this socket.
         const Hello hello{protocol_version, 0};
         send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
         receive_welcome();
@@ -42,7 +42,7 @@ class TorusRunBootstrap final : public Bootstrap {
 
     std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) override {
         if (mine.size() > max_frame_bytes)
-            throw BootstrapError(fmt::format("exchange: {} bytes given, at most {} allowed",
+            throw BootstrapError(fmt::format("exchange: found {} bytes, expected at most {}",
                                              mine.size(), max_frame_bytes));
         send(FrameKind::exchange, sequence_, mine);
         const std::uint64_t length = expect(FrameKind::everyone, sequence_++, "exchange");
@@ -76,7 +76,7 @@ class TorusRunBootstrap final : public Bootstrap {
         try {
             send(FrameKind::link, 0, encode(news));
         } catch (const BootstrapError&) {
-            // Nobody is left to say it: torus-run is gone, and this rank ends soon.
+            // Ignored: torus-run is gone, and this rank ends soon.
         }
     }
 
@@ -84,7 +84,7 @@ class TorusRunBootstrap final : public Bootstrap {
         try {
             if (waits.size() <= max_frame_bytes) send(FrameKind::waits, overdue ? 1 : 0, waits);
         } catch (const BootstrapError&) {
-            // Nobody is left to say it: torus-run is gone, and this rank ends soon.
+            // Ignored: torus-run is gone, and this rank ends soon.
         }
         return true;
     }
@@ -103,7 +103,7 @@ class TorusRunBootstrap final : public Bootstrap {
         send(FrameKind::page, 0, std::as_bytes(std::span(&number, 1)));
     }
 
-    // torus-run stops this process too. Should it be unable to, the rank still ends.
+    // torus-run stops this process too. If it cannot, the rank still ends.
     [[noreturn]] void abort(int code, std::string_view message) override {
         std::fflush(nullptr);
         message = message.substr(0, 65536);
@@ -112,15 +112,15 @@ class TorusRunBootstrap final : public Bootstrap {
         std::memcpy(body.data(), &wire_code, sizeof wire_code);
         const auto text = std::as_bytes(std::span(message));
         std::copy(text.begin(), text.end(), body.begin() + sizeof wire_code);
-        bool told = true;
+        bool delivered = true;
         try {
             send(FrameKind::abort, 0, body);
         } catch (const BootstrapError&) {
-            told = false;
+            delivered = false;
             fmt::print(stderr, "{} aborted with code {}: {}\n", describe_self(rank_), code,
                        message);
         }
-        if (told) wait_for_the_end();
+        if (delivered) wait_for_the_end();
         _exit((code & 0xff) != 0 ? code : 1);
     }
 
@@ -138,9 +138,9 @@ class TorusRunBootstrap final : public Bootstrap {
         receive(&welcome, sizeof welcome, "start");
         if (welcome.version != protocol_version)
             throw BootstrapError(
-                fmt::format("torus-run speaks version {} of the start-up protocol, this program "
-                            "version {}: use the "
-                            "torus-run of the torusmp that the program was linked with",
+                fmt::format("torus-run uses version {} of the start-up protocol, this program "
+                            "version {}: use the torus-run of the torusmp installation that the "
+                            "program was linked with",
                             welcome.version, protocol_version));
         if (welcome.rank < 0 || welcome.rank >= welcome.size || welcome.keep_going > 1 ||
             length != sizeof welcome + std::uint64_t(welcome.local_count) * sizeof(std::int32_t) +
@@ -175,7 +175,7 @@ class TorusRunBootstrap final : public Bootstrap {
         return everyone;
     }
 
-    // When somebody first asks, torus-run learns that this rank names deaths itself.
+    // The first call announces to torus-run that this rank reports deaths itself.
     void ask_for_deaths() {
         if (!asked_.exchange(true)) send(FrameKind::watch, 0, {});
     }
@@ -219,7 +219,7 @@ class TorusRunBootstrap final : public Bootstrap {
         return header.length;
     }
 
-    // Whole frames only: abort() may be called by another thread than the one that waits.
+    // Whole frames only: abort() may be called by another thread than the waiting one.
     void send(FrameKind kind, std::uint32_t sequence, std::span<const std::byte> body) {
         const std::lock_guard lock(sending_);
         FrameHeader header{std::uint32_t(kind), sequence, body.size()};
@@ -256,11 +256,11 @@ class TorusRunBootstrap final : public Bootstrap {
         if (length > max_frame_bytes) damaged(call);
         std::string why(length, '\0');
         receive(why.data(), length, call);
-        // torus-run has reported the cause and ends this process too: an echo from each rank helps
-        // nobody.
+        // torus-run has reported the cause and ends this process too: an echo from each rank is
+        // useless.
         wait_for_the_end();
         throw BootstrapError(
-            fmt::format("{} waits in {}() in vain: {}", describe_self(rank_), call, why));
+            fmt::format("{} cannot complete {}(): {}", describe_self(rank_), call, why));
     }
 
     void wait_for_the_end() const {
@@ -277,8 +277,7 @@ class TorusRunBootstrap final : public Bootstrap {
     [[noreturn]] void damaged(std::string_view call) const {
         throw BootstrapError(
             fmt::format("{} received a frame from torus-run that does not belong to {}: use the "
-                        "torus-run of the "
-                        "torusmp that the program was linked with",
+                        "torus-run of the torusmp installation that the program was linked with",
                         describe_self(rank_), call));
     }
 
@@ -318,21 +317,21 @@ Handed parse_handed(const char* text) {
     return handed;
 }
 
-// A wrapper may have closed the descriptor, and something else may have taken its number.
+// A wrapper may have closed the descriptor, and its number may have been reused.
 void check_socket(int socket, unsigned long long inode) {
     struct stat info {};
     if (fstat(socket, &info) == 0 && S_ISSOCK(info.st_mode) && info.st_ino == inode) return;
     throw BootstrapError(fmt::format(
-        "descriptor {}, named by {}, is not torus-run's socket any more: a program between "
-        "torus-run and "
-        "this one closed it; let it keep inherited descriptors open (Python: close_fds=False)",
+        "descriptor {}, named by {}, is no longer torus-run's socket: a program between torus-run "
+        "and this process closed it; that program must keep inherited descriptors open (Python: "
+        "close_fds=False)",
         socket, env_bootstrap));
 }
 
 // torus-run's daemon ends this rank's process group when it dies. A wrapper may have moved the rank
 // into another group or session, so the rank also asks the kernel to end it: SIGKILL when the last
-// writer of the lifeline pipe is gone. A fresh open file description, because the owner belongs to
-// it.
+// writer of the lifeline pipe is gone. A fresh open file description is needed, because the owner
+// belongs to it.
 void arm_lifeline(int lifeline) {
     struct stat info {};
     if (fstat(lifeline, &info) != 0 || !S_ISFIFO(info.st_mode)) return;
@@ -342,7 +341,7 @@ void arm_lifeline(int lifeline) {
     fcntl(mine, F_SETSIG, SIGKILL);
     fcntl(mine, F_SETOWN, getpid());
     fcntl(mine, F_SETFL, O_NONBLOCK | O_ASYNC);
-    // Closed by then? Then nobody is left to send the signal.
+    // If it is already closed, no process is left to send the signal.
     pollfd end{mine, POLLIN, 0};
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0) raise(SIGKILL);
 }

@@ -18,11 +18,11 @@ import headers
 import help as helps
 from roff import Page, bold, escape, inline
 
-PROGRAMS = ["torus-run", "torus-check", "torus-info", "torus-top", "torus-bench", "mpicc", "qmp-config", "wilson",
-            "halo_exchange"]
+PROGRAMS = ["torus-run", "torus-check", "torus-info", "torus-top", "torus-bench", "mpicc", "qmp-config",
+            "torus-wilson", "torus-gauge-file", "torus-halo-exchange"]
 # Other names of a program; all of them are those of other MPIs, too.
 NAMES = {"torus-run": ["mpirun", "mpiexec"],
-         "mpicc": ["mpicxx", "mpic++", "mpifort", "mpif90", "mpif77"]}
+         "mpicc": ["mpicxx", "mpic++", "mpiCC", "mpifort", "mpif90", "mpif77"]}
 SECOND_USES = {"torus-info": ["netplan"]}
 OTHER_MPIS = {"mpicc", *NAMES["torus-run"], *NAMES["mpicc"]}
 

@@ -12,8 +12,8 @@
 
 #include "mpi11/numbers.h"
 
-// A C function is the same one in whatever namespace it is declared; but its first declaration in a
-// namespace decides whether it is exported.
+// A C function is the same function in every namespace that declares it; but its first declaration
+// in a namespace decides whether it is exported.
 #define TORUSMP_ENTRY(Name, counts, parameters, ...)                               \
     namespace torusmp::mpi::counts {                                               \
     extern "C" __attribute__((visibility("default"))) int PMPI_##Name parameters { \

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI-1.1 in C, and what codes of today expect around it, on a mesh or torus of processes.
+/* MPI-1.1 in C, with the later functions that current programs use, on a mesh or torus of
+ * processes.
  *
- * What it is for: programs include this header and link libmpi.so; mpicc does both. It declares all
- * of MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards,
- * the non-blocking, persistent and neighbourhood collectives. Windows, files, spawned processes,
- * sessions, partitioned requests and MPI_T are not here: a program that needs them
- * fails when it is compiled. mpi11/coverage.md lists every function of the standard and its state.
- * MPI_VERSION says 1.3, because no later standard is offered whole.
+ * Purpose: programs include this header and link libmpi.so; mpicc does both. It declares all of
+ * MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards, the
+ * non-blocking, persistent and neighbourhood collectives, and files. Windows, spawned processes,
+ * sessions, partitioned requests and MPI_T are not supported: a program that needs them does not
+ * compile. mpi11/coverage.md lists every function of the standard and its state. MPI_VERSION is
+ * 1.3, because no later standard is supported completely.
  *
  * Binary interface: handles, constants, MPI_Status and callbacks are those of the standard ABI of
- * MPI 5.0. A handle is a pointer; the predefined ones are small integers in its clothes, the same
- * in C and in Fortran, and may be used in constant initialisers. What this library adds to the
- * ABI's constants has values that the ABI does not use, and its comment says so.
+ * MPI 5.0. A handle is a pointer; the predefined ones are small integers cast to pointers, the same
+ * in C and in Fortran, and may be used in constant initialisers. Constants that this library adds
+ * to the ABI have values that the ABI does not use, which their comments state.
  *
- * Who owns what: the program owns its buffers and keeps them in place, and untouched where the
- * standard says so, until the operation on them is complete. Handles made by the library live until
+ * Ownership: the program owns its buffers and keeps them in place, and unchanged if the standard
+ * requires it, until the operation on them is complete. Handles created by the library live until
  * the matching MPI_..._free, and an object until its last use is complete.
  *
  * Threads: by the level that MPI_Init_thread provided. Under MPI_THREAD_MULTIPLE any thread may
- * call at any time, but two threads must not complete one request at the same time.
+ * call at any time, but two threads must not complete the same request at the same time.
  *
  * Errors: every function returns MPI_SUCCESS or an error code, after it has called the error
- * handler of its communicator. The default handler prints rank, function, communicator and what was
- * wrong with which argument, and ends the job.
+ * handler of its communicator. The default handler prints rank, function, communicator and the
+ * invalid argument with the reason, and ends the job.
  *
  * Profiling: every function exists as MPI_ (a weak name that a tool may define itself) and PMPI_.
  */
@@ -31,7 +32,7 @@
 
 #include <stdint.h>
 
-#define TORUSMP 1 /* tells this library's header from others' */
+#define TORUSMP 1 /* identifies this library's header */
 
 #define MPI_VERSION 1
 #define MPI_SUBVERSION 3
@@ -50,13 +51,14 @@ typedef int MPI_Fint;
 typedef struct MPI_ABI_Comm* MPI_Comm;
 typedef struct MPI_ABI_Datatype* MPI_Datatype;
 typedef struct MPI_ABI_Errhandler* MPI_Errhandler;
+typedef struct MPI_ABI_File* MPI_File;
 typedef struct MPI_ABI_Group* MPI_Group;
 typedef struct MPI_ABI_Info* MPI_Info;
 typedef struct MPI_ABI_Message* MPI_Message;
 typedef struct MPI_ABI_Op* MPI_Op;
 typedef struct MPI_ABI_Request* MPI_Request;
 
-/* The first three fields are the program's to read, the rest is the library's. */
+/* The program may read the first three fields; the others are reserved for the library. */
 typedef struct MPI_Status {
     int MPI_SOURCE;
     int MPI_TAG;
@@ -64,12 +66,13 @@ typedef struct MPI_Status {
     int MPI_internal[5];
 } MPI_Status;
 
-/* Communicators, groups, requests, messages, infos, error handlers. */
+/* Communicators, groups, files, requests, messages, infos, error handlers. */
 #define MPI_COMM_NULL ((MPI_Comm)0x100)
 #define MPI_COMM_WORLD ((MPI_Comm)0x101)
 #define MPI_COMM_SELF ((MPI_Comm)0x102)
 #define MPI_GROUP_NULL ((MPI_Group)0x108)
 #define MPI_GROUP_EMPTY ((MPI_Group)0x109)
+#define MPI_FILE_NULL ((MPI_File)0x118)
 #define MPI_REQUEST_NULL ((MPI_Request)0x180)
 #define MPI_MESSAGE_NULL ((MPI_Message)0x128)
 #define MPI_MESSAGE_NO_PROC ((MPI_Message)0x129)
@@ -176,8 +179,8 @@ typedef struct MPI_Status {
 #define MPI_COMPLEX16 ((MPI_Datatype)0x2e3)
 #define MPI_COMPLEX32 ((MPI_Datatype)0x2eb)
 
-/* The markers of MPI-1 for the ends of a structure. The ABI has none; 0x800 and up is free in it.
- */
+/* The markers of MPI-1 for the ends of a structure. Not part of the ABI, which does not use values
+ * from 0x800 on. */
 #define MPI_LB ((MPI_Datatype)0x801)
 #define MPI_UB ((MPI_Datatype)0x802)
 
@@ -202,14 +205,29 @@ typedef struct MPI_Status {
 #define MPI_ERR_INTERN 17
 #define MPI_ERR_PENDING 18
 #define MPI_ERR_IN_STATUS 19
+#define MPI_ERR_ACCESS 20
+#define MPI_ERR_AMODE 21
+#define MPI_ERR_BAD_FILE 23
 #define MPI_ERR_BASE 24
+#define MPI_ERR_CONVERSION 25
+#define MPI_ERR_DUP_DATAREP 27
+#define MPI_ERR_FILE_EXISTS 28
+#define MPI_ERR_FILE_IN_USE 29
+#define MPI_ERR_FILE 30
 #define MPI_ERR_INFO_KEY 31
 #define MPI_ERR_INFO_NOKEY 32
 #define MPI_ERR_INFO_VALUE 33
 #define MPI_ERR_INFO 34
+#define MPI_ERR_IO 35
 #define MPI_ERR_KEYVAL 36
 #define MPI_ERR_NO_MEM 39
+#define MPI_ERR_NOT_SAME 40
+#define MPI_ERR_NO_SPACE 41
+#define MPI_ERR_NO_SUCH_FILE 42
+#define MPI_ERR_QUOTA 44
+#define MPI_ERR_READ_ONLY 45
 #define MPI_ERR_SIZE 52
+#define MPI_ERR_UNSUPPORTED_DATAREP 54
 #define MPI_ERR_UNSUPPORTED_OPERATION 55
 #define MPI_ERR_PROC_ABORTED 58
 #define MPI_ERR_VALUE_TOO_LARGE 59
@@ -217,14 +235,14 @@ typedef struct MPI_Status {
 #define MPI_ERR_ABI 62
 #define MPI_ERR_LASTCODE 16383
 
-/* Ranks and tags with a meaning of their own. */
+/* Ranks and tags with a special meaning. */
 #define MPI_ANY_SOURCE (-1)
 #define MPI_ANY_TAG (-2)
 #define MPI_PROC_NULL (-3)
 #define MPI_ROOT (-4)
 #define MPI_UNDEFINED (-32766)
 
-/* Addresses with a meaning of their own. */
+/* Addresses with a special meaning. */
 #define MPI_BOTTOM ((void*)0)
 #define MPI_IN_PLACE ((void*)1)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
@@ -233,7 +251,8 @@ typedef struct MPI_Status {
 #define MPI_UNWEIGHTED ((int*)10)
 #define MPI_WEIGHTS_EMPTY ((int*)11)
 
-/* Sizes of strings, with the closing null where there is one, and what a buffered send adds. */
+/* Sizes of strings, including the closing null if any, and the overhead of a buffered send. */
+#define MPI_MAX_DATAREP_STRING 128
 #define MPI_MAX_ERROR_STRING 512
 #define MPI_MAX_INFO_KEY 256
 #define MPI_MAX_INFO_VAL 1024
@@ -242,13 +261,29 @@ typedef struct MPI_Status {
 #define MPI_MAX_PROCESSOR_NAME 256
 #define MPI_BSEND_OVERHEAD 512
 
+/* How a file is opened, from where a pointer into it is moved, and what stands for the place where
+ * the view of a sequential file is. */
+#define MPI_MODE_APPEND 1
+#define MPI_MODE_CREATE 2
+#define MPI_MODE_DELETE_ON_CLOSE 4
+#define MPI_MODE_EXCL 8
+#define MPI_MODE_RDONLY 16
+#define MPI_MODE_RDWR 32
+#define MPI_MODE_SEQUENTIAL 64
+#define MPI_MODE_UNIQUE_OPEN 128
+#define MPI_MODE_WRONLY 256
+#define MPI_SEEK_CUR 401
+#define MPI_SEEK_END 402
+#define MPI_SEEK_SET 403
+#define MPI_DISPLACEMENT_CURRENT ((MPI_Offset)(-1))
+
 /* Thread levels. */
 #define MPI_THREAD_SINGLE 0
 #define MPI_THREAD_FUNNELED 1024
 #define MPI_THREAD_SERIALIZED 2048
 #define MPI_THREAD_MULTIPLE 4096
 
-/* What a comparison or MPI_Topo_test found, and kinds of MPI_Comm_split_type. */
+/* Results of comparisons and MPI_Topo_test, and kinds of MPI_Comm_split_type. */
 #define MPI_IDENT 201
 #define MPI_CONGRUENT 202
 #define MPI_SIMILAR 203
@@ -261,7 +296,7 @@ typedef struct MPI_Status {
 #define MPI_COMM_TYPE_HW_GUIDED 223
 #define MPI_COMM_TYPE_RESOURCE_GUIDED 224
 
-/* How a datatype was made, and what it was made with. */
+/* Constructors of datatypes, and their arguments. */
 #define MPI_ORDER_C 12
 #define MPI_ORDER_FORTRAN 15
 #define MPI_DISTRIBUTE_NONE 16
@@ -289,8 +324,7 @@ typedef struct MPI_Status {
 #define MPI_COMBINER_RESIZED 116
 #define MPI_COMBINER_VALUE_INDEX 117
 
-/* Types made by the INTEGER-valued routines of MPI-1 in Fortran. The ABI has none of these three.
- */
+/* Types created by the INTEGER-valued routines of MPI-1 in Fortran. Not part of the ABI. */
 #define MPI_COMBINER_HVECTOR_INTEGER 2105
 #define MPI_COMBINER_HINDEXED_INTEGER 2107
 #define MPI_COMBINER_STRUCT_INTEGER 2110
@@ -305,8 +339,7 @@ typedef struct MPI_Status {
 #define MPI_LASTUSEDCODE 506
 #define MPI_UNIVERSE_SIZE 507
 
-/* Where a Fortran status (an array of MPI_F_STATUS_SIZE integers, counted from 0 here) keeps what.
- */
+/* Fields of a Fortran status, an array of MPI_F_STATUS_SIZE integers; indices count from 0 here. */
 #define MPI_F_STATUS_SIZE 8
 #define MPI_F_SOURCE 0
 #define MPI_F_TAG 1
@@ -318,6 +351,15 @@ typedef void(MPI_User_function_c)(void* invec, void* inoutvec, MPI_Count* len,
                                   MPI_Datatype* datatype);
 typedef void(MPI_Comm_errhandler_function)(MPI_Comm* comm, int* error_code, ...);
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
+typedef void(MPI_File_errhandler_function)(MPI_File* file, int* error_code, ...);
+typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint* extent,
+                                         void* extra_state);
+typedef int(MPI_Datarep_conversion_function)(void* userbuf, MPI_Datatype datatype, int count,
+                                             void* filebuf, MPI_Offset position, void* extra_state);
+typedef int(MPI_Datarep_conversion_function_c)(void* userbuf, MPI_Datatype datatype,
+                                               MPI_Count count, void* filebuf, MPI_Offset position,
+                                               void* extra_state);
 typedef int(MPI_Comm_copy_attr_function)(MPI_Comm comm, int keyval, void* extra_state,
                                          void* value_in, void* value_out, int* flag);
 typedef int(MPI_Comm_delete_attr_function)(MPI_Comm comm, int keyval, void* value,
@@ -336,8 +378,10 @@ typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
 #define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function*)1)
 #define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function*)0)
+#define MPI_CONVERSION_FN_NULL ((MPI_Datarep_conversion_function*)0)
+#define MPI_CONVERSION_FN_NULL_C ((MPI_Datarep_conversion_function_c*)0)
 
-/* The same under the names of MPI-1. */
+/* The MPI-1 names of these functions. */
 typedef MPI_Comm_errhandler_function MPI_Handler_function;
 typedef MPI_Comm_copy_attr_function MPI_Copy_function;
 typedef MPI_Comm_delete_attr_function MPI_Delete_function;
@@ -477,6 +521,15 @@ TORUSMP_FUNCTION(int, Testsome,
                   int array_of_indices[], MPI_Status* array_of_statuses))
 TORUSMP_FUNCTION(int, Request_free, (MPI_Request* request))
 TORUSMP_FUNCTION(int, Request_get_status, (MPI_Request request, int* flag, MPI_Status* status))
+TORUSMP_FUNCTION(int, Request_get_status_all,
+                 (int count, const MPI_Request array_of_requests[], int* flag,
+                  MPI_Status* array_of_statuses))
+TORUSMP_FUNCTION(int, Request_get_status_any,
+                 (int count, const MPI_Request array_of_requests[], int* indx, int* flag,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Request_get_status_some,
+                 (int incount, const MPI_Request array_of_requests[], int* outcount,
+                  int array_of_indices[], MPI_Status* array_of_statuses))
 TORUSMP_FUNCTION(int, Cancel, (MPI_Request* request))
 TORUSMP_FUNCTION(int, Test_cancelled, (const MPI_Status* status, int* flag))
 TORUSMP_FUNCTION(int, Grequest_start,
@@ -907,7 +960,7 @@ TORUSMP_FUNCTION(int, Graph_neighbors_count, (MPI_Comm comm, int rank, int* nnei
 TORUSMP_FUNCTION(int, Graph_neighbors, (MPI_Comm comm, int rank, int maxneighbors, int neighbors[]))
 TORUSMP_FUNCTION(int, Graph_map,
                  (MPI_Comm comm, int nnodes, const int index[], const int edges[], int* newrank))
-/* Weights are pointers and no arrays: compilers warn where MPI_UNWEIGHTED is passed as an array. */
+/* Weights are pointers, not arrays: compilers warn if MPI_UNWEIGHTED is passed as an array. */
 TORUSMP_FUNCTION(int, Dist_graph_create_adjacent,
                  (MPI_Comm comm_old, int indegree, const int sources[], const int* sourceweights,
                   int outdegree, const int destinations[], const int* destweights, MPI_Info info,
@@ -952,6 +1005,132 @@ TORUSMP_FUNCTION(int, Info_get_nthkey, (MPI_Info info, int n, char* key))
 TORUSMP_FUNCTION(int, Info_dup, (MPI_Info info, MPI_Info* newinfo))
 TORUSMP_FUNCTION(int, Info_free, (MPI_Info* info))
 
+/* Files: opening them, what they are, which part a process sees. Offsets are in etypes of the view,
+ * sizes in bytes. Errors go to the handler of the file, by default MPI_ERRORS_RETURN; those of
+ * opening and deleting to that of MPI_FILE_NULL. */
+TORUSMP_FUNCTION(int, File_open,
+                 (MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh))
+TORUSMP_FUNCTION(int, File_close, (MPI_File* fh))
+TORUSMP_FUNCTION(int, File_delete, (const char* filename, MPI_Info info))
+TORUSMP_FUNCTION(int, File_set_size, (MPI_File fh, MPI_Offset size))
+TORUSMP_FUNCTION(int, File_preallocate, (MPI_File fh, MPI_Offset size))
+TORUSMP_FUNCTION(int, File_get_size, (MPI_File fh, MPI_Offset* size))
+TORUSMP_FUNCTION(int, File_get_group, (MPI_File fh, MPI_Group* group))
+TORUSMP_FUNCTION(int, File_get_amode, (MPI_File fh, int* amode))
+TORUSMP_FUNCTION(int, File_set_info, (MPI_File fh, MPI_Info info))
+TORUSMP_FUNCTION(int, File_get_info, (MPI_File fh, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, File_set_view,
+                 (MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
+                  const char* datarep, MPI_Info info))
+TORUSMP_FUNCTION(int, File_get_view,
+                 (MPI_File fh, MPI_Offset* disp, MPI_Datatype* etype, MPI_Datatype* filetype,
+                  char* datarep))
+TORUSMP_FUNCTION(int, File_get_type_extent, (MPI_File fh, MPI_Datatype datatype, MPI_Aint* extent))
+TORUSMP_FUNCTION(int, File_get_byte_offset, (MPI_File fh, MPI_Offset offset, MPI_Offset* disp))
+TORUSMP_FUNCTION(int, File_set_atomicity, (MPI_File fh, int flag))
+TORUSMP_FUNCTION(int, File_get_atomicity, (MPI_File fh, int* flag))
+TORUSMP_FUNCTION(int, File_sync, (MPI_File fh))
+TORUSMP_FUNCTION(int, Register_datarep,
+                 (const char* datarep, MPI_Datarep_conversion_function* read_conversion_fn,
+                  MPI_Datarep_conversion_function* write_conversion_fn,
+                  MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state))
+
+/* Files: reading and writing at an offset of the call, at the file pointer of each process, and at
+ * the pointer that all share. */
+TORUSMP_FUNCTION(int, File_read_at,
+                 (MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_at,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_at_all,
+                 (MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_at_all,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_all,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_all,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_seek, (MPI_File fh, MPI_Offset offset, int whence))
+TORUSMP_FUNCTION(int, File_get_position, (MPI_File fh, MPI_Offset* offset))
+TORUSMP_FUNCTION(int, File_read_shared,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_shared,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_ordered,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_ordered,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_seek_shared, (MPI_File fh, MPI_Offset offset, int whence))
+TORUSMP_FUNCTION(int, File_get_position_shared, (MPI_File fh, MPI_Offset* offset))
+
+/* Files: without waiting. */
+TORUSMP_FUNCTION(int, File_iread_at,
+                 (MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_at,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_at_all,
+                 (MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_at_all,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_all,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_all,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_shared,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype, MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_shared,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype,
+                  MPI_Request* request))
+
+/* Files: collective calls in two halves. */
+TORUSMP_FUNCTION(int, File_read_at_all_begin,
+                 (MPI_File fh, MPI_Offset offset, void* buf, int count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_at_all_begin,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, int count,
+                  MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_at_all_end, (MPI_File fh, void* buf, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_at_all_end, (MPI_File fh, const void* buf, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_all_begin,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_all_begin,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_all_end, (MPI_File fh, void* buf, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_all_end, (MPI_File fh, const void* buf, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_ordered_begin,
+                 (MPI_File fh, void* buf, int count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_ordered_begin,
+                 (MPI_File fh, const void* buf, int count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_ordered_end, (MPI_File fh, void* buf, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_ordered_end, (MPI_File fh, const void* buf, MPI_Status* status))
+
+/* Files: error handlers. */
+TORUSMP_FUNCTION(int, File_create_errhandler,
+                 (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, File_call_errhandler, (MPI_File fh, int errorcode))
+
 /* Handles and statuses between C and Fortran. Predefined handles are the same integer in both. */
 TORUSMP_FUNCTION(MPI_Fint, Comm_c2f, (MPI_Comm comm))
 TORUSMP_FUNCTION(MPI_Comm, Comm_f2c, (MPI_Fint comm))
@@ -967,10 +1146,14 @@ TORUSMP_FUNCTION(MPI_Fint, Info_c2f, (MPI_Info info))
 TORUSMP_FUNCTION(MPI_Info, Info_f2c, (MPI_Fint info))
 TORUSMP_FUNCTION(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler))
+TORUSMP_FUNCTION(MPI_Fint, File_c2f, (MPI_File file))
+TORUSMP_FUNCTION(MPI_File, File_f2c, (MPI_Fint file))
 TORUSMP_FUNCTION(MPI_Fint, Message_c2f, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_f2c, (MPI_Fint message))
 TORUSMP_FUNCTION(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, File_toint, (MPI_File file))
+TORUSMP_FUNCTION(MPI_File, File_fromint, (int file))
 TORUSMP_FUNCTION(int, Comm_toint, (MPI_Comm comm))
 TORUSMP_FUNCTION(MPI_Comm, Comm_fromint, (int comm))
 TORUSMP_FUNCTION(int, Type_toint, (MPI_Datatype datatype))
@@ -988,8 +1171,8 @@ TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_fromint, (int errhandler))
 TORUSMP_FUNCTION(int, Message_toint, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_fromint, (int message))
 
-/* The functions above with counts of 64 bits. For C alone: in Fortran the standard has them in the
- * module mpi_f08, and no other. */
+/* The functions above with counts of 64 bits. For C only: in Fortran the standard defines them only
+ * in the module mpi_f08. */
 TORUSMP_FUNCTION(int, Send_c,
                  (const void* buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm))
@@ -1361,6 +1544,93 @@ TORUSMP_FUNCTION(int, Neighbor_alltoallw_init_c,
                   const MPI_Datatype sendtypes[], void* recvbuf, const MPI_Count recvcounts[],
                   const MPI_Aint rdispls[], const MPI_Datatype recvtypes[], MPI_Comm comm,
                   MPI_Info info, MPI_Request* request))
+
+TORUSMP_FUNCTION(int, File_get_type_extent_c,
+                 (MPI_File fh, MPI_Datatype datatype, MPI_Count* extent))
+TORUSMP_FUNCTION(int, File_iread_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_all_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_at_c,
+                 (MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_at_all_c,
+                 (MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iread_shared_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_all_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_at_c,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_at_all_c,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Request* request))
+TORUSMP_FUNCTION(int, File_iwrite_shared_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Request* request))
+TORUSMP_FUNCTION(int, File_read_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_all_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_all_begin_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_at_c,
+                 (MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_at_all_c,
+                 (MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_at_all_begin_c,
+                 (MPI_File fh, MPI_Offset offset, void* buf, MPI_Count count,
+                  MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_ordered_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_read_ordered_begin_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_read_shared_c,
+                 (MPI_File fh, void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_all_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_all_begin_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_at_c,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_at_all_c,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype, MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_at_all_begin_c,
+                 (MPI_File fh, MPI_Offset offset, const void* buf, MPI_Count count,
+                  MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_ordered_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, File_write_ordered_begin_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype))
+TORUSMP_FUNCTION(int, File_write_shared_c,
+                 (MPI_File fh, const void* buf, MPI_Count count, MPI_Datatype datatype,
+                  MPI_Status* status))
+TORUSMP_FUNCTION(int, Register_datarep_c,
+                 (const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
+                  MPI_Datarep_conversion_function_c* write_conversion_fn,
+                  MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state))
 
 /* MPI-1 names that later standards replaced and mostly removed; old codes still call them. */
 TORUSMP_FUNCTION(int, Address, (void* location, MPI_Aint* address))

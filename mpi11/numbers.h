@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts and displacements as a program gives them: int in the old functions, 64 bits in those
-// whose names end in _c. Inside, they are 64 bits wide; arrays are read where they lie.
+// Counts and displacements as a program passes them: int in the old functions, 64 bits in those
+// whose names end in _c. Internally they are 64 bits wide; arrays are read in place.
 #pragma once
 
 #include <cstddef>
@@ -47,7 +47,7 @@ class Numbers {
     Form form_ = Form::narrow;
 };
 
-// A number as the program gets it; MPI_UNDEFINED where its type is too narrow (MPI-3.1, section
+// A number as returned to the program; MPI_UNDEFINED if its type is too narrow (MPI-3.1, section
 // 4.1.5).
 template <class Count>
 Count fitting(std::size_t figure) {

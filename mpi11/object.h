@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind a handle, and how a handle is looked up.
+// The object behind a handle, and the lookup of handles.
 //
-// A handle is a pointer to an object of ours or, below 0x1000, one of the constants of the MPI 5.0
-// binary interface (chapter 20), which a table turns into an object. Objects of one class live in a
-// slab whose memory is never given back, so a handle that was freed is recognised by its kind
-// instead of crashing the program. A class for handles derives from Object first, has no virtual
-// functions, and names its kind, its handle type, its null handle and the error class for anything
-// that is not such a handle; and at_any_time if it may be made and freed while MPI is not running.
+// A handle is a pointer to a library object or, below 0x1000, one of the constants of the MPI 5.0
+// binary interface (chapter 20), which a table maps to an object. Objects of one class live in a
+// slab, all slabs in one window of addresses that is never released (object_memory.h). So a value
+// that was never a handle is recognised by its address, and a freed handle by its kind, instead of
+// crashing the program. A class for handles derives from Object first, has no virtual functions,
+// and names its kind, its handle type, its null handle and the error class for invalid handles; and
+// at_any_time if it may be created and freed while MPI is not running.
 //
-// Slabs and references may be used from any thread where several call; see shared_by_threads.
+// Slabs and references may be used from any thread if several threads call; see shared_by_threads.
 #pragma once
 
 #include <array>
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "mpi11/mpi.h"
+#include "mpi11/object_memory.h"
 
 namespace torusmp::mpi {
 
@@ -34,11 +36,12 @@ enum class Kind : std::uint32_t {
     request,
     error_handler,
     info,
-    message
+    message,
+    file
 };
 
-// Whether several threads of the program may call: then what they share is locked. Set while MPI
-// comes up, before there is a second thread that may call.
+// Whether several threads of the program may call: then shared data is locked. Set during MPI
+// initialization, before a second thread may call.
 inline constinit bool shared_by_threads = false;
 
 // The object has ended, and its number in the table of Fortran handles is free (fortran/).
@@ -62,14 +65,14 @@ inline constexpr std::uintptr_t constants = 0x1000;
 // Predefined objects by the value of their handle.
 inline constinit std::array<Object*, constants> predefined{};
 
-// The object of a handle; null if the handle is not that of a live object of that class.
+// The object of a handle; null if the handle does not refer to a live object of that class.
 template <class T>
 [[gnu::always_inline]] inline T* find(typename T::Handle handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
     Object* object = nullptr;
     if (value < constants)
         object = predefined[value];
-    else if (value % alignof(Object) == 0)
+    else if (ObjectMemory::holds(value))
         object = reinterpret_cast<Object*>(value);
     return object != nullptr && object->kind == T::kind_of_class ? static_cast<T*>(object)
                                                                  : nullptr;
@@ -83,15 +86,15 @@ typename T::Handle handle_of(const T& object) {
             : reinterpret_cast<std::uintptr_t>(static_cast<const Object*>(&object)));
 }
 
-// Gives a predefined object its constant.
+// Assigns a predefined object its constant.
 template <class T>
 void make_predefined(T& object, typename T::Handle handle) {
     object.constant = std::uint32_t(reinterpret_cast<std::uintptr_t>(handle));
     predefined[object.constant] = &object;
 }
 
-// A lock that costs a branch where one thread calls. always: for what several threads may do
-// whatever thread level MPI was started with.
+// A lock that costs only a branch if a single thread calls. always: for calls that several threads
+// may make whatever the thread level of MPI.
 class SharedLock {
   public:
     explicit SharedLock(std::mutex& mutex, bool always = false)
@@ -132,13 +135,13 @@ class Slab {
         object.~T();
         give(slot);
     }
-    // How many live; MPI_Finalize looks at this.
+    // The number of live objects; MPI_Finalize checks it.
     std::size_t living() const { return living_; }
     template <class Visit>
     void for_each(Visit&& visit) {
-        for (const auto& chunk : chunks_)
+        for (std::byte* const chunk : chunks_)
             for (std::size_t i = 0; i < chunk_size; ++i) {
-                auto* const dead = reinterpret_cast<Dead*>(chunk.get() + i * sizeof(Slot));
+                auto* const dead = reinterpret_cast<Dead*>(chunk + i * sizeof(Slot));
                 if (dead->kind != Kind::dead) visit(*reinterpret_cast<T*>(dead));
             }
     }
@@ -149,13 +152,9 @@ class Slab {
         Kind kind = Kind::dead;
         Dead* next = nullptr;
     };
+    static_assert(alignof(Dead) % ObjectMemory::alignment == 0);
     struct alignas(T) alignas(Dead) Slot {
         std::byte bytes[sizeof(T) > sizeof(Dead) ? sizeof(T) : sizeof(Dead)];
-    };
-    struct Free {
-        void operator()(std::byte* chunk) const {
-            ::operator delete[](chunk, std::align_val_t(alignof(Slot)));
-        }
     };
 
     static constexpr bool at_any_time = requires { T::at_any_time; };
@@ -174,9 +173,8 @@ class Slab {
         --living_;
     }
     void grow() {
-        auto* const chunk = static_cast<std::byte*>(
-            ::operator new[](chunk_size * sizeof(Slot), std::align_val_t(alignof(Slot))));
-        chunks_.emplace_back(chunk);
+        std::byte* const chunk = ObjectMemory::take(chunk_size * sizeof(Slot));
+        chunks_.push_back(chunk);
         for (std::size_t i = chunk_size; i-- > 0;) {
             auto* const dead = ::new (chunk + i * sizeof(Slot)) Dead;
             dead->next = std::exchange(free_, dead);
@@ -186,7 +184,7 @@ class Slab {
     std::mutex mutex_;
     Dead* free_ = nullptr;
     std::size_t living_ = 0;
-    std::vector<std::unique_ptr<std::byte, Free>> chunks_;
+    std::vector<std::byte*> chunks_;
 };
 
 template <class T, class... Arguments>
@@ -194,7 +192,7 @@ T& make(Arguments&&... arguments) {
     return Slab<T>::only().make(std::forward<Arguments>(arguments)...);
 }
 
-// One more user of the object.
+// Adds a reference to the object.
 template <class T>
 T& retain(T& object) {
     if (shared_by_threads) [[unlikely]]
@@ -205,14 +203,14 @@ T& retain(T& object) {
     return object;
 }
 
-// The rare part of release(), kept out of the way of what every message calls.
+// The rare part of release(), kept apart from the code that every message executes.
 template <class T>
 [[gnu::noinline, gnu::cold]] void end(T& object) {
     Slab<T>::only().end(object);
 }
 
-// One user less; the last one ends it. Predefined objects hold a reference to themselves and never
-// end.
+// Removes a reference; the last one ends the object. Predefined objects hold a reference to
+// themselves and never end.
 template <class T>
 void release(T& object) {
     int left = 0;
@@ -248,7 +246,7 @@ class Reference {
     T* operator->() const { return object_; }
     explicit operator bool() const { return object_ != nullptr; }
     void reset() { *this = Reference(); }
-    // The same as assigning a new one. Precondition: it holds nothing.
+    // Equivalent to assigning a new reference. Precondition: it holds none.
     void hold(T& object) { object_ = &retain(object); }
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: the three predefined ones, splitting, and what can be asked about each.
+// Communicators: the three predefined ones, splitting, and queries.
 #include "qmp/communicator.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,8 @@
 namespace torusmp::qmp {
 namespace {
 
-// What each node says in a split. The entries of other nodes are zero, so that adding gathers them.
+// The contribution of each node to a split. The entries of other nodes are zero, so that a sum
+// gathers them.
 struct Claim {
     std::int64_t color;
     std::int64_t key;
@@ -24,7 +25,7 @@ void add_claims(void* inout, const void* in, std::size_t count, const void*) {
     for (std::size_t i = 0; i < 3 * count; ++i) sum[i] += more[i];
 }
 
-// By node; none where a rank died.
+// By node; empty if a rank died.
 std::vector<Claim> gather_claims(QMP_comm_struct& comm, Claim mine, std::string_view call) {
     std::vector<Claim> claims(std::size_t(comm.group.size()), Claim{0, 0, 0});
     claims[std::size_t(comm.group.member())] = mine;
@@ -59,7 +60,7 @@ QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view cal
     if (claims.empty()) return nullptr;
 
     // A context that no member has used. Communicators of different colors share it: they have no
-    // node in common, so no message of one can meet a receive of the other.
+    // node in common, so a message of one cannot match a receive of the other.
     core::Context context = 0;
     std::set<std::int64_t> colors;
     std::vector<int> nodes;
@@ -99,19 +100,18 @@ QMP_status_t release(QMP_comm_t comm, const char* call) {
     if (comm == nullptr) return complain(QMP_INVALID_ARG, call, "found a null communicator");
     if (comm == lib.allocated || comm == lib.job || comm == lib.default_comm)
         return complain(QMP_INVALID_ARG, call,
-                        "found the allocated, job or default communicator, expected one made by "
-                        "QMP_comm_split and not set in their place");
+                        "found the allocated, job or default communicator, expected one that "
+                        "QMP_comm_split made and that does not replace these");
     const auto found =
         std::find_if(lib.communicators.begin(), lib.communicators.end(),
                      [comm](const auto& candidate) { return candidate.get() == comm; });
     if (found == lib.communicators.end())
-        return complain(QMP_INVALID_ARG, call,
-                        "found something that is no communicator, or one that was freed before");
+        return complain(QMP_INVALID_ARG, call, "not a communicator, or already freed");
     lib.communicators.erase(found);
     return QMP_SUCCESS;
 }
 
-// Contexts of the MPI communicators: above those of QMP, as many for each as MPI takes.
+// Contexts of the MPI communicators: above those of QMP, as many for each as MPI uses.
 constexpr core::Context qmp_contexts = 0x40000000;
 constexpr core::Context hidden_contexts = 0x80000000;
 constexpr core::Context contexts_each = 4;
@@ -188,7 +188,7 @@ QMP_status_t QMP_get_hidden_comm(QMP_comm_t comm, void** hiddencomm) {
     const char* const call = __func__;
     return guarded(call, [&] { return hidden(comm, hiddencomm, call); });
 }
-// Not in qmp.h; programs that know of MPI declare it themselves.
+// Not in qmp.h; programs that use MPI declare it themselves.
 QMP_API_ QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm);
 QMP_status_t QMP_get_mpi_comm(QMP_comm_t comm, void** mpicomm) {
     const char* const call = __func__;

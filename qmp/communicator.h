@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // QMP_comm_t: a group of nodes, its context, its topology, and the schedules of its collectives.
 //
-// Owned by the Library. Used by one thread at a time, as collectives demand.
+// Owned by the Library. Used by one thread at a time, as collectives require.
 #pragma once
 
 #include <optional>
@@ -38,25 +38,30 @@ struct QMP_comm_struct {
     int colors = 1;
     int color = 0;
     int key = 0;
-    void* mpi_comm = nullptr;  // the MPI_Comm of the same nodes, once asked for
+    void* mpi_comm = nullptr;  // the MPI_Comm of the same nodes, once requested
 };
 
 namespace torusmp::qmp {
 
 // Ends the job, naming `call`, unless QMP is initialized and comm is not null.
 QMP_comm_struct& checked(QMP_comm_t comm, std::string_view call);
-// The same for the default communicator.
+// The default communicator, with the same checks.
 QMP_comm_struct& default_comm(std::string_view call);
-// And requires a topology.
+// The topology of the communicator; ends the job if none is declared.
 const Topology& topology_of(QMP_comm_t comm, std::string_view call);
 
 // Collective: see QMP_comm_split(). Null for a negative color.
 QMP_comm_t split(QMP_comm_struct& comm, int color, int key, std::string_view call);
 
-// Blocks until the schedule is complete. If it cannot complete, because a rank died or ranks called
-// different things, ends the job naming `call`; returns QMP_ERROR if the job lives on without the
-// dead.
+// Blocks until the schedule is complete. If it cannot complete, because a rank died or the ranks'
+// calls differ, ends the job naming `call`; returns QMP_ERROR if the job continues without the dead
+// ranks.
 QMP_status_t finish(collectives::Schedule& schedule, std::string_view call);
+
+// Whether the communicator has all ranks of the machine.
+bool covers_machine(const QMP_comm_struct& comm);
+// The machine's own torus, with coordinates that follow the cables. Precondition: covers_machine().
+Topology machine_topology(const QMP_comm_struct& comm);
 
 // The machine rank of each node of the allocated communicator, by flags and placement.
 std::vector<int> deal_nodes(const Flags& flags, Placement placement, const routing::Torus& torus);

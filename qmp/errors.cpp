@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the status codes mean.
+// Texts of the status codes.
 #include <array>
 #include <cstdio>
 
@@ -12,11 +12,11 @@ constexpr std::array<const char*, QMP_MAX_STATUS - QMP_ERROR> meanings{
     "error",
     "the message-passing system is not initialized",
     "the environment of the job is wrong",
-    "the processor cannot be identified",
-    "the node's place in the job is not known",
+    "cannot identify the processor",
+    "unknown position of the node in the job",
     "out of memory",
     "the message is longer than its receive",
-    "the host name is not known",
+    "unknown host name",
     "a service of the job cannot be started",
     "a logical topology exists already",
     "a connection was not made in time",
@@ -25,8 +25,8 @@ constexpr std::array<const char*, QMP_MAX_STATUS - QMP_ERROR> meanings{
     "a damaged message",
     "an invalid argument",
     "an invalid topology",
-    "the neighbours in the topology are not known",
-    "more memory than is possible",
+    "unknown neighbours in the topology",
+    "more memory than possible",
     "memory that a message handle cannot use",
     "no more ports",
     "a node number or coordinate out of range",

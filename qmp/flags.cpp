@@ -26,7 +26,7 @@ int to_int(std::string_view flag, std::string_view text) {
     return value;
 }
 
-// The position of one flag in argv: [first, last), and its integers.
+// The position of one flag in argv, [first, last), and its integers.
 struct Found {
     int first = 0;
     int last = 0;
@@ -62,7 +62,7 @@ std::optional<Found> find(std::string_view flag, int argc, char** argv, bool nat
 void check_lengths(std::string_view flag, const std::vector<int>& values) {
     for (const int value : values)
         if (value < 1)
-            throw FlagError(fmt::format("{}: found {}, expected integers of 1 and more", flag,
+            throw FlagError(fmt::format("{}: found {}, expected integers of at least 1", flag,
                                         fmt::join(values, " ")));
 }
 

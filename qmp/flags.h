@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The -qmp-... flags of a command line: found, checked as far as they can be on their own, and
+// The -qmp-... flags of a command line: parsed, checked as far as possible without other facts, and
 // removed.
 //
 // Pure: no I/O, no state. Any thread may call.
@@ -27,7 +27,7 @@ struct Flags {
 };
 
 // Reads the flags and removes them, with the integers that follow them, from argv; argv[argc] stays
-// as it is (null). argc 0 and argv null are fine. Throws FlagError; argv is then unchanged.
+// null. argc may be 0 and argv null. Throws FlagError; argv is then unchanged.
 Flags take_flags(int& argc, char** argv);
 
 // Checks that need the number of processes. Throws FlagError.

@@ -39,7 +39,7 @@ void exclusive_or(void* inout, const void* in, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i) bits[i] ^= other[i];
 }
 
-// The program's function sees whole buffers: one element is one buffer.
+// The program's function combines whole buffers: one element is one buffer.
 void program_function(void* inout, const void* in, std::size_t count, const void* closure) {
     const auto function = *static_cast<const QMP_binary_func*>(closure);
     if (count > 0) function(inout, const_cast<void*>(in));

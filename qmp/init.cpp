@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "collectives/schedule/exchange.h"
+#include "config/geometry.h"
 #include "job/front_ends.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"
@@ -28,7 +29,7 @@ int job_color(const Library& lib) {
     const auto& jobs = lib.flags.jobs;
     if (jobs.empty()) return 0;
     const auto& group = lib.allocated->group;
-    if (!lib.allocated->topology) return group.member() / (group.size() / jobs[0]);
+    if (lib.flags.geometry.empty()) return group.member() / (group.size() / jobs[0]);
     const Topology& grid = *lib.allocated->topology;
     int color = 0;
     for (std::size_t d = jobs.size(); d-- > 0;)
@@ -36,7 +37,7 @@ int job_color(const Library& lib) {
     return color;
 }
 
-// Ranks that -qmp-nmpi leaves out: they pass packets on until the others are done.
+// Ranks that -qmp-nmpi leaves out: they relay packets until the others are done.
 [[noreturn]] void sit_out(Library& lib) {
     lib.process->leave();
     lib.process.reset();
@@ -56,7 +57,10 @@ void make_communicators(Library& lib, const char* call) {
 
     if (!flags.geometry.empty()) {
         lib.allocated->topology.emplace(flags.geometry, flags.allocated_map, lib.machine_node);
-        lib.type = QMP_MESH;
+        lib.type = QMP_GRID;
+    } else if (config::node_torus(lib.process->settings()) && covers_machine(*lib.allocated)) {
+        lib.allocated->topology = machine_topology(*lib.allocated);
+        lib.type = QMP_GRID;
     }
     lib.job = split(*lib.allocated, job_color(lib), 0, call);
     if (!flags.jobs.empty() && !flags.geometry.empty()) {
@@ -104,9 +108,10 @@ void finalize(const char* call) {
     Library& lib = running(call);
     lib.process->runtime().progress();
     if (const std::string open = handles_in_flight(); !open.empty())
-        fail(call, "messages are still in flight, which nobody waited for:" + open);
+        fail(call, "messages are still in flight and were never waited for:" + open);
     {
-        // Counts as a collective: nodes that are in another one, and wait for this one, are told.
+        // Counts as a collective: nodes that are in another one, and wait for this one, get an
+        // error.
         collectives::Exchange end(lib.allocated->group);
         end.start("finalize");
         end.wait(call);
@@ -116,7 +121,7 @@ void finalize(const char* call) {
     lib.initialized = false;
     hot.runtime = nullptr;
     lib.allocated = lib.job = lib.default_comm = nullptr;
-    // The schedule of all nodes answers them until everybody has come.
+    // The schedule of all nodes answers them until every node has come.
     const auto everybody = std::move(lib.communicators.front());
     if (everybody->mpi_comm != nullptr)
         job::mpi_functions.free(std::exchange(everybody->mpi_comm, nullptr));
@@ -146,7 +151,7 @@ QMP_status_t QMP_init_msg_passing(int* argc, char*** argv, QMP_thread_level_t re
     const char* const call = __func__;
     return guarded(call, [&] {
         start(argc, argv, number_of(required), call);
-        // The Runtime does not care which thread calls, as long as no two call at once.
+        // Any thread may call the Runtime, as long as no two threads call at the same time.
         const bool honoured = required != QMP_THREAD_MULTIPLE || library().process->threads();
         if (provided != nullptr) *provided = honoured ? required : QMP_THREAD_SERIALIZED;
         return QMP_SUCCESS;

@@ -20,8 +20,8 @@ std::vector<int> prime_factors(int number) {
     return factors;
 }
 
-// The dimension to cut by `prime`: the longest that it divides. Of equally long ones the last that
-// follows an uncut one, so that cuts concentrate in few dimensions. -1: none.
+// The dimension to split by `prime`: the longest that it divides. Among equally long ones the last
+// that follows an unsplit one, so that splits concentrate in few dimensions. -1: none.
 int dimension_to_cut(const std::vector<int>& part, const std::vector<int>& nodes, int prime) {
     int best = -1;
     for (int d = 0; d < int(part.size()); ++d) {
@@ -33,8 +33,8 @@ int dimension_to_cut(const std::vector<int>& part, const std::vector<int>& nodes
     return best;
 }
 
-// The grid of nodes for a lattice; empty if their number has factors that the lattice does not
-// have.
+// The grid of nodes for a lattice; empty if the number of nodes has factors that the lattice does
+// not have.
 std::vector<int> grid_for(std::vector<int> lattice, int nodes) {
     std::vector<int> grid(lattice.size(), 1);
     for (const int prime : prime_factors(nodes)) {
@@ -57,8 +57,9 @@ QMP_status_t declare_grid(QMP_comm_struct& comm, const std::vector<int>& lattice
         grid = grid_for(lattice, comm.group.size());
         if (grid.empty())
             return complain(QMP_ERROR, call,
-                            fmt::format("found a lattice of {} for {} nodes, expected one that can "
-                                        "be divided by the prime factors of the nodes",
+                            fmt::format("found a lattice of {} for {} nodes, expected a lattice "
+                                        "that is divisible by the prime factors of the number of "
+                                        "nodes",
                                         fmt::join(lattice, " "), comm.group.size()));
     }
     return QMP_declare_logical_topology(grid.data(), int(grid.size()));
@@ -72,7 +73,7 @@ QMP_status_t layout(const int* dimensions, int ndims, const char* call) {
     for (const int length : lattice)
         if (length < 1)
             return complain(QMP_INVALID_ARG, call,
-                            fmt::format("found a lattice of {}, expected lengths of 1 and more",
+                            fmt::format("found a lattice of {}, expected lengths of at least 1",
                                         fmt::join(lattice, " ")));
     if (!comm.topology) {
         const QMP_status_t status = declare_grid(comm, lattice, call);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libqmp keeps for the process: the job it is part of, the communicators, the last error.
-// Private to qmp/.
+// The state of libqmp in this process: its job, the communicators, the last error. Private to qmp/.
 //
 // There is one Library, because the C API has no object to keep it in. It is never destroyed, so
 // that destructors of the program may still free handles and memory. Functions here may be called
-// from any thread between QMP_init_msg_passing() and QMP_finalize_msg_passing(); see each for what
-// works outside.
+// from any thread between QMP_init_msg_passing() and QMP_finalize_msg_passing(); the comment of a
+// function says if it also works outside.
 #pragma once
 
 #include <atomic>
@@ -24,10 +23,10 @@
 
 namespace torusmp::qmp {
 
-// How node numbers and coordinates are mapped to the machine; environment QMP_PLACEMENT.
+// The mapping of node numbers and coordinates to the machine; environment QMP_PLACEMENT.
 enum class Placement {
-    automatic,  // node numbers follow -qmp-geom where that brings neighbours closer
-    rank,       // node numbers are ranks, always
+    automatic,  // node numbers follow -qmp-geom if that brings neighbours closer
+    rank,       // node numbers are always ranks
     declared    // like automatic, and coordinates of topologies without a map follow the machine
 };
 
@@ -40,7 +39,8 @@ struct Library {
     Placement placement = Placement::automatic;
     QMP_ictype_t type = QMP_SWITCH;
 
-    // Of the allocated machine; known from QMP_init_msg_passing() until the end of the process.
+    // The node in the allocated machine; known from QMP_init_msg_passing() until the end of the
+    // process.
     int machine_node = 0;
     int machine_size = 0;
     std::string host;
@@ -49,10 +49,10 @@ struct Library {
     QMP_comm_t allocated = nullptr;
     QMP_comm_t job = nullptr;
     QMP_comm_t default_comm = nullptr;
-    core::Context next_context = 0x40000000;  // the half that MPI leaves to us
+    core::Context next_context = 0x40000000;  // the half that MPI does not use
 
-    std::mutex mutex;                   // guards what follows
-    std::set<QMP_msghandle_t> handles;  // declared and not freed, parts of multiples not included
+    std::mutex mutex;                   // guards the members below
+    std::set<QMP_msghandle_t> handles;  // declared and not freed, without the parts of multiples
     std::size_t allocations = 0;        // QMP_mem_t not yet freed
 
     std::vector<int> subgrid;  // QMP_layout_grid()
@@ -65,7 +65,7 @@ struct Library {
 // Works at any time.
 Library& library();
 
-// What every message needs, without the guard of the Library's initialization.
+// State needed by every message, accessible without the guard of the Library's initialization.
 struct Hot {
     std::atomic<core::Runtime*> runtime{nullptr};  // set while initialized
     std::atomic<int> profile_level{0};             // QMP_profcontrol()
@@ -74,15 +74,15 @@ inline constinit Hot hot;
 
 // Prints "call: message" as QMP_error does and ends the job with exit code 1. Works at any time.
 [[noreturn]] void fail(std::string_view call, std::string_view message);
-// Ends the job with exit code 1 because of what happened elsewhere, a dead cable or rank: several
-// ranks see it, so the launcher reports it once, or not at all if it knows the cause.
+// Ends the job with exit code 1 because of a remote failure, a dead cable or rank: several ranks
+// observe it, so the launcher reports it once, or not at all if it knows the cause.
 [[noreturn]] void fall_with_others(std::string_view call, std::string_view message);
 // Ends the job because of a wrong flag, file or launcher: one message from the launcher, exit code
 // 2.
 [[noreturn]] void refuse(std::string_view message);
 
-// The number behind an enumerator that a C program passed: it need not be one of the enumeration's,
-// and C++ may not even look at such a value.
+// The number of an enumerator passed by a C program: it may be outside the enumeration, in which
+// case reading it as an enumerator is undefined in C++.
 template <class Enum>
 int number_of(const Enum& value) {
     static_assert(sizeof(Enum) == sizeof(int));
@@ -94,7 +94,7 @@ int number_of(const Enum& value) {
 // Prints "call: message" as QMP_error does, stores the code and returns it. Works at any time.
 QMP_status_t complain(QMP_status_t code, std::string_view call, std::string_view message);
 
-// The Library, once it is certain that QMP is initialized; otherwise ends the job, naming `call`.
+// Returns the Library if QMP is initialized; otherwise ends the job, naming `call`.
 inline Library& running(std::string_view call) {
     Library& lib = library();
     if (!lib.initialized.load(std::memory_order_relaxed)) [[unlikely]]
@@ -106,7 +106,8 @@ inline core::Runtime& runtime() {
     return library().process->runtime();
 }
 
-// Runs the body of an API function. No exception may reach C: the job ends instead, naming `call`.
+// Runs the body of an API function. Exceptions must not reach C: the job ends instead, naming
+// `call`.
 template <class Body>
 auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     try {
@@ -119,8 +120,8 @@ auto guarded(const char* call, Body&& body) noexcept -> decltype(body()) {
     }
 }
 
-// Adds the time until its destruction to QMP_get_total_qmp_time(), if QMP_profcontrol() asked for
-// it.
+// Adds the time until its destruction to QMP_get_total_qmp_time(), if QMP_profcontrol() enabled
+// this.
 class CallTimer {
   public:
     CallTimer() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for messages, and where messages lie in it.
+// Memory for messages, and the layout of messages in it.
 #include "qmp/memory.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ QMP_mem_t* allocate(std::size_t bytes, std::size_t alignment, const char* call) 
         lib.last_error = QMP_NOMEM_ERR;
         return static_cast<QMP_mem_t*>(nullptr);
     };
-    // The Runtime takes powers of two; any other alignment is carved out of a larger block.
+    // The Runtime supports powers of two; any other alignment is cut out of a larger block.
     const bool power = (alignment & (alignment - 1)) == 0;
     const std::size_t asked = alignment == 0 ? alignof(std::max_align_t)
                               : power        ? alignment

@@ -8,11 +8,12 @@
 #include "qmp/qmp.h"
 
 struct QMP_mem_struct {
-    void* memory = nullptr;  // what the program sees, aligned as it asked
-    void* block = nullptr;   // what the Runtime gave
+    void* memory = nullptr;  // returned to the program, aligned as requested
+    void* block = nullptr;   // allocated by the Runtime
 };
 
-// Where a message lies. Handles copy it, so that it may be freed before them; the shape is shared.
+// The layout of a message. Handles copy it, so that it may be freed before them; the shape is
+// shared.
 struct QMP_msgmem_struct {
     std::byte* base = nullptr;
     std::size_t bytes = 0;

@@ -25,8 +25,8 @@ std::string Handle::describe() const {
 namespace torusmp::qmp {
 namespace {
 
-// The kinds of messages that never mix: those between two nodes by number; and along each
-// dimension, by the direction in which they travel.
+// The kinds of messages that never match each other: messages between two nodes by number; and
+// messages along each dimension, by the direction in which they travel.
 std::uint32_t flow_kind(int axis, bool travels_up) {
     return axis < 0 ? 0 : 1 + 2 * std::uint32_t(axis) + (travels_up ? 1 : 0);
 }
@@ -46,7 +46,7 @@ void remove(Handle* handle) {
 // ---- declaring ----
 
 std::unique_ptr<Handle> make(Kind kind, QMP_msgmem_t memory, int peer, const char* call) {
-    if (memory == nullptr) fail(call, "found no message memory (null)");
+    if (memory == nullptr) fail(call, "found null message memory");
     auto handle = std::make_unique<Handle>(kind);
     handle->memory = *memory;
     handle->buffer = handle->memory.buffer();
@@ -86,21 +86,21 @@ Handle* declare_relative(Kind kind, QMP_comm_struct& comm, QMP_msgmem_t memory, 
 void check_joinable(QMP_msghandle_t const* handles, int num, const char* call) {
     for (int i = 0; i < num; ++i) {
         const Handle* handle = handles[i];
-        if (handle == nullptr) fail(call, fmt::format("found no handle (null) at position {}", i));
+        if (handle == nullptr) fail(call, fmt::format("found a null handle at position {}", i));
         if (handle->part)
-            fail(call, fmt::format("the handle at position {} is part of a multiple already", i));
+            fail(call, fmt::format("the handle at position {} is already part of a multiple", i));
         if (handle->active)
             fail(call, fmt::format("the {} at position {} is in flight: wait for it first",
                                    handle->describe(), i));
         if (std::find(handles, handles + i, handle) != handles + i)
-            fail(call, fmt::format("the handle at position {} stands there twice", i));
+            fail(call, fmt::format("the handle at position {} is in the list twice", i));
     }
 }
 
 Handle* join(QMP_msghandle_t const* handles, int num, const char* call) {
     running(call);
     if (num < 0) fail(call, fmt::format("found {} handles, expected 0 or more", num));
-    if (num > 0 && handles == nullptr) fail(call, "found no handles (null)");
+    if (num > 0 && handles == nullptr) fail(call, "found a null array of handles");
     check_joinable(handles, num, call);
     auto joined = std::make_unique<Handle>(Kind::multiple);
     for (int i = 0; i < num; ++i) {
@@ -130,7 +130,7 @@ void move_to(Handle& handle, void* address) {
 
 Handle& idle(QMP_msghandle_t handle, const char* call) {
     running(call);
-    if (handle == nullptr) fail(call, "found no handle (null)");
+    if (handle == nullptr) fail(call, "found a null handle");
     if (handle->active)
         fail(call, fmt::format("the {} is in flight: wait for it first", handle->describe()));
     for (const auto& part : handle->parts)
@@ -142,8 +142,8 @@ Handle& idle(QMP_msghandle_t handle, const char* call) {
 void release(QMP_msghandle_t handle, const char* call) {
     if (handle == nullptr) return;
     if (handle->part)
-        fail(call,
-             fmt::format("the {} is part of a multiple: free that instead", handle->describe()));
+        fail(call, fmt::format("the {} is part of a multiple: free the multiple instead",
+                               handle->describe()));
     if (library().initialized) idle(handle, call);
     remove(handle);
     const std::unique_ptr<Handle> owned(handle);
@@ -153,7 +153,7 @@ void release(QMP_msghandle_t handle, const char* call) {
 
 [[noreturn]] [[gnu::cold]] void fail_start(const Handle& handle, const char* call) {
     if (handle.active)
-        fail(call, fmt::format("the {} is started already: wait for it first", handle.describe()));
+        fail(call, fmt::format("the {} is already started: wait for it first", handle.describe()));
     fail(call, fmt::format("the {} has no memory (null)", handle.describe()));
 }
 
@@ -169,7 +169,7 @@ inline void start_one(Handle& handle, const char* call) {
     if (handle.clear_to_send == QMP_CTS_READY) handle.clear_to_send = QMP_CTS_NOT_READY;
 }
 
-// Ends the job; if it lives on after a death, the caller is told instead.
+// Ends the job; if the job continues after a death, returns the error to the caller instead.
 [[gnu::cold]] void fail_message(Handle& handle, const core::Status& status, const char* call) {
     if (status.error == core::Error::truncated)
         fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
@@ -222,7 +222,7 @@ bool complete(Handle& handle, const char* call) {
     if (!handle.active) return true;
     if (handle.kind != Kind::multiple) {
         const core::Request& request = handle.request();
-        if (!request.complete()) runtime().progress();
+        if (!request.complete()) runtime().progress_for(call, core::AwaitedRequest(request));
         if (!request.complete()) return false;
         settle(handle, call);
         return true;
@@ -237,7 +237,7 @@ inline Handle& existing(QMP_msghandle_t handle, const char* call) {
     if (hot.runtime.load(std::memory_order_relaxed) == nullptr) [[unlikely]]
         running(call);
     if (handle == nullptr) [[unlikely]]
-        fail(call, "found no handle (null)");
+        fail(call, "found a null handle");
     return *handle;
 }
 
@@ -366,7 +366,7 @@ QMP_status_t QMP_clear_to_send(QMP_msghandle_t mh, QMP_clear_to_send_t cts) {
     });
 }
 
-// ---- starting and waiting: no guard, nothing here throws except out of memory in core ----
+// ---- starting and waiting: no guard; the only exception is out of memory in core ----
 
 QMP_status_t QMP_start(QMP_msghandle_t h) {
     Handle& handle = existing(h, __func__);
@@ -385,7 +385,7 @@ QMP_status_t QMP_wait(QMP_msghandle_t h) {
 QMP_status_t QMP_wait_all(QMP_msghandle_t h[], int num) {
     running(__func__);
     if (num < 0 || (num > 0 && h == nullptr))
-        return complain(QMP_INVALID_ARG, __func__, "found no handles (null), or fewer than none");
+        return complain(QMP_INVALID_ARG, __func__, "found a null array or a negative count");
     const CallTimer timer;
     for (int i = 0; i < num; ++i) existing(h[i], __func__);
     QMP_status_t status = QMP_SUCCESS;

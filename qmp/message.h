@@ -2,7 +2,7 @@
 // QMP_msghandle_t: one end of a declared message, or several joined.
 //
 // Owned by the program, which frees it; a multiple owns its parts. One thread at a time may use a
-// handle. Starting and waiting allocate nothing and take no lock of ours.
+// handle. Starting and waiting do not allocate and take no lock of this module.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ struct QMP_msghandle_struct {
     QMP_clear_to_send_t clear_to_send = QMP_CTS_DISABLED;
     QMP_status_t error = QMP_SUCCESS;
 
-    // Of a send or receive:
+    // For a send or receive:
     torusmp::core::Buffer buffer;
     torusmp::core::SendFlow* send_flow = nullptr;
     torusmp::core::ReceiveFlow* receive_flow = nullptr;
@@ -31,11 +31,11 @@ struct QMP_msghandle_struct {
     torusmp::core::ReceiveRequest receive;
     QMP_msgmem_struct memory;
     int peer = -1;  // node number
-    int axis = -1;  // relative: which dimension, and which way
+    int axis = -1;  // relative messages: the dimension; -1: by number
     int direction = 0;
-    bool followed = false;  // in its multiple, by a further send to the same node
+    bool followed = false;  // followed in its multiple by a further send to the same node
 
-    // Of a multiple:
+    // For a multiple:
     std::vector<std::unique_ptr<QMP_msghandle_struct>> parts;
 
     torusmp::core::Request& request() {
@@ -48,11 +48,11 @@ struct QMP_msghandle_struct {
 
 namespace torusmp::qmp {
 
-// Handles that are declared and not started, and the names of communicators: for reports of waits.
-// From here to end_reports().
+// Reports declared but not started handles, and the names of communicators, in reports of waits,
+// from this call to end_reports().
 void begin_reports();
 void end_reports();
-// What is still in flight at the end of the job: one line for each handle; empty: nothing.
+// The handles in flight at the end of the job: one line for each; empty: none.
 std::string handles_in_flight();
 
 }  // namespace torusmp::qmp

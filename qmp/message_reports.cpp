@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Message handles in reports of waits, and what is still in flight at the end.
+// Message handles in reports of waits, and messages still in flight at the end.
 #include "core/match/flow.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"
@@ -12,7 +12,7 @@ namespace {
 
 class IdleHandles final : public core::Reporter {
   public:
-    // What other threads do to their handles is not watched.
+    // With several threads, handles are not reported: other threads may change them.
     void report(core::Waits& waits) const override {
         Library& lib = library();
         if (runtime().options().threads) return;

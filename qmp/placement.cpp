@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the grids of programs are placed on the torus of the machine.
+// Places the grids of programs on the torus of the machine.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@ using routing::Grid;
 using routing::Torus;
 
 // Lengths from the slowest dimension to the fastest. With these, an embedding's row-major places
-// are our lexicographic node numbers.
+// are QMP's lexicographic node numbers.
 std::vector<int> slow_to_fast(const std::vector<int>& dims, const std::vector<int>& map) {
     std::vector<int> lengths;
     for (std::size_t i = dims.size(); i-- > 0;)
@@ -26,7 +26,7 @@ std::vector<int> slow_to_fast(const std::vector<int>& dims, const std::vector<in
     return lengths;
 }
 
-// The grid as routing knows it: all dimensions of a logical topology wrap around.
+// The grid as used by routing: all dimensions of a logical topology wrap around.
 Grid grid_of(const std::vector<int>& lengths) {
     return {lengths, std::vector<bool>(lengths.size(), true)};
 }
@@ -36,15 +36,11 @@ Dilation measure(const std::vector<int>& lengths, const std::vector<int>& ranks,
     return routing::dilation_of(grid_of(lengths), ranks, torus);
 }
 
-// An order that brings neighbours closer than `ranks` does, with place 0 kept in place if it is
-// there, so that node 0 stays the rank that reads standard input. Nothing if there is none.
+// An order that brings neighbours closer than `ranks` does. Place 0 keeps its rank if possible, so
+// that node 0 stays the rank that reads standard input. Empty if there is none.
 std::optional<std::vector<int>> better(const std::vector<int>& lengths,
                                        const std::vector<int>& ranks, const Torus& torus) {
     return routing::place_closer(grid_of(lengths), ranks, torus, false);
-}
-
-bool covers_machine(const QMP_comm_struct& comm) {
-    return comm.group.size() == comm.group.runtime().size();
 }
 
 std::string text_of(const Dilation& dilation) {
@@ -52,7 +48,8 @@ std::string text_of(const Dilation& dilation) {
                        dilation.average);
 }
 
-// On node 0, if the user asked for it: how the topology is placed, and what would be better.
+// Prints, on node 0 and if the user requested it, how the topology is placed and a better
+// placement.
 void tell(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
     if (library().verbose.load() < 1 || comm.group.member() != 0 || !covers_machine(comm)) return;
     const Topology& topology = *comm.topology;
@@ -112,7 +109,7 @@ QMP_status_t check_grid(const QMP_comm_struct& comm, const std::vector<int>& dim
     for (const int length : dims) {
         if (length < 1 || __builtin_mul_overflow(product, length, &product))
             return complain(QMP_INVALID_ARG, call,
-                            fmt::format("found dimensions {}, expected lengths of 1 and more",
+                            fmt::format("found dimensions {}, expected lengths of at least 1",
                                         fmt::join(dims, " ")));
     }
     if (product == comm.group.size()) return QMP_SUCCESS;
@@ -123,6 +120,15 @@ QMP_status_t check_grid(const QMP_comm_struct& comm, const std::vector<int>& dim
 }
 
 }  // namespace
+
+bool covers_machine(const QMP_comm_struct& comm) {
+    return comm.group.size() == comm.group.runtime().size();
+}
+
+Topology machine_topology(const QMP_comm_struct& comm) {
+    const auto extents = comm.group.runtime().torus().extents();
+    return {{extents.begin(), extents.end()}, {}, comm.group.member(), native_order(comm)};
+}
 
 std::vector<int> deal_nodes(const Flags& flags, Placement placement, const Torus& torus) {
     std::vector<int> ranks(std::size_t(flags.processes.value_or(torus.size())));
@@ -139,21 +145,19 @@ QMP_status_t declare(QMP_comm_struct& comm, const int* dims, int ndim, const int
         return complain(QMP_INVALID_ARG, call,
                         fmt::format("found {} dimensions, expected -1 and more", ndim));
     if (comm.topology)
-        fail(call, fmt::format("the communicator has a topology already, {}",
+        fail(call, fmt::format("the communicator already has a topology, {}",
                                fmt::join(comm.topology->dims(), " ")));
     const int node = comm.group.member();
     if (ndim == -1) {
         if (!covers_machine(comm))
             return complain(QMP_INVALID_TOPOLOGY, call,
-                            fmt::format("found the machine's own topology asked for {} of {} "
-                                        "nodes, expected all",
+                            fmt::format("found the machine's topology requested for {} of {} "
+                                        "nodes, expected all nodes",
                                         comm.group.size(), comm.group.runtime().size()));
-        const auto extents = comm.group.runtime().torus().extents();
-        comm.topology.emplace(std::vector<int>(extents.begin(), extents.end()), std::vector<int>{},
-                              node, native_order(comm));
+        comm.topology = machine_topology(comm);
         return QMP_SUCCESS;
     }
-    if (dims == nullptr) return complain(QMP_INVALID_ARG, call, "found no dimensions (null)");
+    if (dims == nullptr) return complain(QMP_INVALID_ARG, call, "found null dimensions");
     if (mapdim < 0 || (mapdim > 0) != (map != nullptr))
         return complain(
             QMP_INVALID_ARG, call,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QMP_printf and its relatives, verbosity, time and version.
+// QMP_printf and related functions, verbosity, time and version.
 #include <unistd.h>
 
 #include <array>

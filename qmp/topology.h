@@ -2,7 +2,7 @@
 // A logical grid over the nodes of a communicator: node numbers, coordinates, neighbours.
 //
 // An immutable value; any thread may read it. Lexicographic with the map's first entry fastest, or
-// by a table where the grid was embedded in the machine.
+// by a table if the grid was embedded in the machine.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ class Topology {
     const std::vector<int>& dims() const { return dims_; }
     const std::vector<int>& map() const { return map_; }
     int size() const { return size_; }
-    // This node's own.
+    // This node's coordinates.
     const std::vector<int>& coordinates() const { return coordinates_; }
 
     // Precondition: 0 <= node < size(). Fills dimensions() entries.

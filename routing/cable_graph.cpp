@@ -10,14 +10,14 @@ namespace torusmp::routing {
 
 CableGraph::CableGraph(std::span<const std::string> names, std::span<const Cable> cables)
     : names_(names), cables_(cables) {
-    if (names_.empty()) throw NoTorus("there are no nodes");
+    if (names_.empty()) throw NoTorus("no nodes were given");
     collect_edges();
     measure_distances();
 }
 
 void CableGraph::check_end(const CableEnd& end, std::set<std::pair<int, int>>& used) const {
     if (end.node < 0 || std::size_t(end.node) >= nodes())
-        throw NoTorus(fmt::format("a cable ends at node {}, which is not there", end.node));
+        throw NoTorus(fmt::format("a cable ends at node {}, which does not exist", end.node));
     if (!used.insert({end.node, end.port}).second)
         throw NoTorus(fmt::format("two cables end at one port of {}", name(end.node)));
 }
@@ -66,8 +66,8 @@ void CableGraph::measure_distances() {
         if (node > 0) continue;
         const auto apart = std::find(distance_[0].begin(), distance_[0].end(), -1);
         if (apart != distance_[0].end())
-            throw NoTorus(fmt::format("no cables lead from {} to {}: the machine is in pieces",
-                                      name(0), name(int(apart - distance_[0].begin()))));
+            throw NoTorus(fmt::format("no cables connect {} to {}: the machine is split", name(0),
+                                      name(int(apart - distance_[0].begin()))));
     }
 }
 
@@ -91,7 +91,8 @@ std::string CableGraph::uneven() const {
     if (telling)
         return fmt::format("{} nodes have {} cables, but {} not: is a cable missing or dead?",
                            usual->second, usual->first, fmt::join(odd, ", "));
-    return "they are no product of rings and lines: are cables missing, or two exchanged?";
+    return "they do not form a product of rings and lines. Is a cable missing, or are two "
+           "exchanged?";
 }
 
 }  // namespace torusmp::routing

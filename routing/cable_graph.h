@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The graph of nodes and cables in which recognize.h looks for a torus.
 //
-// Immutable once made. Used by one call of recognize_torus(), whose names and cables it refers to.
+// Immutable after construction. Used by one call of recognize_torus(), whose names and cables it
+// refers to.
 #pragma once
 
 #include <set>
@@ -15,7 +16,7 @@
 
 namespace torusmp::routing {
 
-// Why there is no torus; caught in recognize_torus().
+// The reason why the cables do not form a torus; caught in recognize_torus().
 class NoTorus : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
@@ -31,7 +32,7 @@ class CableGraph {
         int other(int node) const { return u == node ? v : u; }
     };
 
-    // Throws NoTorus where the cables cannot be those of a torus, or do not connect all nodes.
+    // Throws NoTorus if the cables cannot form a torus, or do not connect all nodes.
     CableGraph(std::span<const std::string> names, std::span<const Cable> cables);
 
     std::size_t nodes() const { return names_.size(); }
@@ -41,12 +42,12 @@ class CableGraph {
     const Edge& edge(int number) const { return edges_[std::size_t(number)]; }
     // The edges of a node.
     const std::vector<int>& around(int node) const { return around_[std::size_t(node)]; }
-    // Of two neighbours.
+    // The edge between two neighbours.
     int edge_between(int a, int b) const;
     int distance(int a, int b) const { return distance_[std::size_t(a)][std::size_t(b)]; }
 
-    // What to say of cables that form no product of rings and lines. Where nearly all nodes have
-    // the same number of cables, the others are the ones to look at.
+    // The error text for cables that do not form a product of rings and lines. If nearly all nodes
+    // have the same number of cables, it names the other nodes.
     std::string uneven() const;
 
   private:
@@ -58,9 +59,9 @@ class CableGraph {
 
     std::span<const std::string> names_;
     std::span<const Cable> cables_;
-    std::vector<int> degree_;               // cables of each node
-    std::vector<Edge> edges_;               // without the doubles
-    std::vector<std::vector<int>> around_;  // by node: its edges
+    std::vector<int> degree_;               // number of cables, by node
+    std::vector<Edge> edges_;               // without duplicates
+    std::vector<std::vector<int>> around_;  // edges, by node
     std::vector<std::vector<int>> distance_;
 };
 

@@ -9,11 +9,11 @@
 namespace torusmp::routing {
 namespace {
 
-// Roots that are tried, and how much work that may be: for each of them all detours are laid.
+// The number of roots that are tried, and the limit on the work: all detours are computed for each.
 constexpr std::size_t most_roots = 4;
 constexpr std::int64_t most_steps = 50'000;
 
-// Where a route may go up to from a rank, in the order of the steps that it takes.
+// The ranks that a route can reach from a rank by going up, in order of distance.
 class Climb {
   public:
     Climb(const Detours& detours, Rank from)
@@ -25,9 +25,9 @@ class Climb {
     }
 
     int steps(Rank to) const { return steps_[std::size_t(to)]; }  // -1: not found so far
-    // Those found so far, nearest first.
+    // The ranks found so far, nearest first.
     std::span<const Rank> found() const { return found_; }
-    // One step more from those found last.
+    // Takes one more step from the ranks found last.
     void go_on() {
         for (const std::size_t end = found_.size(); next_ < end; ++next_) {
             const Rank rank = found_[next_];
@@ -40,7 +40,7 @@ class Climb {
             }
         }
     }
-    // The last step to a rank: its direction, and from where.
+    // The last step to a rank: its direction and the previous rank.
     Hop came(Rank to) const { return came_[std::size_t(to)]; }
 
   private:
@@ -51,8 +51,9 @@ class Climb {
     std::size_t next_ = 0;
 };
 
-// Where the shortest route turns from up to down. Going down to a rank is climbing from it
-// backwards, so both ends climb until they cannot meet any nearer. Precondition: they are joined.
+// The rank at which the shortest route turns from up to down. Going down to a rank is climbing from
+// it in reverse, so both ends climb until they cannot meet any nearer. Precondition: the two ranks
+// are connected.
 Rank highest_of_route(Climb& one, Climb& other) {
     Rank highest = -1;
     int shortest = std::numeric_limits<int>::max();
@@ -152,9 +153,9 @@ void Detours::set_levels(Rank root, std::span<const Rank> members) {
     }
 }
 
-// From an end of a dead link as the root its detour only leads down and is as short as the graph
-// allows. So of each part those ends are tried, and the one is taken by which all detours together
-// are shortest.
+// If an end of a dead link is the root, the detour of that link only leads down and is as short as
+// the graph allows. So these ends are tried in each part, and the root with the smallest total
+// length of all detours is chosen.
 void Detours::choose_root(int part, std::span<const Rank> members) {
     std::vector<Rank> roots;
     std::int64_t detours = 0;
@@ -190,7 +191,7 @@ std::int64_t Detours::length_of_detours(int part) const {
     return length;
 }
 
-// Laid from the lower rank, so that both ends mean the same one.
+// Computed from the lower rank, so that both ends find the same route.
 std::optional<std::vector<Hop>> Detours::route(Rank from, Rank to) const {
     if (parts_.of(from) != parts_.of(to)) return std::nullopt;
     if (from > to) {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detours: the ways around dead links.
+// Detours: the paths around dead links.
 //
-// What is left of a torus when links die may be any graph, and shortest direction first is no route
-// on it. Here the routes are up*/down* (Schroeder et al., Autonet, 1991): the ranks of each
-// connected part are put in order by their distance from a root, ties by number; a step to an
-// earlier one is up, to a later one down; a route goes up some steps, then down some, and never up
-// again. In that order no route waits for itself: a channel up leads to channels nearer the root or
-// down, a channel down only to channels further away. So packets with finite slots of their own
-// cannot deadlock, whatever the graph.
+// The part of a torus that remains when links die may be any graph, on which shortest direction
+// first is not a valid route. Here the routes are up*/down* (Schroeder et al., Autonet, 1991): the
+// ranks of each connected part are ordered by their distance from a root, ties by number; a step to
+// an earlier rank is up, to a later one down; a route goes up some steps, then down some, and never
+// up again. In that order no cycle of waiting routes exists: a channel up leads to channels nearer
+// the root or down, a channel down only to channels further away. So packets with finite slots of
+// their own cannot deadlock, whatever the graph.
 //
-// Everybody who knows of the same dead links comes to the same answers. A plain value, immutable;
-// any thread.
+// All ranks that know the same dead links compute the same answers. A plain value, immutable; any
+// thread.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@
 
 namespace torusmp::routing {
 
-// One link, by the end from which it leads out in the positive direction.
+// One link, identified by the end from which it leads out in the positive direction.
 struct Link {
     Rank rank = 0;
     int dimension = 0;
@@ -35,25 +35,25 @@ struct Link {
 
 // The link out of a rank in a direction. Precondition: there is a neighbour.
 Link link_by(const Torus& torus, Rank rank, Direction direction);
-// The rank at its other end.
+// The rank at the other end of a link.
 Rank far_end(const Torus& torus, const Link& link);
 
-// The parts into which a torus falls when links die, numbered by their lowest ranks.
+// The connected parts of a torus with dead links, numbered by their lowest ranks.
 class Parts {
   public:
     // Precondition: links of that torus. Order and repetitions do not matter.
     Parts(const Torus& torus, std::span<const Link> dead);
 
     const Torus& torus() const { return torus_; }
-    const std::vector<Link>& dead() const { return dead_; }  // sorted, each once
+    const std::vector<Link>& dead() const { return dead_; }  // sorted, without duplicates
     int count() const { return int(lowest_.size()); }
     bool connected() const { return count() == 1; }
     int of(Rank rank) const { return part_[std::size_t(rank)]; }
     Rank lowest(int part) const { return lowest_[std::size_t(part)]; }
     bool apart(const Link& link) const { return of(link.rank) != of(far_end(torus_, link)); }
-    // The dead links between two parts: while none of them lives those stay apart.
+    // The dead links between two parts: the parts stay separate until one of these links returns.
     std::vector<Link> cut() const;
-    // The living links out of a rank, in the order of their directions.
+    // The live links out of a rank, in the order of their directions.
     std::span<const Hop> steps(Rank from) const {
         const std::size_t first = first_step_[std::size_t(from)];
         return std::span(steps_).subspan(first, first_step_[std::size_t(from) + 1] - first);
@@ -75,16 +75,16 @@ class Detours {
 
     const Parts& parts() const { return parts_; }
 
-    // A shortest of the up*/down* routes; back the same way. Nothing where the two are in different
-    // parts.
+    // A shortest up*/down* route; the return route is its reverse. Empty if the two ranks are in
+    // different parts.
     std::optional<std::vector<Hop>> route(Rank from, Rank to) const;
-    // The detour of a dead link, from one of its ends: out of `from`, that link would lead by
-    // `direction`. Nothing where its ends are in different parts.
+    // The detour of a dead link from one of its ends; the link leaves `from` in `direction`. Empty
+    // if its ends are in different parts.
     std::optional<std::vector<Hop>> around(Rank from, Direction direction) const {
         return route(from, *parts_.torus().neighbour(from, direction));
     }
 
-    // Whether a step that way, over a living link, leads up.
+    // Whether a step from `from` to `to`, over a live link, leads up.
     bool leads_up(Rank from, Rank to) const {
         return std::pair(level_[std::size_t(to)], to) < std::pair(level_[std::size_t(from)], from);
     }

@@ -40,7 +40,8 @@ Embedding::Embedding(std::span<const int> extents, const std::vector<bool>& peri
     }
     if (places != physical.size()) {
         throw std::invalid_argument(fmt::format(
-            "the logical grid {} has {} places, but the torus {} has {} ranks; expected as many",
+            "the logical grid {} has {} positions, but the torus {} has {} ranks; expected equal "
+            "numbers",
             extents_.empty() ? "of no dimensions" : fmt::format("{}", fmt::join(extents_, "x")),
             places == too_many ? fmt::format("more than {}", too_many - 1) : std::to_string(places),
             physical.describe(), physical.size()));

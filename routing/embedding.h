@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Maps a logical grid onto a physical torus so that logical neighbours stay physical neighbours.
 //
-// A program declares the grid it thinks in (any number of dimensions); the machine has the torus it
-// has. An Embedding pairs every logical place with one rank, one to one, and reports the dilation:
-// how many physical steps lie between logical neighbours. 1 means that every neighbour is one link
-// away. The map depends only on its arguments, so every rank computes the same one by itself. An
-// Embedding is an immutable value that owns its tables; any thread may read it.
+// A program declares its logical grid, with any number of dimensions; the machine has its own
+// torus. An Embedding pairs every logical place with one rank, one to one, and reports the
+// dilation: the number of physical steps between logical neighbours. 1 means that every neighbour
+// is one link away. The map depends only on its arguments, so every rank computes the same map
+// independently. An Embedding is an immutable value that owns its tables; any thread may read it.
 #pragma once
 
 #include <span>
@@ -16,20 +16,20 @@
 
 namespace torusmp::routing {
 
-// Physical distances between logical neighbours. Each pair counts once, including that of a
-// periodic dimension of extent 2, whose two places are neighbours both ways; an extent of 1 has no
-// pairs.
+// Physical distances between logical neighbours. Each pair counts once, including the pair of a
+// periodic dimension of extent 2, whose two places are neighbours in both directions; an extent of
+// 1 has no pairs.
 struct Dilation {
-    int maximum = 0;       // 0 where there is no pair
+    int maximum = 0;       // 0 if there is no pair
     double average = 0.0;  // mean over the pairs
     int pairs = 0;
 };
 
 class Embedding {
   public:
-    // extents: one a logical dimension, each at least 1, whose product is physical.size(); none at
-    // all stands for a single place. periodic: empty (all wrap around) or one flag a dimension.
-    // Throws std::invalid_argument that says what was found and what was expected.
+    // extents: one per logical dimension, each at least 1, with the product physical.size(); an
+    // empty list stands for a single place. periodic: empty (all wrap around) or one flag per
+    // dimension. Throws std::invalid_argument with the found and the expected value.
     Embedding(std::span<const int> extents, const std::vector<bool>& periodic,
               const Torus& physical);
 
@@ -37,9 +37,10 @@ class Embedding {
     bool periodic(int dimension) const { return periodic_[std::size_t(dimension)]; }
     const Torus& physical() const { return physical_; }
 
-    // The rank at each logical place, places numbered row-major with the last dimension fastest.
+    // The rank at each logical place; places are numbered row-major with the last dimension
+    // fastest.
     const std::vector<Rank>& to_physical() const { return to_physical_; }
-    // Its inverse: the logical place of each rank.
+    // The inverse map: the logical place of each rank.
     const std::vector<int>& to_logical() const { return to_logical_; }
 
     const Dilation& dilation() const { return dilation_; }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Two searches, one after the other.
 //
-// The first builds the map as a product. It splits every physical extent into pieces, gives each
+// The first builds the map as a product. It splits every physical extent into pieces, assigns each
 // piece to a logical dimension, and lets each logical dimension walk over the box of its pieces. A
 // piece that is a whole physical dimension has weight 1; in a split dimension the first piece has
-// weight 1 and each next one the product of those before it. All splits with small weights
-// are tried before any with larger ones, so the smallest dilation of this kind is found first.
+// weight 1 and each next one the product of those before it. All splits with small weights are
+// tried before any with larger ones, so the smallest dilation of this kind is found first.
 //
-// The second, for small grids whose product map has some dilation left, looks for any map at all
-// with less, placing one logical place after another and stepping back from dead ends.
+// The second, for small grids whose product map has a dilation above 1, searches all maps for a
+// smaller dilation: it places one logical place after another and backtracks from dead ends.
 #include "routing/embedding_search.h"
 
 #include <algorithm>
@@ -42,15 +42,15 @@ struct Cost {
 constexpr Cost no_cost_yet{std::numeric_limits<int>::max(), 0};
 constexpr int unbounded = std::numeric_limits<int>::max();
 
-// How the physical dimensions are dealt out: the pieces of each logical dimension, and
-// which physical dimensions count their slowest four blocks in Gray code. A ring of four is a
-// square, so two logical dimensions of two can share it with every step of each a single step.
+// The assignment of the physical dimensions: the pieces of each logical dimension, and the physical
+// dimensions that count their slowest four blocks in Gray code. A ring of four is a square, so two
+// logical dimensions of two can share it with every step of each a single step.
 struct Plan {
     std::vector<std::vector<Piece>> pieces;
     std::array<bool, max_dimensions> gray{};
 };
 
-// The coordinate behind the sum of the contributions of all walks.
+// The coordinate encoded by the sum of the contributions of all walks.
 int decode(const Torus& physical, const Plan& plan, int dimension, int value) {
     if (!plan.gray[dimension]) return value;
     constexpr std::array<int, 4> block_of_code{0, 1, 3, 2};
@@ -81,7 +81,7 @@ class ProductSearch {
     const Cost& cost() const { return best_cost_; }
 
   private:
-    // One way to deal out one physical dimension, the fastest piece first.
+    // One assignment of one physical dimension, the fastest piece first.
     struct Share {
         int logical;
         int extent;
@@ -109,13 +109,13 @@ class ProductSearch {
     const std::vector<int>& extents_;
     const std::vector<bool>& periodic_;
     const Torus& physical_;
-    std::vector<int> order_;      // of the physical dimensions larger than 1, largest first
-    std::vector<int> remaining_;  // of each logical extent
+    std::vector<int> order_;      // the physical dimensions larger than 1, largest first
+    std::vector<int> remaining_;  // remaining part of each logical extent
     int bound_ = 1;               // on the weights tried
     std::int64_t work_ = 0;
     Plan plan_, best_;
     Cost best_cost_ = no_cost_yet;
-    // Best walk by logical dimension, pieces, and which of these are in Gray code.
+    // The best walk, by logical dimension, pieces, and the Gray code flag of each piece.
     using LineKey = std::pair<std::size_t, std::vector<std::pair<Piece, bool>>>;
     std::map<LineKey, std::pair<Cost, Walk>> lines_;
 };
@@ -210,8 +210,8 @@ void ProductSearch::finish_split(int dimension, Split split, std::vector<Split>&
     if (split.heaviest <= bound_) found.push_back(std::move(split));
 }
 
-// Whether an equal logical dimension could just as well have taken the next piece: then the two
-// choices are mirror images, and one of them is enough.
+// Whether an equal logical dimension could have taken the next piece instead: then the two choices
+// are mirror images, and one of them is enough.
 bool ProductSearch::twin_before(int logical, const Split& split) const {
     const auto at = std::size_t(logical);
     for (std::size_t i = 0; i < at; ++i) {
@@ -310,14 +310,14 @@ std::vector<Rank> ProductSearch::lay_out() {
     return ranks;
 }
 
-// Looks for any map whose logical neighbours are at most `reach` apart. It places next whichever
-// place has the fewest ranks left to choose from. Sets of ranks are the bits of a word.
+// Searches all maps whose logical neighbours are at most `reach` apart. The next place is the one
+// with the fewest ranks left to choose from. Sets of ranks are the bits of a word.
 class Backtracking {
   public:
     static constexpr int max_places = 64;
     Backtracking(const std::vector<int>& extents, const std::vector<bool>& periodic,
                  const Torus& physical);
-    // Nothing if there is no such map, or if the allotted work did not suffice to find one.
+    // Empty if there is no such map, or if none was found within the work limit.
     std::optional<std::vector<Rank>> run(int reach);
 
   private:
@@ -329,8 +329,8 @@ class Backtracking {
 
     const Torus& physical_;
     Set everything_;
-    std::array<Set, max_places> links_{};   // of each place: its logical neighbours
-    std::array<Set, max_places> within_{};  // of each rank: the ranks in reach
+    std::array<Set, max_places> links_{};   // by place: its logical neighbours
+    std::array<Set, max_places> within_{};  // by rank: the ranks in reach
     std::vector<Rank> ranks_;
     std::int64_t work_ = backtrack_work;  // for all reaches together
 };
@@ -374,7 +374,7 @@ std::optional<std::vector<Rank>> Backtracking::run(int reach) {
             choices[std::size_t(place)] |= Set(fits) << rank;
         });
     });
-    // Where everything wraps around, all ranks are alike, and the first place may as well take 0.
+    // If every dimension wraps around, all ranks are alike, and the first place can take rank 0.
     bool alike = true;
     for (int d = 0; d < physical_.dimensions(); ++d) {
         alike = alike && (physical_.periodic(d) || physical_.extent(d) <= 2);
@@ -403,7 +403,7 @@ bool Backtracking::place_next(const Choices& choices, Set open, Set frontier) {
     return false;
 }
 
-// What is left to choose for the open places once `place` has taken `rank`; nothing at a dead end.
+// The remaining choices for the open places after `place` has taken `rank`; empty at a dead end.
 std::optional<Backtracking::Choices> Backtracking::after(int place, Rank rank, Choices choices,
                                                          Set open) const {
     const Set near = within_[std::size_t(rank)], links = links_[std::size_t(place)];
@@ -417,8 +417,8 @@ std::optional<Backtracking::Choices> Backtracking::after(int place, Rank rank, C
     return choices;
 }
 
-// A torus without an odd ring is two-coloured like a chessboard, and then so is all that fits in
-// it.
+// A torus without an odd ring can be two-coloured like a chessboard, and so can everything that
+// fits in it.
 bool odd_ring_is_lost(const std::vector<int>& extents, const std::vector<bool>& periodic,
                       const Torus& physical) {
     for (int d = 0; d < physical.dimensions(); ++d) {

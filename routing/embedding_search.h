@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The search for the map behind an Embedding. Internal to routing; pure, and any thread may call
-// it.
+// The search for the map behind an Embedding. Internal to routing; pure; any thread may call it.
 #pragma once
 
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graphs on the machine. A graph that is itself a grid or torus is laid out as one; any other grows
-// from vertex 0, each vertex next to those it talks to most, and is then improved by exchanges.
+// Placement of graphs on the machine. A graph that is itself a grid or torus is laid out as one;
+// any other grows from vertex 0, each vertex next to those it exchanges most data with, and is then
+// improved by exchanges.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,7 +18,7 @@ namespace {
 
 using Ranks = std::vector<Rank>;
 
-// Bounds on the work, in distances looked at, and on the graphs that are tried as tori.
+// Bounds on the work, in distances examined, and on the graphs that are tried as tori.
 constexpr std::int64_t most_looks = 40'000'000;
 constexpr std::size_t most_cables = 3000;
 
@@ -37,7 +38,7 @@ Adjacency adjacency_of(int vertices, std::span<const Traffic> edges) {
     return adjacency;
 }
 
-// Hops between a vertex on `at` and its neighbours; those without a rank do not count.
+// Hops between a vertex on `at` and its neighbours; neighbours without a rank do not count.
 std::int64_t pull(const std::vector<Neighbour>& neighbours, Rank at, const Ranks& ranks,
                   const Torus& machine) {
     std::int64_t sum = 0;
@@ -48,7 +49,7 @@ std::int64_t pull(const std::vector<Neighbour>& neighbours, Rank at, const Ranks
     return sum;
 }
 
-// The order in which vertices are laid out: next comes the one that talks most to those before it.
+// The order in which vertices are placed: the next one has the most traffic with those before it.
 std::vector<int> growing_order(const Adjacency& adjacency) {
     const std::size_t n = adjacency.size();
     std::vector<std::int64_t> bond(n, 0);
@@ -92,7 +93,7 @@ Ranks grow(const Adjacency& adjacency, std::span<const Rank> candidates, const T
     return ranks;
 }
 
-// Exchanges the ranks of two vertices, or one for an unused rank, as long as that helps.
+// Exchanges the ranks of two vertices, or one for an unused rank, as long as the sum decreases.
 void improve(Ranks& ranks, const Adjacency& adjacency, std::span<const Rank> candidates,
              const Torus& machine) {
     std::vector<Rank> spare;
@@ -132,8 +133,8 @@ void improve(Ranks& ranks, const Adjacency& adjacency, std::span<const Rank> can
     }
 }
 
-// The graph as the torus that it is, laid out by the embedding. Nothing if it is none, or if the
-// candidates form no box to put it on.
+// The graph laid out by the embedding, if it is a torus. Empty if it is not, or if the candidates
+// do not form a box for it.
 std::optional<Ranks> as_torus(const Adjacency& adjacency, std::span<const Rank> candidates,
                               const Torus& machine) {
     if (!box_of(machine, candidates)) return std::nullopt;

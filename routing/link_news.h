@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What became of the cable under one of a rank's links: core tells it to the rank's process, and
-// that to its launcher. A plain value.
+// The state of the cable under one of a rank's links: core reports it to the rank's process, which
+// reports it to its launcher. A plain value.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ namespace torusmp::routing {
 
 struct LinkNews {
     enum class State : std::uint32_t {
-        dead,    // and nothing carries the link yet, or nothing any more
-        detour,  // dead, and the link goes on by `path`
-        alive    // the link goes over its cable again
+        dead,    // nothing carries the link
+        detour,  // dead, and the link is routed along `path`
+        alive    // the link uses its cable again
     };
 
-    Direction direction{};  // by which the link leaves this rank
+    Direction direction{};  // direction in which the link leaves this rank
     Rank peer = -1;         // at its other end
     State state{};
     std::vector<Hop> path;  // of a detour, from this rank to the peer
-    std::string why;        // what was seen at this end; empty: other ranks have said it
+    std::string why;        // what this end observed; empty: reported by other ranks
 
     friend bool operator==(const LinkNews&, const LinkNews&) = default;
 };

@@ -11,18 +11,19 @@
 namespace torusmp::routing {
 namespace {
 
-// A torus that misses more is not to be guessed.
+// A torus that misses more cables is not completed.
 constexpr std::size_t most_missing = 8;
-// Pairs of cables that all attempts together may compare.
+// Limit on the pairs of cables compared by all attempts together.
 constexpr double most_work = 1e9;
-// Between the ends of a missing cable in a torus of several dimensions: it was the fourth side of a
-// square, the third of a ring of three, or the other one of a ring of two.
+// The distance between the ends of a missing cable in a torus of several dimensions: the cable was
+// the fourth side of a square (3), the third of a ring of three (2), or the other one of a ring of
+// two (1).
 constexpr int farthest = 3;
 
 // Two free ends that a missing cable may have joined.
 struct Candidate {
-    std::size_t a, b;  // of the free ends
-    int distance;      // between their nodes, by the cables that are there
+    std::size_t a, b;  // indices of the free ends
+    int distance;      // between their nodes, by the existing cables
     bool usual;        // other cables join such ports
 };
 
@@ -49,7 +50,7 @@ class Completer {
             tries_ = int(std::min(20'000.0, most_work / std::max(pairs, 1.0)));
             join(ends);
             if (found_.size() == 1) return std::move(found_.front());
-            if (!found_.empty()) break;  // which of them is not known
+            if (!found_.empty()) break;  // the missing one cannot be determined
         }
         return plain;
     }
@@ -59,8 +60,8 @@ class Completer {
         return std::find(idle_.begin(), idle_.end(), end) != idle_.end();
     }
 
-    // A line is a ring with one cable dead if both of its ends have the port that all others have
-    // there, and hear nothing by it.
+    // A line is a ring with one dead cable if each of its ends has the port that all others use
+    // there, and receives nothing on it.
     std::optional<Completion> close_line(const Recognized& line) {
         int dimension = -1;
         for (int d = 0; d < line.torus.dimensions(); ++d) {
@@ -85,7 +86,8 @@ class Completer {
         return ports != used_.end() && ports->second.count(end.port) != 0;
     }
 
-    // Nodes of a machine have the same ports: what most have on a cable and some have not is free.
+    // Nodes of a machine have the same ports: a port that most nodes use and some do not is free
+    // there.
     std::vector<CableEnd> ends_by_port() const {
         std::map<int, std::size_t> count;
         for (const auto& [node, ports] : used_)
@@ -97,8 +99,8 @@ class Completer {
         return ends;
     }
 
-    // Nodes that have fewer cables than others. Which of their ports are free is known where as
-    // many are idle, or where they lack as many that most nodes use.
+    // Nodes that have fewer cables than others. Their free ports are known if the same number of
+    // ports is idle, or if the same number of ports that most nodes use is missing.
     std::vector<CableEnd> ends_by_count() const {
         std::size_t most = 0;
         for (const auto& [node, ports] : used_) most = std::max(most, ports.size());
@@ -151,8 +153,8 @@ class Completer {
         return all;
     }
 
-    // One pair of the free ends joined: at the edges of an open mesh all others are to stay free.
-    // Or else all of them.
+    // First joins one pair of the free ends: at the edges of an open mesh all other ends stay free.
+    // Then tries to join all of them.
     void join(const std::vector<CableEnd>& ends) {
         const std::vector<Candidate> all = candidates(ends);
         for (const bool usual : {true, false}) {
@@ -198,7 +200,7 @@ class Completer {
         return Completion{std::move(recognition), added};
     }
 
-    // Ways that differ in ports alone are one.
+    // Completions that differ only in ports count as one.
     void keep(std::optional<Completion> completion) {
         if (!completion) return;
         const bool known = std::any_of(found_.begin(), found_.end(), [&](const auto& other) {

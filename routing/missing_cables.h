@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cables that are missing from a torus, found from those that are there: a cable that is dead
-// is not seen, but the others say where it must be.
+// Finds the cables that are missing from a torus: a dead cable is not seen, but the other cables
+// determine its position.
 //
-// Pure; any thread may call. Time grows as that of recognize_torus() times the ways in which the
-// free ends can be joined; where these are too many, none is found.
+// Pure; any thread may call. The time is the time of recognize_torus() multiplied by the number of
+// ways in which the free ends can be joined; if there are too many ways, no cable is found.
 #pragma once
 
 #include <span>
@@ -19,14 +19,14 @@ struct Completion {
     std::vector<Cable> missing;  // the ports of their ends may be unknown
 };
 
-// An end of a missing cable of which only the node is known has a port that no cable has: this, or
-// a larger number.
+// If only the node of an end of a missing cable is known, its port is a number that no cable has:
+// this one or a larger one.
 inline constexpr int unknown_port = 1 << 20;
 
-// As recognize_torus(), but where the cables alone make no torus, up to some that are missing are
-// added, if there is one way to do so. `idle`: ports that a node has and by which nothing is heard:
-// they say whether a line of nodes is a ring with one cable dead, and where cables belong. The
-// reason given is that for the cables alone.
+// Like recognize_torus(), but if the cables alone do not form a torus, adds up to a few missing
+// ones, if there is exactly one way to do so. `idle`: ports of a node on which nothing is received:
+// they decide whether a line of nodes is a ring with one dead cable, and where cables belong. The
+// reported reason is the reason for the cables alone.
 Completion complete_torus(std::span<const std::string> names, std::span<const Cable> cables,
                           std::span<const CableEnd> idle);
 

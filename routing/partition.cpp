@@ -12,7 +12,7 @@ namespace torusmp::routing {
 
 namespace {
 
-// One bit a direction of the root's links.
+// One bit per direction of the root's links.
 using Regions = unsigned;
 
 constexpr Regions only(int region) {
@@ -48,7 +48,7 @@ class Surroundings {
     std::vector<Rank> next_;
 };
 
-// Regions that grow outwards from the root and are then evened out. At any time each rank placed is
+// Regions that grow outwards from the root and are then balanced. At any time each placed rank is
 // entered from a rank one step nearer that passes its region on.
 class Growth {
   public:
@@ -63,7 +63,7 @@ class Growth {
 
     int region(Rank rank) const { return region_[std::size_t(rank)]; }
     const std::vector<int>& regions() const { return region_; }
-    // What goes through `via` on its way to `rank`, one step further.
+    // The regions that pass through `via` on their way to `rank`, one step further.
     Regions passing(Rank via, Rank rank) const {
         if (via != around_->root()) return passes_[std::size_t(via)];
         Regions links = 0;
@@ -73,8 +73,8 @@ class Growth {
         return links;
     }
 
-    // `layers`: the ranks by distance. Those with the least choice come first in each layer, and
-    // each joins the smallest region it can. Ties are broken in an order given by `seed`.
+    // `layers`: the ranks by distance. In each layer the ranks with the fewest choices come first,
+    // and each joins the smallest region it can. Ties are broken in an order given by `seed`.
     void grow(std::vector<Rank> layers, unsigned seed) {
         sizes_.fill(0);
         std::mt19937 random(seed);
@@ -166,10 +166,10 @@ class Growth {
         place(rank, to);
     }
 
-    // Whether its region can do without it: everything that it could pass on comes by another way
-    // too.
+    // Whether the rank can leave its region: every region that it could pass on also arrives on
+    // another path.
     bool movable(Rank rank) const {
-        if (around_->distance(rank) == 1) return true;  // a gate passes on what it did before
+        if (around_->distance(rank) == 1) return true;  // a gate still passes on the same regions
         const Regions own = only(region(rank));
         for (int way = 0; way < around_->ways(); ++way) {
             const Rank further = around_->next(rank, way);
@@ -186,7 +186,7 @@ class Growth {
         return true;
     }
 
-    // By region and region: a rank that may move from the one to the other, or -1.
+    // By pair of regions: a rank that may move from the first to the second, or -1.
     std::vector<Rank> find_movers(const std::vector<Rank>& layers) const {
         const auto ways = std::size_t(around_->ways());
         std::vector<Rank> movers(ways * ways, -1);
@@ -221,7 +221,7 @@ class Growth {
             }
         }
         if (end < 0) return false;
-        // Starts at the far end; a move can undo what made the one before it possible.
+        // Starts at the far end; a move can undo the precondition of the move before it.
         bool moved = false;
         for (int r = end; r != start; r = before[std::size_t(r)]) {
             const Rank rank = mover(before[std::size_t(r)], r);
@@ -237,12 +237,13 @@ class Growth {
     const Surroundings* around_;
     Regions links_ = 0;
     std::vector<int> region_;      // by rank
-    std::vector<Regions> passes_;  // by rank: what ranks further out can be entered from it for
+    std::vector<Regions> passes_;  // by rank: the regions for which ranks further out can be
+                                   // entered from it
     std::array<int, 2 * max_dimensions> sizes_{};
 };
 
-// One growth is nearly always enough. Where the extents are small, an unlucky order among ties can
-// leave regions that no single move evens out; another order often does better.
+// One growth is nearly always enough. If the extents are small, an unlucky order among ties can
+// leave regions that no single move balances; another order often does better.
 Growth best_growth(const Surroundings& around, const std::vector<Rank>& layers) {
     constexpr unsigned orders = 16;
     constexpr int rounds = 50;
@@ -321,7 +322,7 @@ std::vector<Hop> Partition::path(Rank rank) const {
         hops.push_back({Direction::from_index(tree.by[std::size_t(at)]), at});
     }
     std::reverse(hops.begin(), hops.end());
-    // A gate's own step is that of its own region.
+    // A gate's own step is the step of its own region.
     if (!hops.empty()) hops.front().direction = first[std::size_t(region[std::size_t(rank)])];
     return hops;
 }

@@ -12,8 +12,8 @@ namespace {
 
 using Ranks = std::vector<Rank>;
 
-// A torus looks the same from everywhere and an open line from both its ends: shifts the whole map
-// so that place 0 comes to lie on `target` if possible.
+// A torus looks the same from everywhere and an open line from both its ends, so the whole map can
+// be shifted: place 0 moves to `target` if possible.
 void bring_first_to(Rank target, Ranks& found, const Torus& torus) {
     const auto from = torus.coordinates(found[0]);
     const auto to = torus.coordinates(target);
@@ -47,7 +47,7 @@ void collect_boxes(const Box& around, std::int64_t places, std::vector<int>& ext
     }
 }
 
-// Those of the sorted candidates, which fill `around`, that lie inside the smaller box.
+// The sorted candidates, which fill `around`, that lie inside the smaller box.
 Ranks inside(const Ranks& sorted, const Box& around, const std::vector<int>& extents) {
     Ranks ranks;
     for (std::size_t i = 0; i < sorted.size(); ++i) {
@@ -143,7 +143,7 @@ std::optional<Ranks> place_closer(const Grid& grid, std::span<const Rank> ranks,
     Ranks found = embedding.to_physical();
     const auto first = std::lower_bound(sorted.begin(), sorted.end(), ranks[0]) - sorted.begin();
     bring_first_to(Rank(first), found, torus);
-    // One step in a box may be several on the machine, so the outcome is judged again.
+    // One step in a box may be several on the machine, so the result is measured again.
     found = on_machine(std::move(found));
     if (found[0] == ranks[0] && closer(dilation_of(grid, found, machine), now)) return found;
     if (!first_may_move) return std::nullopt;
@@ -155,7 +155,7 @@ std::optional<Ranks> place_closer(const Grid& grid, std::span<const Rank> ranks,
 Ranks place_grid(const Grid& grid, std::span<const Rank> candidates, const Torus& machine) {
     const std::int64_t places = grid.places();
     if (places < 1 || places > std::int64_t(candidates.size()))
-        throw std::invalid_argument("a grid of more places than there are ranks to take them");
+        throw std::invalid_argument("a grid with more positions than ranks");
     Ranks best(candidates.begin(), candidates.begin() + places);
     Dilation least = dilation_of(grid, best, machine);
     const auto weigh = [&](Ranks ranks) {

@@ -52,7 +52,7 @@ struct Factor {
     int extent = 0;
     bool periodic = false;
     std::vector<int> place;  // by node
-    std::set<int> ports;     // that its cables use
+    std::set<int> ports;     // used by its cables
 
     bool single() const { return extent == 2 && !periodic; }
 };
@@ -74,13 +74,13 @@ class Recognizer {
   private:
     // ---- Prime factors ----
 
-    // Djokovic and Winkler: the edge f does not look equally far from both ends of e.
+    // The relation of Djokovic and Winkler between two edges, by the distances of their ends.
     bool related(const CableGraph::Edge& e, const CableGraph::Edge& f) const {
         return graph_.distance(e.u, f.u) + graph_.distance(e.v, f.v) !=
                graph_.distance(e.u, f.v) + graph_.distance(e.v, f.u);
     }
 
-    // Edges x-y and x-z belong to one factor where nothing but x joins y and z.
+    // Edges x-y and x-z belong to one factor if x is the only common neighbour of y and z.
     void join_without_square(UnionFind& classes) const {
         for (int y = 0; y < int(graph_.nodes()); ++y) {
             std::map<int, std::vector<int>> common;  // z -> the nodes next to both
@@ -110,7 +110,7 @@ class Recognizer {
         for (int i = 0; i < count; ++i) factors_.push_back(make_factor(class_of, i));
     }
 
-    // Nodes that the other factors' edges join stand at one place of this factor.
+    // Nodes joined by edges of the other factors have the same place in this factor.
     std::vector<int> layers(const std::vector<int>& class_of, int wanted) const {
         UnionFind joined(graph_.nodes());
         for (std::size_t e = 0; e < graph_.edges().size(); ++e)
@@ -176,9 +176,9 @@ class Recognizer {
                                          [&](int port) { return b.ports.count(port) != 0; }));
     }
 
-    // A ring of four comes apart into two single edges. Those that use the same ports belong
-    // together; edges whose two ports nobody else uses are an open dimension of two; what is left
-    // is paired as it comes.
+    // A ring of four factors into two single edges. Edges that use the same ports belong together;
+    // edges whose two ports no other edge uses are an open dimension of two; the rest is paired in
+    // order.
     void join_rings_of_four() {
         while (join_pair([](const Factor& a, const Factor& b) { return shared_ports(a, b); })) {
         }
@@ -194,7 +194,7 @@ class Recognizer {
                                       factors_.size(), max_dimensions));
     }
 
-    // Joins the two single edges with the highest score; false where no score is above 0.
+    // Joins the two single edges with the highest score; false if no score is above 0.
     template <class Score>
     bool join_pair(Score score) {
         std::size_t best = 0, first = 0, second = 0;
@@ -223,7 +223,7 @@ class Recognizer {
         if (product != graph_.nodes()) throw NoTorus(graph_.uneven());
     }
 
-    // The neighbour of node 0 that stands `step` further in a factor; -1: none.
+    // The neighbour of node 0 that is `step` further in a factor; -1: none.
     int neighbour_of_first(const Factor& factor, int step) const {
         for (const int edge : graph_.around(0)) {
             const int node = graph_.edge(edge).other(0);
@@ -238,8 +238,8 @@ class Recognizer {
         for (int& place : factor.place) place = factor.extent - 1 - place;
     }
 
-    // Node 0 comes first in a ring, and in the lower half of a line; of the two ways round, the
-    // next place is that of its neighbour with the lower number.
+    // Node 0 comes first in a ring, and in the lower half of a line; of the two orientations, the
+    // one is taken in which the next place holds its neighbour with the lower number.
     void orient(Factor& factor) const {
         if (!factor.periodic && 2 * factor.place[0] > factor.extent - 1) reverse(factor);
         const bool middle = 2 * factor.place[0] == factor.extent - 1;
@@ -259,7 +259,7 @@ class Recognizer {
         });
     }
 
-    // ---- Numbers, and the proof ----
+    // ---- Numbers, and verification ----
 
     Torus make_torus() const {
         std::vector<int> extents;
@@ -293,7 +293,7 @@ class Recognizer {
         return result;
     }
 
-    // Gives every link of a dimension its cable; all must be there.
+    // Assigns a cable to every link of a dimension; all must exist.
     std::size_t place_cables(Recognized& result, const std::vector<int>& node_at, int dimension) {
         const Direction up{dimension, +1};
         const bool two = result.torus.extent(dimension) == 2 && result.torus.periodic(dimension);
@@ -326,8 +326,8 @@ class Recognizer {
             port_at(cable, to);
     }
 
-    // Of two cables between two nodes either may be the one that leads up. Choose as for node 0 and
-    // its peer, by the ports, so that as many nodes as possible share a table of links.
+    // If two cables connect two nodes, either may be the link in direction +. Chooses as for node 0
+    // and its peer, by the ports, so that as many nodes as possible share a table of links.
     void sort_pair(std::vector<int>& cables, int u, int v, const Recognized& result,
                    int dimension) const {
         const auto up = std::size_t(Direction{dimension, +1}.index());

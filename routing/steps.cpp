@@ -34,7 +34,7 @@ class Queues {
         queue.last = message;
     }
 
-    // One message from each arc that has any.
+    // Moves one message from each non-empty arc.
     void step(std::vector<int>& moved, Replay& result) {
         std::size_t still_busy = 0;
         for (const std::size_t arc : busy_) {

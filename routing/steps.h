@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replays a schedule of messages on a torus step by step, to count what it costs before any machine
-// runs it. Store and forward: in one step each arc, one direction of a cable, takes one message to
-// the next rank, and a rank uses all its arcs at once. Messages that wait for the same arc leave in
-// the order in which they reached it; those that reached it in one step in the order of the
-// schedule.
+// Replays a schedule of messages on a torus step by step, to count its cost before it runs on a
+// machine. Store and forward: in one step each arc (one direction of a cable) moves one message to
+// the next rank, and a rank uses all its arcs in parallel. Messages that wait for the same arc
+// leave in the order in which they reached it; those that reached it in the same step leave in the
+// order of the schedule.
 //
 // Pure; any thread may call. Time grows with the hops of all messages together.
 #pragma once
@@ -30,39 +30,39 @@ struct Replay {
     int sent = 0;                 // until the last message has left its first rank
     std::int64_t collisions = 0;  // steps that messages waited because their arc took another one
     int most_on_an_arc = 0;       // messages, over all steps
-    double mean_on_an_arc = 0;    // over all arcs of the torus, idle ones too
+    double mean_on_an_arc = 0;    // over all arcs of the torus, including idle ones
 };
 
-// Throws std::invalid_argument for a message that can never leave, or whose path is not one.
+// Throws std::invalid_argument for a message that can never leave, or whose path is invalid.
 Replay replay(const Torus& torus, std::span<const Message> messages);
 
-// One message down each arc of the tree, each as soon as the sender has its own.
+// One message down each arc of the tree, each as soon as the sender has received its own.
 std::vector<Message> broadcast_messages(const SpanningTree& tree);
-// One message up each arc of the tree, each as soon as the sender has those from below.
+// One message up each arc of the tree, each as soon as the sender has received those from below.
 std::vector<Message> reduce_messages(const SpanningTree& tree);
-// A message in `packets` pieces, dealt out to the trees in turns; each rank passes each piece on.
+// A message in `packets` pieces, assigned to the trees in turn; each rank forwards each piece.
 std::vector<Message> pipelined_broadcast_messages(std::span<const SpanningTree> trees, int packets);
 
-// The optimal scatter: each of the root's links takes the messages to its region in their order.
+// The optimal scatter: each of the root's links sends the messages to its region in their order.
 std::vector<Message> scatter_messages(const Partition& partition);
-// The same backwards: what came last leaves first, so that all arrive without waiting.
+// The reverse of the scatter: the last arrival leaves first, so that no message waits.
 std::vector<Message> gather_messages(const Partition& partition);
 
 // The baseline: messages in the order of the ranks along shortest-direction-first paths.
 enum class SdfSending {
     all_links,     // each of the root's links takes the next message that leaves by it
-    one_at_a_time  // the root sends one message a step
+    one_at_a_time  // the root sends one message per step
 };
 std::vector<Message> sdf_scatter_messages(const Torus& torus, Rank root, SdfSending sending);
-// All ranks send at once.
+// All ranks send in the same step.
 std::vector<Message> sdf_gather_messages(const Torus& torus, Rank root);
 
-// What no scatter through the root's links can beat, and no order of this partition. The optimal
-// scatter ends at the larger of the two.
+// Lower bounds: for any scatter through the root's links, and for any order of this partition. The
+// optimal scatter ends at the larger of the two.
 struct ScatterBounds {
-    int sending = 0;  // T1: the ranks but the root over the root's links, rounded up
-    // T2: a message that leaves n-th and has d links to go arrives after n - 1 + d steps; the
-    // largest of these, which the furthest first makes smallest.
+    int sending = 0;  // T1: the number of other ranks divided by the root's links, rounded up
+    // T2: the n-th message, with a path of d links, arrives after n - 1 + d steps; the largest of
+    // these, which is smallest if the furthest rank goes first.
     int longest_chain = 0;
 };
 ScatterBounds scatter_bounds(const Partition& partition);

@@ -11,6 +11,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/assert.h"
+
 namespace torusmp::routing {
 
 namespace {
@@ -55,7 +57,7 @@ bool power_reaches(int base, std::size_t exponent, int value) {
 }
 
 // Fills `extents` with the split of `rest` whose largest extent is smallest, then its second
-// largest, and so on. False when no split keeps every extent at or below `bound`.
+// largest, and so on. False if no split keeps every extent at or below `bound`.
 bool split_evenly(int rest, int bound, std::span<const int> divisors, std::span<int> extents) {
     if (extents.size() == 1) {
         extents[0] = rest;
@@ -92,8 +94,8 @@ Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
         by_stride_[d] = Divisor(stride_[d]);
         periodic_[d] = periodic.empty() || periodic[d];
         ahead_[d] = periodic_[d] ? dims[d] / 2 : dims[d];
-        // In a ring of two the way back is the way there: acknowledgements and answers then share a
-        // cable, from which lower protocols profit.
+        // In a ring of two both directions of traffic use the same cable: acknowledgements and
+        // answers then share a cable with the data, which helps the protocols below.
         const bool two = periodic_[d] && dims[d] == 2;
         behind_[d] = two ? 1 : periodic_[d] ? (dims[d] - 1) / 2 : dims[d];
         size *= dims[d];
@@ -111,18 +113,21 @@ Torus::Divisor::Divisor(int divisor) {
     factor = ((std::uint64_t(1) << shift) + unsigned(divisor) - 1) / unsigned(divisor);
 }
 
-// The signed way along a dimension, given the straight one; + where both ways are as long.
+// The signed shortest offset along a dimension, given the direct one; + on a tie.
 int Torus::shortest(int steps, int dimension) const {
     const int d = dimension;
     return steps + (steps < -behind_[d] ? extent_[d] : 0) - (steps > ahead_[d] ? extent_[d] : 0);
 }
 
 int Torus::coordinate(Rank rank, int dimension) const {
+    TORUSMP_ASSERT(rank >= 0 && rank < size_, rank, size_);
+    TORUSMP_ASSERT(dimension >= 0 && dimension < dimensions_, dimension, dimensions_);
     const int above = by_stride_[dimension].divide(rank);
     return above - by_extent_[dimension].divide(above) * extent_[dimension];
 }
 
 Coordinates Torus::coordinates(Rank rank) const {
+    TORUSMP_ASSERT(rank >= 0 && rank < size_, rank, size_);
     Coordinates result{};
     for (int d = 0; d < dimensions_ - 1; ++d) {
         result[d] = by_stride_[d].divide(rank);
@@ -166,7 +171,7 @@ std::optional<Hop> Torus::next_hop(Rank from, Rank to) const {
     int way = 0, chosen = 0;
     for (int d = 0; d < dimensions_; ++d) {
         const int steps = shortest(b[d] - a[d], d);
-        // Less one, so that nothing to go counts as the most.
+        // Unsigned, less one, so that zero remaining steps count as the maximum.
         const unsigned remaining = unsigned(std::abs(steps)) - 1;
         const bool fewer = remaining < fewest;
         fewest = fewer ? remaining : fewest;
@@ -183,6 +188,8 @@ std::vector<Hop> Torus::path(Rank from, Rank to) const {
     std::vector<Hop> hops;
     hops.reserve(std::size_t(distance(from, to)));
     for (auto hop = next_hop(from, to); hop; hop = next_hop(hop->rank, to)) hops.push_back(*hop);
+    TORUSMP_ASSERT(hops.size() == std::size_t(distance(from, to)), from, to, hops.size(),
+                   distance(from, to));
     return hops;
 }
 

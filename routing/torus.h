@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Torus and open-mesh mathematics: ranks, coordinates, neighbours, distances and shortest paths.
 //
-// Pure values, no I/O, no state: a Torus is immutable once made, copies are cheap, and every
-// function may be called from any thread. Ranks are row-major, the last dimension fastest.
+// Pure values without I/O or state: a Torus is immutable, copies are cheap, and every function may
+// be called from any thread. Ranks are row-major, the last dimension fastest.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@ using Rank = int;
 
 inline constexpr int max_dimensions = 6;
 
-// One coordinate a dimension; entries at and above `Torus::dimensions()` are zero.
+// One coordinate per dimension; entries from `Torus::dimensions()` on are zero.
 using Coordinates = std::array<int, max_dimensions>;
 
-// One of the up to 2·D ways out of a node: a dimension and a sign, +1 or -1.
+// One of the up to 2·D directions out of a node: a dimension and a sign, +1 or -1.
 struct Direction {
     int dimension = 0;
     int sign = +1;
@@ -35,7 +35,7 @@ struct Direction {
     friend constexpr bool operator==(const Direction&, const Direction&) = default;
 };
 
-// One step of a path: the way taken, and the rank reached by it.
+// One step of a path: the direction taken and the rank reached.
 struct Hop {
     Direction direction;
     Rank rank;
@@ -45,8 +45,7 @@ struct Hop {
 class Torus {
   public:
     // dims: 1 to max_dimensions extents, each at least 1; periodic: empty (all wrap around) or one
-    // flag a dimension. Throws std::invalid_argument that says what was found and what was
-    // expected.
+    // flag per dimension. Throws std::invalid_argument with the found and the expected value.
     explicit Torus(std::span<const int> dims, const std::vector<bool>& periodic = {});
 
     int dimensions() const { return dimensions_; }
@@ -59,19 +58,19 @@ class Torus {
     // Precondition: 0 <= c[d] < extent(d).
     Rank rank(const Coordinates& coordinates) const;
 
-    // The rank one step away; nothing at the edge of an open mesh and in a dimension of size 1.
-    // In a periodic dimension of size 2 both directions lead to the same rank, over two links.
+    // The rank one step away; empty at the edge of an open mesh and in a dimension of size 1. In a
+    // periodic dimension of size 2 both directions lead to the same rank, over two links.
     std::optional<Rank> neighbour(Rank from, Direction direction) const;
 
-    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie; in a ring
-    // of two by the same cable both ways, the one in direction + of the first rank.
+    // Steps from a to b along one dimension, signed: the shorter way round, + on a tie. In a ring
+    // of two both ranks use the same cable: the one in direction + of the first rank.
     int offset(Rank from, Rank to, int dimension) const;
     // Steps of a shortest path.
     int distance(Rank from, Rank to) const;
 
     // Shortest direction first: the next step goes along the dimension with the fewest remaining
     // steps (not zero; the lowest dimension on a tie), so a packet finishes each dimension it
-    // enters and crosses each at most once. Nothing when from == to. No allocation.
+    // enters and crosses each at most once. Empty if from == to. No allocation.
     std::optional<Hop> next_hop(Rank from, Rank to) const;
     std::vector<Hop> path(Rank from, Rank to) const;
 
@@ -79,14 +78,14 @@ class Torus {
     // deadlock and the bubble rule is needed.
     bool is_ring(int dimension) const { return periodic_[dimension] && extent_[dimension] > 2; }
 
-    // "4x8x8", with "open" behind an extent that does not wrap: "4x8open".
+    // "4x8x8", with "open" after an extent that does not wrap: "4x8open".
     std::string describe() const;
 
     friend bool operator==(const Torus&, const Torus&) = default;
 
   private:
-    // Division by multiplication: ranks turn into coordinates for every relayed packet, and a
-    // division costs several times as much. Exact for all dividends below 2^31.
+    // Division by multiplication: ranks are converted into coordinates for every relayed packet,
+    // and a division costs several times as much. Exact for all dividends below 2^31.
     struct Divisor {
         std::uint64_t factor = 0;
         int shift = 0;
@@ -107,7 +106,7 @@ class Torus {
     std::array<int, max_dimensions> stride_{};
     std::array<Divisor, max_dimensions> by_stride_{};
     std::array<Divisor, max_dimensions> by_extent_{};
-    // Straight steps above `ahead` or below `-behind` are longer than going round the other way.
+    // Direct offsets above `ahead` or below `-behind` are longer than going round the other way.
     std::array<int, max_dimensions> ahead_{};
     std::array<int, max_dimensions> behind_{};
     std::array<bool, max_dimensions> periodic_{};

@@ -43,24 +43,25 @@ void measure(SpanningTree& tree) {
 // The disjoint trees, by a rule for each rank that needs no search.
 //
 // Let Z be the dimensions in which a rank differs from the root. A tree belongs to a dimension d
-// and, where d is periodic, to a sign: it arrives at the root's neighbour that way and spreads from
-// there. Seen from a rank, towards the root:
-//  - d is not in Z: one step away from the root along d. The arcs along dimensions that are not in
-//    Z are used by the trees of these alone: each by one.
-//  - d is in Z: one step along the dimension that follows d in Z, cyclically, so that d itself is
-//    finished last. Each dimension of Z follows one other, so each of its arcs is used once: where
-//    it is periodic the tree of sign + walks downwards, away from the side where - walks upwards.
-// In either case the path comes to an end: dimensions leave Z and never come back.
+// and, if d is periodic, to a sign: it arrives at the root's neighbour in that direction and
+// spreads from there. Seen from a rank, towards the root:
+// - If d is not in Z: one step away from the root along d. The arcs along dimensions that are not
+//   in Z are used only by the trees of these dimensions, each arc by one tree.
+// - If d is in Z: one step along the dimension that follows d in Z, cyclically, so that d itself is
+//   finished last. Each dimension of Z follows one other, so each of its arcs is used once: in a
+//   periodic dimension the tree of sign + walks downwards, away from the side where the tree of
+//   sign - walks upwards.
+// In both cases the path ends: dimensions leave Z and never return.
 //
-// An open dimension has one tree and one arc that comes from the root, a periodic one two of each.
-// They mix as long as the dimension after a periodic one is periodic for sign -. So sign + goes
-// round all dimensions of Z together with the open ones, sign - round the periodic ones alone. That
-// leaves the ranks in which d is the only periodic dimension of Z but some open ones are in Z
+// An open dimension has one tree and one arc from the root, a periodic dimension has two of each.
+// They mix as long as the dimension after a periodic one is periodic for sign -. So sign + cycles
+// through all dimensions of Z including the open ones, sign - through the periodic ones alone.
+// There remain the ranks in which d is the only periodic dimension of Z but some open ones are in Z
 // too (`bridge`): here (d, -) cannot yet finish d, and no arc along an open dimension is left for
 // it. It walks along d, still upwards but away from the root, to the coordinate just below it, and
 // there takes the arc of (d, +), which in turn goes one further along d and finishes the open ones
-// there. The tree that walks downwards along d anyway has the root's coordinate as its next there
-// and comes from it directly. That takes three places: a ring of two is used as an open dimension.
+// there. The tree that walks downwards along d has the root's coordinate as its next one there and
+// comes from it directly. This takes three places, so a ring of two is used as an open dimension.
 class Arcs {
   public:
     Arcs(const Torus& torus, Rank root)
@@ -79,7 +80,7 @@ class Arcs {
 
     const std::vector<Direction>& families() const { return families_; }
 
-    // The direction of the step by which the tree of `family` enters `rank`, not the root.
+    // The direction of the step by which the tree of `family` enters `rank`, which is not the root.
     Direction into(Rank rank, Direction family) const {
         const Coordinates steps = from_root(rank);
         const int d = family.dimension;
@@ -96,7 +97,7 @@ class Arcs {
     }
 
   private:
-    // Steps from the root along each dimension: upwards round a ring, signed where open.
+    // Steps from the root along each dimension: upwards round a ring, signed if open.
     Coordinates from_root(Rank rank) const {
         Coordinates steps = torus_->coordinates(rank);
         for (int d = 0; d < torus_->dimensions(); ++d) {
@@ -106,7 +107,7 @@ class Arcs {
         return steps;
     }
 
-    // From the rank one further from the root; either side will do in an open dimension.
+    // From the rank one further from the root; in an open dimension either side works.
     Direction away(Rank rank, Direction family) const {
         const int d = family.dimension;
         if (both_[d]) return {d, -family.sign};
@@ -146,13 +147,13 @@ class Arcs {
     const Torus* torus_;
     Rank root_;
     Coordinates origin_;
-    std::array<bool, max_dimensions> both_{};  // periodic, and both ways round are used
+    std::array<bool, max_dimensions> both_{};  // periodic, and both directions are used
     std::vector<Direction> families_;
 };
 
-// Makes disjoint trees lower. Two of them may exchange the arcs by which they enter a rank: they
-// stay disjoint, and stay trees if neither comes from below that rank afterwards. Exchanges are
-// made as long as the squares of all depths, summed over all ranks and trees, become less.
+// Makes disjoint trees lower. Two trees may exchange the arcs by which they enter a rank: they stay
+// disjoint, and stay trees if neither is then entered from below that rank. Exchanges are made as
+// long as the sum of the squared depths over all ranks and trees decreases.
 class Lowering {
   public:
     Lowering(const Torus& torus, std::vector<SpanningTree>& trees)
@@ -169,7 +170,7 @@ class Lowering {
     }
 
     void run() {
-        // Enough to finish on some hundreds of ranks; on more it goes as far as it gets.
+        // Enough to finish on some hundreds of ranks; with more ranks the result is less improved.
         std::int64_t looks_left = 400'000;
         for (bool changed = true; changed && looks_left > 0;) {
             changed = false;
@@ -203,7 +204,7 @@ class Lowering {
         }
     }
 
-    // To a rank and to all on its way to the root.
+    // Applies the change to a rank and to all ranks on its path to the root.
     void add_above(std::size_t t, Rank rank, Below change) {
         const SpanningTree& tree = trees_[t];
         for (;; rank = tree.parent[std::size_t(rank)]) {
@@ -220,7 +221,7 @@ class Lowering {
         return rank == above;
     }
 
-    // What the squares of the depths sum up to more when all below a rank come to lie deeper.
+    // The increase of the sum of squared depths when all ranks below a rank move deeper.
     std::int64_t cost(std::size_t tree, Rank rank, int deeper) {
         const Below& all = below(tree, rank);
         return 2 * deeper * all.depths + std::int64_t(deeper) * deeper * all.ranks;
@@ -241,7 +242,7 @@ class Lowering {
         return true;
     }
 
-    // Moves a rank with all below it to another parent.
+    // Moves a rank with all ranks below it to another parent.
     void hang(std::size_t t, Rank rank, Rank parent, std::int8_t by, int deeper) {
         SpanningTree& tree = trees_[t];
         const Below moved = below(t, rank);
@@ -285,15 +286,15 @@ int tallest(const std::vector<SpanningTree>& trees) {
 constexpr int most_ways = 2 * max_dimensions;
 using Load = std::array<int, most_ways>;
 
-// The ways in which a rank may be entered, one bit each, and the one chosen.
+// The directions in which a rank may be entered, one bit each, and the chosen one.
 struct Entry {
     Rank rank;
     unsigned ways;
     int way;
 };
 
-// Entries moved one each along a chain of ways, from one that many use to one that at least two
-// fewer use; false: there is no chain, and no choice has a smaller maximum.
+// Moves one entry each along a chain of directions, from one that many entries use to one that at
+// least two fewer use; false: there is no chain, and no choice has a smaller maximum.
 bool relieve(std::vector<Entry>& entries, Load& load, int start) {
     std::array<int, most_ways> before{};
     std::array<Entry*, most_ways> mover{};
@@ -322,7 +323,8 @@ bool relieve(std::vector<Entry>& entries, Load& load, int start) {
     return false;
 }
 
-// Chooses the ways of the ranks of one depth. `total`: of the depths before, to break ties.
+// Chooses the directions of the ranks of one depth. `total`: the load of the depths before, to
+// break ties.
 void balance(std::vector<Entry>& entries, Load& total) {
     Load load{};
     std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {

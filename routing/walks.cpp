@@ -25,7 +25,7 @@ Walk straight(const Piece& piece) {
     return walk;
 }
 
-// Out over the even places and home over the odd ones: a ring on an open line, no step above two.
+// Out over the even places and back over the odd ones: a ring on an open line, no step above two.
 Walk folded(const Piece& piece) {
     Walk walk;
     for (int i = 0; i < piece.extent; i += 2) walk.push_back(place(piece, i));
@@ -56,8 +56,9 @@ Walk snake_over(std::vector<Piece> pieces) {
     return walk;
 }
 
-// A Hamiltonian cycle: snake down all columns but the first, and come home up the first. The snake
-// ends beside the first column when the rows are even, or when the columns close on themselves.
+// A Hamiltonian cycle: a snake down all columns but the first, and back up the first. The snake
+// ends beside the first column if the number of rows is even, or if the columns close on
+// themselves.
 Walk ring_around(const Walk& columns, const Walk& rows) {
     const Walk others(columns.begin() + 1, columns.end());
     Walk walk{sum(rows.front(), columns.front())};
@@ -71,9 +72,9 @@ bool closes(const Piece& column, int rows) {
     return column.closed || column.extent == 2 || rows % 2 == 0;
 }
 
-// Odd by odd places that close nowhere have no Hamiltonian cycle (as on a chessboard, one colour is
-// one place short). This ring has the least flaw, a single diagonal step: a cycle over all
-// rows but the last, whose last row dips into the left out one, two columns at a time.
+// A box of odd by odd places without wraparound has no Hamiltonian cycle (as on a chessboard, one
+// colour is one place short). This ring has the smallest defect, a single diagonal step: a cycle
+// over all rows but the last, whose final row dips into the omitted one, two columns at a time.
 Walk nearly_ring(const Walk& columns, const Walk& rows) {
     const std::size_t last = rows.size() - 1, m = columns.size();
     const auto at = [&](std::size_t r, std::size_t c) { return sum(rows[r], columns[c]); };

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::routing {
 
 std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) {
@@ -16,6 +18,7 @@ std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) 
     }
     if (const auto hop = torus.next_hop(from, to)) {
         const auto usual = std::find(directions.begin(), directions.end(), hop->direction);
+        TORUSMP_ASSERT(usual != directions.end(), from, to, directions.size());
         std::rotate(directions.begin(), usual, usual + 1);
     }
     return directions;
@@ -31,6 +34,7 @@ std::vector<Hop> path_by(const Torus& torus, Rank from, Rank to, Direction first
     }
     const auto rest = torus.path(here, to);
     hops.insert(hops.end(), rest.begin(), rest.end());
+    TORUSMP_ASSERT(hops.empty() || hops.back().rank == to, from, to, hops.size());
     return hops;
 }
 

@@ -13,7 +13,7 @@ namespace {
 const std::string& text_of(const std::vector<Fact>& facts, std::string_view name) {
     for (const Fact& fact : facts)
         if (fact.name == name) return fact.text;
-    throw std::logic_error(fmt::format("there is no fact '{}'", name));
+    throw std::logic_error(fmt::format("unknown fact '{}'", name));
 }
 
 }  // namespace
@@ -26,7 +26,7 @@ std::string describe(const std::vector<Fact>& facts) {
     text += fmt::format(
         "{} ranks, torus {}, transport {}{}\n", get("ranks"), get("torus"), get("transport"),
         get("oversubscribed") == "true"
-            ? fmt::format("; oversubscribed, {} ranks a core", get("ranks_per_core"))
+            ? fmt::format("; oversubscribed, {} ranks per core", get("ranks_per_core"))
             : "");
     return text;
 }
@@ -38,7 +38,7 @@ std::string summarize(const std::vector<Fact>& facts) {
                            [&](const Fact& fact) { return fact.name == name; });
     };
     if (!has("cpu")) return fmt::format("torusmp {}", get("version"));
-    // What compare-peers has recorded.
+    // Facts that compare-peers recorded.
     if (!has("torus"))
         return fmt::format("{} cores ({}), {}", get("cores"), get("cpu"), get("system"));
     return fmt::format("{} ranks on {} cores ({}), torus {}, transport {}, torusmp {}",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a measurement ran on, in words.
+// Describes the system on which a measurement ran.
 //
 // Pure functions.
 #pragma once
@@ -11,9 +11,9 @@
 
 namespace torusmp::bench {
 
-// For people, in three lines. Throws std::logic_error where a fact is missing.
+// Three lines for people. Throws std::logic_error if a fact is missing.
 std::string describe(const std::vector<Fact>& facts);
-// In one short line, for a drawing.
+// One short line, for a drawing.
 std::string summarize(const std::vector<Fact>& facts);
 
 }  // namespace torusmp::bench

@@ -14,11 +14,11 @@ namespace torusmp::bench {
 namespace {
 
 constexpr std::size_t gap = 2;        // between columns
-constexpr std::size_t group_gap = 2;  // more of it between groups
+constexpr std::size_t group_gap = 2;  // additional gap between groups
 
 std::string size_text(std::size_t bytes) {
     const std::string text = base::format_size(bytes);
-    // "16KiB" becomes "16 KiB": easier on the eye in a column.
+    // Writes "16KiB" as "16 KiB".
     const std::size_t unit = text.find_first_not_of("0123456789");
     return fmt::format("{} {}", text.substr(0, unit), text.substr(unit));
 }
@@ -38,8 +38,43 @@ std::string row_name(const Table& table, const Row& row) {
     return table.key == "bytes" ? size_text(row.bytes) : std::to_string(row.bytes);
 }
 
-std::string cell_text(const Column& column, double value) {
-    return column.count && std::isfinite(value) ? fmt::format("{:.0f}", value) : shorten(value);
+namespace {
+
+constexpr double most_scatter = 0.25;
+constexpr std::size_t fewest_samples = 3;  // the fewest samples with quartiles
+
+// Interpolates between the two nearest of ascending samples.
+double quantile(const std::vector<double>& sorted, double share) {
+    const double place = share * double(sorted.size() - 1);
+    const auto below = std::size_t(place);
+    const std::size_t above = std::min(below + 1, sorted.size() - 1);
+    return sorted[below] + (place - double(below)) * (sorted[above] - sorted[below]);
+}
+
+}  // namespace
+
+bool scatters(const Figure& figure) {
+    if (figure.samples.size() < fewest_samples) return false;
+    std::vector<double> sorted = figure.samples;
+    std::sort(sorted.begin(), sorted.end());
+    return quantile(sorted, 0.75) - quantile(sorted, 0.25) > most_scatter * quantile(sorted, 0.5);
+}
+
+std::string cell_text(const Column& column, const Figure& figure) {
+    const std::string text = column.count && std::isfinite(figure.value)
+                                 ? fmt::format("{:.0f}", figure.value)
+                                 : shorten(figure.value);
+    return scatters(figure) ? text + "~" : text;
+}
+
+std::string scatter_note(const Table& table) {
+    for (const Row& row : table.rows)
+        if (std::any_of(row.figures.begin(), row.figures.end(), scatters))
+            return fmt::format(
+                "~: the quartiles of its samples are more than {:.0f} % of their median apart: do "
+                "not rely on it.",
+                100 * most_scatter);
+    return "";
 }
 
 namespace {
@@ -55,7 +90,7 @@ Layout lay_out(const Table& table) {
         std::size_t width = std::max(column.name.size(), column.unit.size());
         std::vector<std::string> cells;
         for (const Row& row : table.rows) {
-            cells.push_back(cell_text(column, row.figures[c].value));
+            cells.push_back(cell_text(column, row.figures[c]));
             width = std::max(width, cells.back().size());
         }
         layout.cells.push_back(std::move(cells));
@@ -79,7 +114,7 @@ std::string line(const Layout& layout, std::string_view first, Text text) {
     return out + "\n";
 }
 
-// Each group's name over its columns, centred; widens the group's first column where it is long.
+// Centres each group's name over its columns; widens the group's first column if the name is long.
 std::string group_line(const Table& table, Layout& layout) {
     std::string out(layout.size_width, ' ');
     bool any = false;
@@ -120,7 +155,7 @@ std::string json_quoted(std::string_view text) {
 
 namespace {
 
-// JSON knows no infinity; a figure that could not be computed is null.
+// JSON has no infinity; a figure that could not be computed is null.
 std::string json_number(double value) {
     return std::isfinite(value) ? fmt::format("{:.9g}", value) : "null";
 }
@@ -142,10 +177,12 @@ std::string json_figure(const Figure& figure) {
                        figure.calls > 0 ? fmt::format(",\"calls\":{}", figure.calls) : "");
 }
 
-std::string json_row(const std::string& key, const Row& row) {
-    return fmt::format("\n  {{{}:{},\"figures\":{},\"x\":{},\"beside\":{}}}", json_quoted(key),
+std::string json_row(const Table& table, const Row& row) {
+    return fmt::format("\n  {{{}:{},\"figures\":{},\"x\":{},\"beside\":{}}}",
+                       json_quoted(table.key),
                        row.label.empty() ? std::to_string(row.bytes) : json_quoted(row.label),
-                       json_list(row.figures, json_figure), row.bytes, row.beside);
+                       json_list(row.figures, json_figure),
+                       json_number(table.x_scale * double(row.bytes)), row.beside);
 }
 
 std::string json_link(const LinkTraffic& link) {
@@ -175,7 +212,7 @@ std::string each_link(const std::vector<LinkTraffic>& links) {
     return out;
 }
 
-// For each direction the least, the most and the sum over all ranks.
+// For each direction the minimum, the maximum and the sum over all ranks.
 std::string each_direction(const std::vector<LinkTraffic>& links) {
     struct Sum {
         std::size_t ends = 0;
@@ -218,7 +255,7 @@ std::string json_link_rate(const LinkRate& link) {
                        json_number(link.rate));
 }
 
-// As RFC 4180 has it.
+// Quotes a cell according to RFC 4180.
 std::string csv_cell(std::string_view text) {
     if (text.find_first_of(",\"\n") == std::string_view::npos) return std::string(text);
     std::string out = "\"";
@@ -263,6 +300,10 @@ std::string as_csv(const Table& table) {
     return out;
 }
 
+std::string unit_text(std::string_view unit) {
+    return unit == "us" ? "\u00b5s" : std::string(unit);
+}
+
 std::string shorten(double value) {
     if (!std::isfinite(value)) return "-";
     const double size = std::abs(value);
@@ -279,15 +320,16 @@ std::string as_text(const Table& table) {
     out += line(layout, "", [&](std::size_t c) { return table.columns[c].unit; });
     for (std::size_t r = 0; r < table.rows.size(); ++r)
         out += line(layout, layout.sizes[r], [&](std::size_t c) { return layout.cells[c][r]; });
-    if (!table.notes.empty()) out += "\n";
+    const std::string scatter = scatter_note(table);
+    if (!table.notes.empty() || !scatter.empty()) out += "\n";
     for (const std::string& note : table.notes) out += note + "\n";
-    return out;
+    return scatter.empty() ? out : out + scatter + "\n";
 }
 
 std::string as_text(const std::vector<LinkTraffic>& links) {
     if (links.empty()) return "";
     return fmt::format(
-        "Over each link during the whole run, warming up included (MB: 10^6 bytes)\n\n{}",
+        "Traffic over each link during the whole run, including warm-up (MB: 10^6 bytes)\n\n{}",
         links.size() <= most_link_lines ? each_link(links) : each_direction(links));
 }
 
@@ -304,7 +346,7 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
         json_quoted(command), ran_on, json_quoted(table.title), json_quoted(table.key),
         json_quoted(table.x_label), json_quoted(table.y_label), table.linear,
         json_list(table.levels, json_level), json_list(table.columns, json_column),
-        json_list(table.rows, [&](const Row& row) { return json_row(table.key, row); }),
+        json_list(table.rows, [&](const Row& row) { return json_row(table, row); }),
         json_list(table.notes, [](const std::string& note) { return json_quoted(note); }),
         json_list(table.link_rates, json_link_rate), json_list(links, json_link));
 }

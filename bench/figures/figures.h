@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a benchmark finds: tables of figures that are printed, written as JSON and drawn.
+// The results of a benchmark: tables of figures, which are printed, written as JSON and drawn.
 //
-// Plain values; made on rank 0 and passed on. No message passing in here.
+// Plain values, made on rank 0. This file does not pass messages.
 #pragma once
 
 #include <cstddef>
@@ -12,37 +12,37 @@
 
 namespace torusmp::bench {
 
-inline constexpr double megabyte = 1e6;  // of rates; sizes are in powers of two
+inline constexpr double megabyte = 1e6;  // for rates; sizes are powers of two
 
 struct Figure {
     double value = 0;             // what the table shows: the median
-    double best = 0;              // of the fastest repetition
-    std::vector<double> samples;  // one a repetition, in the column's unit
-    long calls = 0;               // so often the work was done in each; 0: not told
+    double best = 0;              // fastest repetition
+    std::vector<double> samples;  // one per repetition, in the column's unit
+    long calls = 0;               // calls per repetition; 0: unknown
 };
 
-// So many colours there are; a colour and so many more is the same paint with another mark.
+// Number of colours; an index beyond it selects the same colours with another mark.
 inline constexpr int paints = 7;
 
 struct Column {
     enum class Draw { no, line, dashes, points };
 
-    std::string group;  // columns of one group stand under one heading; may be empty
+    std::string group;  // columns of a group share a heading; may be empty
     std::string name;
     std::string unit;
     Draw draw = Draw::no;
-    int colour = 0;      // curves that belong together share one
+    int colour = 0;      // related curves share one
     bool count = false;  // printed without decimals
 };
 
 struct Row {
     std::size_t bytes = 0;
-    std::vector<Figure> figures;  // one a column
-    std::string label = {};       // if there is one, it stands for the number
+    std::vector<Figure> figures;  // one per column
+    std::string label = {};       // replaces the number, unless empty
     bool beside = false;          // drawn as a point, beside the curve
 };
 
-// What something carries at most, or the like: a line across the drawing.
+// A horizontal line across the drawing, for example the capacity of a link.
 struct Level {
     std::string name;
     std::string unit;
@@ -50,7 +50,7 @@ struct Level {
     int colour = 0;
 };
 
-// What came over one link while all of them were busy, at its receiver.
+// The rate received over one link while all links were busy.
 struct LinkRate {
     int receiver = 0;
     int sender = 0;
@@ -59,33 +59,39 @@ struct LinkRate {
 };
 
 struct Table {
-    // What the rows' numbers or labels are: "bytes", printed as a size, or "hops", "torus" ...
+    // The meaning of the rows' numbers or labels: "bytes", printed as a size, or "hops", "torus"
+    // ...
     std::string key = "bytes";
     std::string title;
     std::string y_label;  // of the drawing
     std::vector<Column> columns;
     std::vector<Row> rows;
-    std::vector<std::string> notes;  // what the columns mean, printed below
-    // What the numbers of the rows are in the drawing; empty: the key.
+    std::vector<std::string> notes;  // meaning of the columns, printed below
+    // The label of the drawing's x axis, and the factor for the rows' numbers; empty: the key.
     std::string x_label = {};
-    bool linear = false;  // both axes of the drawing; else logarithmic
+    double x_scale = 1;
+    bool linear = false;  // the drawing has linear axes; else logarithmic
     std::vector<Level> levels = {};
     std::vector<LinkRate> link_rates = {};
 };
 
-// What every ratio means.
-inline constexpr std::string_view ratio_note =
-    "Ratio: of the times, torusmp's to the other's: below 1, torusmp is ahead.";
+// The key of tables whose rows are names, with one value for each drawn column: the drawing has a
+// line for each row and a dot for each column.
+inline constexpr std::string_view dots_key = "measure";
 
-// What it ran on, in the order of printing: {"cpu", "..."}, {"cores", "2"}.
+// The meaning of every ratio.
+inline constexpr std::string_view ratio_note =
+    "Ratio: time of torusmp divided by the time of the other; below 1, torusmp is faster.";
+
+// A property of the system, in the order of printing: {"cpu", "..."}, {"cores", "2"}.
 struct Fact {
     std::string name;
     std::string text;
     bool number = false;  // `text` is a number (or true, false) in JSON too
 };
 
-// What crossed one end of a link, both ways: bytes of packets and remote writes, without the
-// headers of packets and of whatever carries them.
+// Traffic at one end of a link, both directions: bytes of packets and remote writes, without
+// headers of packets and lower layers.
 struct LinkTraffic {
     int rank = 0;
     std::string direction;  // "0+"
@@ -96,28 +102,37 @@ struct LinkTraffic {
     std::uint64_t packets_sent = 0;
 };
 
-// Aligned columns, a heading with units.
+// Aligned columns, and a heading with units.
 std::string as_text(const Table& table);
-// A line for each end, or where there are too many to read, one for each direction. Nothing
-// without links.
+// One line per link end, or one per direction if there are many. Empty without links.
 std::string as_text(const std::vector<LinkTraffic>& links);
 
 std::string as_json(std::string_view command, const std::vector<Fact>& facts, const Table& table,
                     const std::vector<LinkTraffic>& links = {});
 
-// As a text of JSON.
+// Quotes a text for JSON.
 std::string json_quoted(std::string_view text);
 
-// A line a row: what the rows are, then of each column its median, least and greatest sample.
+// One line per row: its name, then median, minimum and maximum of each column.
 std::string as_csv(const Table& table);
 
 std::string_view name_of(Column::Draw draw);
 
-// "16 KiB", "3", "broadcast": what stands before a row of the printed table, and in it.
+// "16 KiB", "3", "broadcast": the first cell of a printed row.
 std::string row_name(const Table& table, const Row& row);
-std::string cell_text(const Column& column, double value);
+// Marks a figure whose samples scatter: "16.2~".
+std::string cell_text(const Column& column, const Figure& figure);
 
-// Three significant digits, never an exponent.
+// Whether the quartiles of the samples differ by more than a quarter of the median, so that the
+// median means little. bench/peers/quiet.py has the same rule.
+bool scatters(const Figure& figure);
+// The meaning of the mark; empty if no figure of the table has it.
+std::string scatter_note(const Table& table);
+
+// Units are plain ASCII in tables; pages show "us" as "µs".
+std::string unit_text(std::string_view unit);
+
+// Formats three significant digits, never with an exponent.
 std::string shorten(double value);
 
 }  // namespace torusmp::bench

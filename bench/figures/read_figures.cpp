@@ -55,7 +55,7 @@ Row row_of(const Json& json, const std::string& key, std::size_t columns) {
     for (const Json& figure : recorded_member(json, "figures", Json::Kind::list).items)
         row.figures.push_back(figure_of(figure));
     if (row.figures.size() != columns)
-        throw std::runtime_error(fmt::format("a row of {} figures: expected {}, one a column",
+        throw std::runtime_error(fmt::format("a row of {} figures: expected {}, one per column",
                                              row.figures.size(), columns));
     return row;
 }
@@ -99,8 +99,8 @@ const Json& recorded_member(const Json& object, std::string_view name, Json::Kin
     const Json* found = object.find(name);
     if (found == nullptr || !found->is(kind))
         throw std::runtime_error(
-            fmt::format("\"{}\" is missing or of another kind: expected a file that {} of this "
-                        "version has written",
+            fmt::format("\"{}\" is missing or has another type: expected a file written by this "
+                        "version of {}",
                         name, by));
     return *found;
 }
@@ -130,7 +130,7 @@ Recorded recorded_of(const Json& json) {
         table.rows.push_back(row_of(row, table.key, table.columns.size()));
     for (const Json& note : recorded_member(json, "notes", Json::Kind::list).items)
         table.notes.push_back(note.text);
-    // Older files have none.
+    // Older files do not have link rates.
     if (const Json* rates = json.find("link_rates"))
         for (const Json& rate : rates->items) table.link_rates.push_back(rate_of(rate));
     if (const Json* links = json.find("links"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of files that torus-bench --json has written, to be drawn again.
+// Reads the tables of files written by torus-bench --json, to draw them again.
 #pragma once
 
 #include <string>
@@ -18,21 +18,21 @@ struct Recorded {
     std::vector<LinkTraffic> links = {};
 };
 
-// A member of an object in a file that `by` writes. Throws std::runtime_error where it is missing
-// or of another kind.
+// Returns a member of an object in a file written by `by`. Throws std::runtime_error if it is
+// missing or has another type.
 const base::Json& recorded_member(const base::Json& object, std::string_view name,
                                   base::Json::Kind kind,
                                   std::string_view by = "torus-bench --json");
 std::string recorded_text(const base::Json& object, std::string_view name,
                           std::string_view by = "torus-bench --json");
 
-// Throws std::runtime_error that says what was found and what was expected.
+// Throws std::runtime_error that states what was found and what was expected.
 Recorded recorded_of(const base::Json& json);
-// The same of a file, which the error names.
+// As recorded_of(), for a file, which the error names.
 Recorded read_figures(const std::string& file);
 
-// Several files in one: the curves of each, named by its file. Throws std::runtime_error for tables
-// whose rows are not of the same kind.
+// Combines several files: the curves of each are named after the file. Throws std::runtime_error if
+// the tables have rows of different kinds.
 Table overlay(const std::vector<std::string>& files, const std::vector<Recorded>& recorded);
 
 }  // namespace torusmp::bench

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Runtime that is alone on its torus: its messages go to itself, through packets, credits and
-// matching like all others, without another process or a clock in the measurement.
+// A Runtime that is alone on its torus: it sends to itself, through packets, credits and matching
+// like all messages, so the measurement involves no other process.
 #pragma once
 
 #include <chrono>
 #include <memory>
 
 #include "core/api.h"
+#include "core/settings.h"
 #include "core/transport/sim/world.h"
 
 namespace torusmp::bench {
@@ -25,7 +26,7 @@ class Alone {
         const int one = 1;
         core::Options options{
             .torus = routing::Torus({&one, 1}), .direct = {}, .log = {}, .name_of = {}};
-        options.watchdog = std::chrono::nanoseconds(0);
+        options.set(core::setting::watchdog, std::chrono::nanoseconds(0));
         return options;
     }
     std::unique_ptr<transport::Interface> open(const std::vector<transport::PortOptions>& ports) {

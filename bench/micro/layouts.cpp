@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packing the faces of a 3-D array of doubles with a halo, against memcpy of as many bytes.
+// Packs the faces of a 3-D array of doubles with a halo, compared with memcpy of the same size.
 #include <benchmark/benchmark.h>
 
 #include <cstring>
@@ -11,12 +11,12 @@ namespace {
 
 using namespace torusmp;
 
-constexpr std::size_t side = 64;       // of the array, in doubles
-constexpr std::size_t row = side + 2;  // and with the halo
+constexpr std::size_t side = 64;       // extent of the array, in doubles
+constexpr std::size_t row = side + 2;  // extent with the halo
 constexpr std::size_t plane = row * row;
 
-// The face across a dimension: 0 is the slowest, whose face consists of whole rows; 2 the fastest,
-// whose face has one double of each row.
+// The face across a dimension: dimension 0 is the slowest, whose face consists of whole rows; 2 is
+// the fastest, whose face has one double of each row.
 core::Layout face(int dimension) {
     const auto bytes = [](std::size_t doubles) { return std::ptrdiff_t(doubles * sizeof(double)); };
     const core::Shape line = core::Shape::block(side * sizeof(double));
@@ -55,7 +55,7 @@ void unpack_face(benchmark::State& state) {
     state.SetBytesProcessed(state.iterations() * std::int64_t(layout.size()));
 }
 
-// Records of 12 bytes in 16, an element at a time.
+// Records of 12 bytes in 16, one element at a time.
 void pack_records(benchmark::State& state) {
     const core::Shape::Placed fields[] = {{0, core::Shape::block(4)}, {8, core::Shape::block(8)}};
     const core::Layout layout(core::Shape::sequence(fields), 16);

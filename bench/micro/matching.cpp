@@ -33,7 +33,7 @@ struct Messages {
 constexpr core::Context context = 1;
 const char out[8] = {};
 
-// Receives posted for so many tags; their messages come in reverse order.
+// Receives posted for this many tags; their messages arrive in reverse order.
 void posted_receives(benchmark::State& state) {
     const int count = int(state.range(0));
     bench::Alone runtime;
@@ -49,7 +49,7 @@ void posted_receives(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * count);
 }
 
-// So many messages arrive before their receives, which ask for them in reverse order.
+// This many messages arrive before their receives, which are posted in reverse order.
 void unexpected_messages(benchmark::State& state) {
     const int count = int(state.range(0));
     bench::Alone runtime;
@@ -67,7 +67,7 @@ void unexpected_messages(benchmark::State& state) {
     state.SetItemsProcessed(state.iterations() * count);
 }
 
-// The same with receives that take any tag.
+// As above, with receives that match any tag.
 void wildcard_receives(benchmark::State& state) {
     const int count = int(state.range(0));
     bench::Alone runtime;

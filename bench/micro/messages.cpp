@@ -44,7 +44,7 @@ void flow_message(benchmark::State& state) {
     state.SetBytesProcessed(state.iterations() * std::int64_t(bytes));
 }
 
-// Nothing to do: what a poll costs a program that computes.
+// The cost of a poll without work, for a program that computes.
 void empty_progress(benchmark::State& state) {
     bench::Alone runtime;
     for (auto _ : state) benchmark::DoNotOptimize(runtime->progress());

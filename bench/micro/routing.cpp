@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a relay asks of routing for each packet.
+// The routing queries of a relay for each packet.
 #include "routing/torus.h"
 
 #include <benchmark/benchmark.h>

@@ -56,7 +56,7 @@ int bare_socket(const char* device, const char* address, int port) {
     return s;
 }
 
-/* The other end may not listen yet. */
+/* The peer may not listen yet. */
 void bare_connect(int s, const char* address, int port) {
     struct sockaddr_in to = place(address, port);
     struct timespec pause = {0, 20 * 1000 * 1000};
@@ -149,6 +149,8 @@ void net_declare_grid(const int* extents, int dimensions) {
     (void)extents;
     (void)dimensions;
 }
+
+void net_use_ordinary_memory(void) {}
 
 void* net_allocate(size_t bytes) {
     void* buffer = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the bare programs share, which pass messages to neighbours and nothing else: the plan of the
- * machine, and a control connection to rank 0 for barriers and sums. bare.c has those functions of
- * net.h that need no links, and there is one way to send.
+/* Shared by the bare programs, which only pass messages to neighbours: the plan of the machine, and
+ * a control connection to rank 0 for barriers and sums. bare.c has the functions of net.h that do
+ * not use links. There is one variant to send.
  *
  * The plan is a file that NET_RAW_PLAN names, this process's rank is in NET_RAW_RANK. Lines of it:
  *   size RANKS
@@ -24,21 +24,21 @@ typedef struct {
 
 extern PlannedLink planned[most_links];
 extern int link_count;
-extern int crowded;      /* more ranks than cores: whoever waits sleeps */
+extern int crowded;      /* more ranks than cores: waiting ranks sleep */
 extern int buffer_bytes; /* of sockets */
 
 /* Reads the plan and connects to rank 0. */
 void bare_start(void);
-void bare_die(const char* what); /* and says why, by errno */
-/* The index of the link that a message takes. */
+void bare_die(const char* what); /* prints `what` and the text of errno, and ends the job */
+/* The index of the link for a message. */
 int bare_link_for(const Message* message);
 
 struct Group {
     Message* messages;
     int count;
-    int open; /* messages that are not over */
+    int open; /* number of messages in progress */
 };
-/* What net_group() does where any message will do. */
+/* Implements net_group() for arbitrary messages. */
 Group* bare_group(const Message* messages, int count);
 
 /* TCP. `device` may be NULL. */

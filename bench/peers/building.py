@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Builds what compare-peers times: the same programs over ours and over each MPI that is present."""
+"""Builds the programs that compare-peers times: the same ones with torusmp and with each installed MPI."""
 
 import shutil
 import subprocess
 from pathlib import Path
 
 from console import Problem, USAGE, progress
-from measures import BARE, PEERS
+from measures import BARE
+from mpis import PEERS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -34,31 +35,31 @@ def build_ours(tree, build):
                 "messages": bench / "messages_mpi", "threads": bench / "threads_mpi"}
     for path in (launcher, *programs.values()):
         if not path.exists():
-            raise Problem(f"{path} is not there; build the targets torus-run, exchange_qmp, "
+            raise Problem(f"{path} does not exist; build the targets torus-run, exchange_qmp, "
                           "collectives_ours, messages_mpi and threads_mpi, or leave --no-build out",
                           USAGE)
     return {name: (launcher, program) for name, program in programs.items()}
 
 
 def build_wilson(peer, prefix, folder):
-    """The example over upstream QMP, which stands under `prefix`, over that MPI."""
-    compiler = shutil.which(f"mpicxx.{peer}")
+    """The example built with upstream QMP, which is installed under `prefix`, and that MPI."""
+    compiler = PEERS[peer].compiler_cxx
     if not compiler:
         return None
     progress(f"building wilson for {peer}")
     program, sources = Path(folder) / f"wilson-{peer}", ROOT / "examples/wilson"
     # As our build makes it.
-    flags = ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=fast", "-w"]
+    flags = ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=fast", "-w", "-DTORUSMP_VERSION=\"\""]
     if "avx2" in Path("/proc/cpuinfo").read_text():
         flags.append("-march=x86-64-v3")
-    call([compiler, *flags, "-I", ROOT, "-I", sources, "-I", Path(prefix) / "include",
+    call([*PEERS[peer].command([compiler]), *flags, "-I", ROOT, "-I", sources, "-I", Path(prefix) / "include",
           *sorted(sources.glob("*.cpp")), "-o", program, "-L", Path(prefix) / "lib", "-lqmp",
           "-lboost_program_options", "-lfmt"])
     return program
 
 
 def build_bare(library, folder):
-    """What runs over nothing but sockets: net_raw.c or net_ring.c."""
+    """A program that only uses sockets: net_raw.c or net_ring.c."""
     compiler = shutil.which("cc") or shutil.which("gcc")
     if not compiler:
         return None
@@ -68,9 +69,19 @@ def build_bare(library, folder):
     return None, program
 
 
+def build_mode(folder):
+    """The program that finds the mode of the machine; None without a compiler."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if not compiler:
+        return None
+    program = Path(folder) / "mode"
+    call([compiler, "-std=c11", "-O2", "-w", "-pthread", "-o", program, HERE / "mode.c"])
+    return program
+
+
 def build_peer(peer, folder):
-    """{program: (launcher, program)}, empty where that MPI is absent."""
-    compiler, launcher = shutil.which(f"mpicc.{peer}"), shutil.which(f"mpirun.{peer}")
+    """{program: (launcher, program)}, empty if that MPI is not installed."""
+    compiler, launcher = PEERS[peer].compiler, PEERS[peer].launcher
     if not compiler or not launcher:
         return {}
     progress(f"building for {peer}")
@@ -79,7 +90,7 @@ def build_peer(peer, folder):
                           ("collectives", ["collectives.c", "collective_mpi.c"]),
                           ("threads", ["threads.c"])):
         program = Path(folder) / f"{name}-{peer}"
-        call([compiler, "-std=c99", "-O2", "-w", "-pthread", "-o", program,
+        call([*PEERS[peer].command([compiler]), "-std=c99", "-O2", "-w", "-pthread", "-o", program,
               *(HERE / s for s in (*sources, "timing.c", "net_mpi.c"))])
         built[name] = (launcher, program)
     return built
@@ -111,13 +122,13 @@ def build_all(chosen, arguments, folder):
             if bare:
                 built["exchange"][library] = bare
     if any(m.test == "wilson" for m in chosen):
-        if (tree / "examples/wilson/wilson").exists():
-            built["wilson"]["ours"] = (launcher, tree / "examples/wilson/wilson")
+        if (tree / "examples/wilson/torus-wilson").exists():
+            built["wilson"]["ours"] = (launcher, tree / "examples/wilson/torus-wilson")
         for peer, prefix in upstream_prefixes(arguments.upstream).items():
             program = build_wilson(peer, prefix, folder)
             if program and peer in built["exchange"]:
                 built["wilson"][peer] = (built["exchange"][peer][0], program)
-    for library in ("ours",) + PEERS if arguments.npb else ():
+    for library in ("ours", *PEERS) if arguments.npb else ():
         if library in built["messages"] and (arguments.npb / library).is_dir():
             built["npb"][library] = built["messages"][library][0], arguments.npb.resolve() / library
     progress("")

@@ -26,7 +26,7 @@ extern "C" {
  *   barrier             nothing */
 typedef struct Collective Collective;
 
-/* Nothing: the library has no such operation. */
+/* Returns null if the library does not have the operation. */
 Collective* collective_make(const char* operation, void* in, void* out, size_t bytes);
 void collective_call(Collective* collective);
 void collective_free(Collective* collective);

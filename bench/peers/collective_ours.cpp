@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// collective.h over the collectives themselves: QMP has not all of them. "scatter_apart" is
-// scatter by the algorithm apart.
+// collective.h over torusmp's collectives, because QMP does not have all of them. "scatter_apart"
+// is scatter with the algorithm apart.
 #include "collective.h"
 
 #include <exception>
@@ -20,14 +20,14 @@ using namespace torusmp;
 
 namespace {
 
-// QMP's contexts count up from 0x40000000, MPI's are below.
+// Outside the ranges of QMP, which counts up from 0x40000000, and MPI, which is below.
 constexpr core::Context context = 0x7fffffe0;
 
-// All ranks. Made anew for each collective, and gone before QMP ends.
+// The group of all ranks. Made for each collective, and destroyed before QMP ends.
 std::unique_ptr<collectives::Group> everybody() {
     std::vector<core::Rank> members(static_cast<std::size_t>(net_size()));
     std::iota(members.begin(), members.end(), 0);
-    job::Process& process = *job::Process::acquire(false);  // QMP holds it
+    job::Process& process = *job::Process::acquire(false);  // owned by QMP
     return std::make_unique<collectives::Group>(process.runtime(), members, context,
                                                 process.collective_policy());
 }

@@ -21,8 +21,8 @@ static double budget = 0.2; /* seconds a measurement */
 
 /* ---- contents ------------------------------------------------------------------------------- */
 
-/* What a result is made of: bytes that say where they come from and where they go, or sums of small
- * whole numbers, which have no rounding. */
+/* The contents of results: bytes that identify their source and destination, or sums of small
+ * integers, which are exact. */
 static unsigned char byte_of(int from, int to, size_t i) {
     return (unsigned char)((unsigned)from * 31u + (unsigned)to * 17u + (unsigned)(i % 251u));
 }
@@ -60,7 +60,7 @@ static int are_sums(const char* block, size_t bytes, int last, int number) {
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* in: 1 block or all; out likewise, 0 none. */
+/* in: 1 block or all; out: the same, 0: none. */
 typedef struct {
     const char* name;
     int in_all;
@@ -79,7 +79,7 @@ static int is(const Operation* o, const char* name) {
     return strcmp(o->name, name) == 0;
 }
 
-/* Before the first call: what this rank gives. */
+/* Before the first call: fills the input of this rank. */
 static void prepare(const Operation* o, char* in, char* out, size_t bytes) {
     int me = net_rank(), all = net_size();
     if (is(o, "broadcast") && me == 0) fill_bytes(in, bytes, 0, 0);
@@ -95,7 +95,7 @@ static void prepare(const Operation* o, char* in, char* out, size_t bytes) {
     }
 }
 
-/* After the first call: whether this rank got what it should. */
+/* After the first call: whether the result of this rank is correct. */
 static int is_right(const Operation* o, const char* in, size_t bytes) {
     int me = net_rank(), all = net_size();
     if (is(o, "broadcast")) return are_bytes(in, bytes, 0, 0);
@@ -121,7 +121,7 @@ static void refuse(const char* request, const char* why) {
     exit(2);
 }
 
-/* "scatter_apart" is scatter by an algorithm of its own: same contents, another way. */
+/* "scatter_apart" is scatter with a separate algorithm, and the same contents. */
 static const Operation* find(const char* name) {
     const Operation* found = NULL;
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
@@ -152,7 +152,7 @@ static void run(const char* request) {
     prepare(o, in, out, block);
     collective_call(collective);
     if (!is_right(o, in, block)) net_abort("a collective came out wrong");
-    /* Sums of sums would overflow in time; of nothing they stay what they are. */
+    /* Repeated sums would overflow; zeros stay zeros. */
     if (o->adds) memset(in, 0, block), memset(out, 0, o->out_all ? all : block);
     Timing t = measure(call_often, collective, budget);
     if (net_rank() == 0) {

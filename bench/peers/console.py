@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What compare-peers says on the way, and how it gives up."""
+"""Progress and error messages of compare-peers."""
 
 import sys
 import time
@@ -9,7 +9,7 @@ OK, FAILED, USAGE = 0, 1, 2
 
 
 class Problem(Exception):
-    """Ends the program with one message; code is the exit code."""
+    """Ends the program with one message; `code` is the exit code."""
 
     def __init__(self, message, code=FAILED):
         super().__init__(message)
@@ -17,7 +17,7 @@ class Problem(Exception):
 
 
 class TooSlow(Problem):
-    """A job that did not end in time, and what it had printed until then."""
+    """A job that exceeded its time limit, and its output so far."""
 
     def __init__(self, message, output):
         super().__init__(message)
@@ -31,7 +31,7 @@ def progress(text):
 
 
 class Steps:
-    """How many steps are done, and how long the rest will take if it goes on like that."""
+    """Counts finished steps and estimates the remaining time."""
 
     def __init__(self, of):
         self.of, self.done, self.start = max(of, 1), 0, time.monotonic()

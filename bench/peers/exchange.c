@@ -2,7 +2,7 @@
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *
- *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] [--loaded] TEST:NUMBER[@PEER] ...
+ *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] [--loaded] [--ordinary] TEST:NUMBER[@PEER] ...
  *
  * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
  * they stand in a line that does not wrap around, for hop. --window: messages in flight in a
@@ -27,13 +27,13 @@ int window = most_window;
 int loaded = 0;
 static int on_a_line = 0;
 
-/* As net_declare_grid() wants it: the first dimension fastest. */
+/* In the order of net_declare_grid(): the first dimension fastest. */
 static int grid[most_dimensions];
 static int grid_dimensions = 0;
 
 /* ---- contents ------------------------------------------------------------------------------- */
 
-/* Word i of a message that `from` sends under this number. */
+/* Word i of a message with this number from `from`. */
 static uint32_t word(int from, int number, size_t i) {
     return (uint32_t)(i * 2654435761u) ^ (uint32_t)(from * 7919 + number * 104729 + 1);
 }
@@ -77,8 +77,8 @@ static void ping_pong(void* state, long times) {
     }
 }
 
-/* Half round trips between ranks 0 and `peer` by the library's fastest way for this size; the
- * other ranks stand by. */
+/* Half round trips between ranks 0 and `peer` by the library's fastest variant for this size;
+ * the other ranks are idle. */
 static Result half_round_trip(size_t bytes, int peer) {
     int role = net_rank() == 0 ? 0 : net_rank() == peer ? 1 : -1;
     int other = role == 0 ? peer : 0;
@@ -89,7 +89,7 @@ static Result half_round_trip(size_t bytes, int peer) {
     Result best = {{0, 0}, ""};
     double fastest = 0;
     int chosen = 0;
-    /* The last round times what the rounds before it, one a variant, found to be fastest. */
+    /* The last round times the fastest of the variants measured before, one per round. */
     int variants = 2 * net_ways();
     for (int round = 0; round <= variants; round++) {
         int variant = round < variants ? round : chosen;
@@ -187,8 +187,8 @@ static void declare_grid(void) {
     declared = 1;
 }
 
-/* The time of starting and waiting for these messages together, by the fastest way. Received
- * contents are checked against what `number` says of each message. */
+/* The time to start and complete these messages together, with the fastest variant. `number`
+ * identifies the expected contents of each received message. */
 static Result exchange_of(Message* messages, int count, const int* number) {
     Result best = {{0, 0}, ""};
     double fastest = 0;
@@ -221,14 +221,14 @@ static Result grid_exchange(size_t bytes, int from_one) {
     int number[4 * most_dimensions], count = 0;
     declare_grid();
     char* buffers = net_allocate(bytes * 4 * most_dimensions);
-    for (int sending = 0; sending < 2; sending++) /* receives first, as every halo code does */
+    for (int sending = 0; sending < 2; sending++) /* receives first, as usual in halo codes */
         for (int i = 0; i < 2 * grid_dimensions; i++) {
             int axis = i / 2, direction = i % 2 ? -1 : +1;
             int peer = neighbour(net_rank(), axis, direction);
             if (grid[axis] == 1 || (from_one && (sending ? net_rank() : peer) != 0)) continue;
             Message m = {buffers + bytes * (size_t)count, bytes, peer, axis, direction, sending};
             messages[count] = m;
-            number[count++] = sending ? i : i ^ 1; /* what came from + was sent towards - */
+            number[count++] = sending ? i : i ^ 1; /* data from + was sent towards - */
             if (sending) fill(m.buffer, bytes, net_rank(), i);
         }
     Result best = exchange_of(messages, count, number);
@@ -253,13 +253,14 @@ static Result halo(int extent) {
     return best;
 }
 
-/* links:BYTES: MB/s that all link ends of the grid send, each BYTES at a time, all at once. */
+/* links:BYTES: MB/s that all link ends of the grid send in messages of BYTES, all at the same
+ * time. */
 static Result all_links(int bytes) {
     Result r = grid_exchange((size_t)bytes, 0);
     return as_bandwidth(r, (double)bytes * link_ends() * net_size());
 }
 
-/* node:BYTES: MB/s that rank 0 sends on all its links at once; nobody else sends. */
+/* node:BYTES: MB/s that rank 0 sends on all its links at the same time; the others only receive. */
 static Result one_node(int bytes) {
     Result r = grid_exchange((size_t)bytes, 1);
     return as_bandwidth(r, (double)bytes * link_ends());
@@ -348,6 +349,8 @@ int main(int argc, char** argv) {
             on_a_line = 1;
         else if (strcmp(argv[i], "--window") == 0 && i + 1 < argc)
             read_window(argv[++i]);
+        else if (strcmp(argv[i], "--ordinary") == 0)
+            net_use_ordinary_memory();
         else if (strcmp(argv[i], "--loaded") == 0)
             loaded = 1;
         else

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the tests of exchange.c share, and those that have files of their own: streams, and what a
- * job costs. */
+/* Shared by the tests of exchange.c and those in separate files: streams, and the cost of a job. */
 #ifndef TORUSMP_BENCH_PEERS_EXCHANGE_H
 #define TORUSMP_BENCH_PEERS_EXCHANGE_H
 
@@ -22,20 +21,20 @@ static inline void* allocate_or_die(size_t bytes) {
 
 enum { most_window = 64 };
 
-/* As the command line says. */
+/* Options of the command line. */
 extern double budget; /* seconds a measurement */
 extern int partner;   /* of rank 0 */
 extern int window;    /* messages of a stream in flight */
-extern int loaded;    /* whether others compute beside the ranks */
+extern int loaded;    /* whether other processes compute beside the ranks */
 
 /* Contents of a message that `from` sends under this number. */
 void fill(void* buffer, size_t bytes, int from, int number);
 void verify(const void* buffer, size_t bytes, int from, int number);
 
-/* Of a time for so many bytes: MB/s. */
+/* Converts a time for this many bytes to MB/s. */
 Result as_bandwidth(Result r, double bytes);
 
-/* Processor seconds of this process, and of the kernel on its behalf. */
+/* Processor seconds of this process, including the kernel's time for it. */
 double cpu_seconds(void);
 
 /* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
@@ -52,7 +51,7 @@ Result idle(int seconds);
 /* memory:BYTES: every rank exchanges 8 bytes and then BYTES with every other; MiB a rank while all
  * are alive, shared parts counted once. */
 Result memory(int bytes);
-/* nothing:0: start and end only; compare-peers takes the time from outside. */
+/* nothing:0: only start and end; compare-peers measures the time from outside. */
 Result nothing(int unused);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job costs while it waits, in memory, and by its start and end. */
+/* The cost of a job: while it waits, its memory, and its start and end. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ Result idle(int seconds) {
     return r;
 }
 
-/* Proportional set size of this process in MiB: shared pages count by their part. */
+/* Proportional set size of this process in MiB: shared pages count in proportion. */
 static double resident_share(void) {
     FILE* f = fopen("/proc/self/smaps_rollup", "r");
     if (!f) net_abort("/proc/self/smaps_rollup cannot be read");

@@ -1,46 +1,47 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What compare-peers measures: a row for each. To add a measure, add a row to measures()."""
+"""The measures of compare-peers, one row each. To add a measure, add a row to measures()."""
 
 from dataclasses import dataclass
 
+from mpis import PEERS
 from testbeds import Shape
 
-PEERS = ("openmpi", "mpich")
-# What links give to whoever asks for nothing else: TCP, and Ethernet frames.
+# Baselines without a message-passing library: TCP, and Ethernet frames.
 BARE = {"raw": "bare sockets", "ring": "bare packet rings"}
-# Of rows about TCP, where links could give frames.
+ORDINARY = ("--ordinary",)  # memory: net_use_ordinary_memory()
+# For rows about TCP, where links could carry frames.
 OVER_TCP = ("transport.use=tcp",)
-LIBRARIES = ("ours",) + PEERS + tuple(BARE)
 
 
 @dataclass(frozen=True)
 class Measure:
     name: str
-    test: str  # of the program, "latency:8"; None: the wall time of a job that does nothing
+    test: str  # the program's test, "latency:8"; None: the wall time of a job that does nothing
     ranks: int
-    torus: str  # ours only
+    torus: str  # of torusmp only
     unit: str
     more_is_better: bool = False
-    target: float = None  # highest ratio that is good enough
-    limit: float = None  # highest value of ours that is good enough
-    settings: tuple = ()  # ours only, "transport.local=links"
-    peers: bool = True  # whether there is something to compare with
-    peer_ranks: int = None  # that the others start, where they need not be all
-    testbed: Shape = None  # where it runs; nothing: on this host, over shared memory
-    options: tuple = ()  # of the program, ("--grid", "2x2x2")
+    target: float = None  # highest accepted ratio
+    limit: float = None  # highest accepted value of torusmp
+    settings: tuple = ()  # of torusmp only, "transport.local=links"
+    peers: bool = True  # whether peers can run it
+    peer_ranks: int = None  # ranks that the peers start, if fewer
+    testbed: Shape = None  # the testbed; None: this host, over shared memory
+    options: tuple = ()  # options of the program, ("--grid", "2x2x2")
     raw: bool = False  # whether bare sockets can do it
-    raw_target: float = None  # highest ratio to them that is good enough
+    raw_target: float = None  # highest accepted ratio to bare sockets
     ring: bool = False  # whether bare packet rings can do it
-    ring_target: float = None  # highest ratio to them that is good enough
-    wire: float = None  # what the wire carries, MB/s of payload
-    least: float = None  # of wire, that is good enough
-    # (measure, share): at least that share of what ours does there; where less is better, at most
+    ring_target: float = None  # highest accepted ratio to packet rings
+    wire: float = None  # capacity of the wire, MB/s of payload
+    least: float = None  # lowest accepted share of the wire
+    # (measure, share): at least that share of torusmp's value there; if less is better, at most
     beside: tuple = None
     program: str = "exchange"  # or "collectives", "messages", "threads", "wilson", "npb"
 
     def libraries(self):
         bare = tuple(library for library in BARE if getattr(self, library))
-        return ("ours",) + (PEERS if self.peers else ()) + bare
+        peers = [name for name, mpi in PEERS.items() if self.testbed is None or mpi.on_links()]
+        return ("ours", *(peers if self.peers else ()), *bare)
 
 
 def powers(first, last):
@@ -53,12 +54,16 @@ def measures():
     for size in (0, 8, 64, 512, 1024):
         target = 0.75 if size == 8 else None
         yield Measure(f"shm.latency.{size}", f"latency:{size}", 2, "2", "us", target=target)
-    # 12, 16 and 20 KiB stand around the change from eager to RMA.
+    # 12, 16 and 20 KiB are around the change from eager to RMA.
     sizes = sorted({*powers(1 << 10, 4 << 20), 12 << 10, 20 << 10})
     for kind in ("pingpong", "stream"):
         for size in sizes:
             yield Measure(f"shm.bandwidth.{kind}.{size_name(size)}", f"{kind}:{size}", 2, "2",
                           "MB/s", more_is_better=True, target=1.0)
+    # As above with memory from malloc, not from the library.
+    for size in powers(1 << 10, 4 << 20):
+        yield Measure(f"shm.ordinary.pingpong.{size_name(size)}", f"pingpong:{size}", 2, "2", "MB/s",
+                      more_is_better=True, options=ORDINARY)
     for extent in (2, 3, 4):
         ranks, torus = extent**3, f"{extent}x{extent}x{extent}"
         yield Measure(f"shm.oversubscribed.halo.{ranks}", f"halo:{extent}", ranks, torus, "us",
@@ -81,7 +86,7 @@ def measures():
 
 
 def costs(where, **more):
-    """Processor time of both ends of a stream, alone and with somebody else's work on their cores."""
+    """Processor time of both ends of a stream, alone and with other work on their cores."""
     for suffix, options in (("", ()), (".loaded", ("--loaded",))):
         yield Measure(f"{where}.cpu.message.8{suffix}", "message:8", unit="us", options=options, **more)
         yield Measure(f"{where}.cpu.gigabyte.1MiB{suffix}", f"gigabyte:{1 << 20}", unit="s",
@@ -89,7 +94,7 @@ def costs(where, **more):
 
 
 def mpi_measures():
-    """Programs that speak MPI: ours through mpi11, by the same calls as the peers."""
+    """Programs that use MPI: torusmp through mpi11, with the same calls as the peers."""
     def on(name, test, unit, ranks=2, torus="2", **more):
         return Measure(f"mpi.{name}", test, ranks, torus, unit, program="messages", **more)
 
@@ -101,6 +106,9 @@ def mpi_measures():
     for size in powers(1 << 10, 4 << 20):
         yield on(f"bandwidth.{size_name(size)}", f"bandwidth:{size}", "MB/s", more_is_better=True,
                  target=1.0)
+        if size >= 64 << 10:
+            yield on(f"ordinary.{size_name(size)}", f"bandwidth:{size}", "MB/s", more_is_better=True,
+                     options=ORDINARY)
     for threads in (2, 4):
         yield Measure(f"mpi.threads.rate.{threads}", f"rate:{threads}", 2, "2", "M/s",
                       program="threads", more_is_better=True, target=1.0)
@@ -110,11 +118,11 @@ def mpi_measures():
                  target=0.8 if extent == 64 else None)
 
 
-# The NAS Parallel Benchmarks want squares for BT and SP, powers of two for the others.
+# The NAS Parallel Benchmarks need squares for BT and SP, powers of two for the others.
 NPB_TORI = {2: "2", 4: "2x2", 8: "2x2x2", 9: "3x3", 16: "4x4"}
 NPB_KERNELS = {k: (4, 9, 16) if k in ("BT", "SP") else (2, 4, 8, 16)
                for k in ("BT", "CG", "EP", "FT", "IS", "LU", "MG", "SP")}
-NPB_MBIT = 200  # of the links of npb.*.tcp
+NPB_MBIT = 200  # rate of the links of npb.*.tcp
 
 
 def npb_measures():
@@ -176,8 +184,8 @@ def testbed_measures():
     for size in (8, 4 << 10):
         yield on(LINE, f"relay.tcp.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",))
-    # The same where kernels forward: packets of TCP by their routes, beside the relay or in its
-    # place, or frames by programs of tc.
+    # The same tests with forwarding in kernels: packets of TCP by routes, beside the relay or in
+    # its place, or frames by tc programs.
     for size in (8, 1 << 10):
         yield on(LINE, f"relay.ip.hop.{size_name(size)}", f"hop:{size}", "us",
                  options=("--line",), peers=False, settings=(*OVER_TCP, "routing.forward=kernel"))
@@ -198,14 +206,14 @@ def testbed_measures():
                      beside=(f"relay.{way}.stream.1MiB.1", 0.9) if hops == 3 else None)
     yield on(SLOW_SQUARE, "relay.tcp.diagonal.4MiB", f"pingpong:{4 << 20}@3", "MB/s",
              more_is_better=True, wire=SLOW_SQUARE.wire_rate(), least=1.2)
-    # By what links give to those who ask for nothing.
+    # Compared with bare links.
     for torus, lattice in (("2x2x2", "8x8x8x16"), ("3x3x2", "12x12x8x16")):
         yield on(Shape(torus), f"wilson.{torus}", "wilson", "us", program="wilson", settings=(),
                  options=("--lattice", lattice, "--grid", torus + "x1", "--tolerance", "0",
                           "--iterations", "40"))
 
 
-# The operations that collectives.c knows, with the sizes of a block or of a vector.
+# The operations of collectives.c, with the sizes of a block or of a vector.
 SMALL, MIDDLE, LARGE = 8, 16 << 10, 4 << 20
 COLLECTIVES = {
     "broadcast": (SMALL, MIDDLE, LARGE),
@@ -233,7 +241,7 @@ def shm_collectives():
 
 # Links slow enough for two cores to fill all 192 link ends of 32 nodes.
 WIDE = Shape("4x4x2", mbit=20)
-WIDE_STEPS = 4 // 2 + 4 // 2 + 2 // 2  # neighbours on the way to the farthest node
+WIDE_STEPS = 4 // 2 + 4 // 2 + 2 // 2  # hops to the farthest node
 
 
 def testbed_collectives():
@@ -261,20 +269,20 @@ def testbed_collectives():
         for size in sizes:
             yield on(f"{operation}.{size_name(size)}", f"{operation}:{size}",
                      **targets.get((operation, size), {}))
-    # Ours by the algorithm to compare with: the paper's baseline, and a single tree.
+    # torusmp with the algorithms for comparison: the paper's baseline, and a single tree.
     for operation, sizes in (("scatter_apart", COLLECTIVES["scatter"]), ("broadcast_tree", (LARGE,))):
         for size in sizes:
             yield on(f"{operation}.{size_name(size)}", f"{operation}:{size}", peers=False)
 
 
-# What torus-bench report measures of ours, at the same sizes.
+# The sizes that torus-bench report measures.
 HERE_MESSAGES = (1, 16, 256, 1 << 10, 4 << 10, 64 << 10, 1 << 20)
 HERE_COLLECTIVES = {"broadcast": (8, 4 << 10, 256 << 10), "sum": (8, 4 << 10, 256 << 10),
                     "scatter": (64, 4 << 10, 32 << 10), "alltoall": (64, 512, 4 << 10)}
 
 
 def here_measures(shape, testbed=None):
-    """On a torus of this shape: on the nodes of that testbed or, without one, as ranks of this host."""
+    """On a torus of this shape: on the nodes of that testbed or, if there is none, as ranks of this host."""
     nodes = shape.nodes()
     pair = {"ranks": nodes, "torus": shape.torus, "peer_ranks": 2} if testbed else {"ranks": 2, "torus": "2"}
     for size in HERE_MESSAGES:

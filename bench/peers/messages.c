@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a program that speaks MPI sees, timed: the same source for each library under comparison,
- * ours too. exchange.c takes each library by its fastest way; here the calls are the ones named.
+/* Times MPI calls, with the same source for each library under comparison, including torusmp.
+ * exchange.c uses the fastest variant of each library; this file uses the calls that are named.
  *
  *   messages [--seconds S] TEST:NUMBER ...
  *
@@ -55,12 +55,12 @@ static Timing latency(int bytes) {
 }
 
 typedef struct {
-    char* buffers; /* one after another, of `bytes` */
+    char* buffers; /* consecutive buffers of `bytes` each */
     int bytes;
     MPI_Request requests[window];
 } Window;
 
-/* A window of messages, all in flight, then an empty one back. */
+/* A window of messages, all in flight, answered by an empty one. */
 static void windows(void* state, long times) {
     Window* w = state;
     for (long i = 0; i < times && net_rank() < 2; i++) {
@@ -79,7 +79,7 @@ static void windows(void* state, long times) {
     }
 }
 
-/* Messages of `bytes` a second. */
+/* Messages of `bytes` per second. */
 static Timing one_way(int bytes) {
     size_t all = window * (size_t)bytes;
     Window w = {.buffers = net_allocate(all), .bytes = bytes};
@@ -98,7 +98,7 @@ static Timing rate(int bytes) {
     return (Timing){1e-6 * t.median, 1e-6 * t.best};
 }
 
-/* bandwidth:BYTES: MB/s one way with 64 messages in flight, each with a buffer of its own. */
+/* bandwidth:BYTES: MB/s one way with 64 messages in flight, each with a separate buffer. */
 static Timing bandwidth(int bytes) {
     Timing t = one_way(bytes);
     return (Timing){1e-6 * bytes * t.median, 1e-6 * bytes * t.best};
@@ -110,7 +110,7 @@ typedef struct {
     MPI_Request* requests;
 } Posted;
 
-/* Receives with tags 0, 1, 2 ...; messages come with the highest tag first. */
+/* Receives with tags 0, 1, 2 ...; the message with the highest tag arrives first. */
 static void posted_reverse(void* state, long times) {
     Posted* p = state;
     for (long i = 0; i < times && net_rank() < 2; i++) {
@@ -127,7 +127,7 @@ static void posted_reverse(void* state, long times) {
     }
 }
 
-/* posted:COUNT: microseconds for so many receives, posted first and met in reverse order. */
+/* posted:COUNT: microseconds for COUNT receives, posted first and matched in reverse order. */
 static Timing posted(int count) {
     Posted p = {count, net_allocate((size_t)count * sizeof *p.values),
                 net_allocate((size_t)count * sizeof *p.requests)};
@@ -144,8 +144,9 @@ static Timing posted(int count) {
 
 typedef struct {
     MPI_Comm grid;
-    double* field;                 /* (extent + 2)^3, a layer of the neighbours' all around */
-    int extent;                    /* of what is mine */
+    /* (extent + 2)^3, with one layer of the neighbours' values around it */
+    double* field;
+    int extent;                    /* of the interior */
     MPI_Datatype face[dimensions]; /* one layer across each dimension */
     int neighbour[dimensions][2];  /* below, above */
     MPI_Request requests[4 * dimensions];
@@ -156,7 +157,7 @@ static size_t place(const Halo* h, int x, int y, int z) {
     return ((size_t)x * row + (size_t)y) * row + (size_t)z;
 }
 
-/* Where the layer number `at` across a dimension begins. */
+/* The start of layer number `at` across a dimension. */
 static double* layer(const Halo* h, int dimension, int at) {
     int begin[dimensions] = {1, 1, 1};
     begin[dimension] = at;
@@ -184,7 +185,7 @@ static void exchange_faces(void* state, long times) {
             for (int side = 0; side < 2; side++)
                 MPI_Irecv(layer(h, d, side ? h->extent + 1 : 0), 1, h->face[d],
                           h->neighbour[d][side], 2 * d + side, h->grid, request++);
-        /* What goes down arrives there from above. */
+        /* A message sent down arrives from above. */
         for (int d = 0; d < dimensions; d++)
             for (int side = 0; side < 2; side++)
                 MPI_Isend(layer(h, d, side ? h->extent : 1), 1, h->face[d], h->neighbour[d][side],
@@ -193,7 +194,7 @@ static void exchange_faces(void* state, long times) {
     }
 }
 
-/* Tells rank and place apart. */
+/* A value that identifies rank and position. */
 static double value_at(int rank, size_t at) {
     return rank * 1e6 + (double)at;
 }
@@ -207,7 +208,7 @@ static void fill(Halo* h, int rank) {
                 h->field[place(h, x, y, z)] = value_at(rank, place(h, x, y, z));
 }
 
-/* Each layer around holds the neighbour's, from the other end. */
+/* Checks that each outer layer holds the neighbour's values from its opposite end. */
 static void verify(const Halo* h) {
     int n = h->extent;
     for (int d = 0; d < dimensions; d++)
@@ -282,6 +283,8 @@ int main(int argc, char** argv) {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], "--seconds") == 0 && i + 1 < argc)
             budget = atof(argv[++i]);
+        else if (strcmp(argv[i], "--ordinary") == 0)
+            net_use_ordinary_memory();
         else
             run(argv[i]);
     net_end();

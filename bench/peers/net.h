@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What exchange.c needs from a message-passing library: the thinnest layer over QMP or MPI, so that
- * every library under comparison does the same work.
+/* The interface of exchange.c to a message-passing library: the thinnest layer over QMP or MPI, so
+ * that every library under comparison does the same work.
  *
  * One process is one rank and calls from one thread. Buffers come from net_allocate() and belong to
  * the caller. A group holds messages that are started and waited for together; it belongs to the
@@ -13,9 +13,9 @@
 typedef struct {
     void* buffer;
     size_t bytes;
-    int peer;      /* rank */
-    int axis;      /* of the declared grid, or -1: peer alone says where it goes */
-    int direction; /* +1 or -1 along axis; of the peer, as seen from here */
+    int peer;      /* rank of the peer */
+    int axis;      /* of the declared grid, or -1: only peer is used */
+    int direction; /* +1 or -1 along axis: the direction towards the peer */
     int sending;   /* else receiving */
 } Message;
 
@@ -27,16 +27,20 @@ int net_rank(void);
 int net_size(void);
 void net_abort(const char* why);
 
-/* The grid of a halo exchange: ranks numbered with the first dimension fastest. At most once. */
+/* The grid of a halo exchange: ranks are numbered with the first dimension fastest. Call at most
+ * once. */
 void net_declare_grid(const int* extents, int dimensions);
 
+/* From now on net_allocate() gives memory as malloc gives it, page by page, in place of memory that
+ * the library has made for messages: most programs have no other. */
+void net_use_ordinary_memory(void);
 void* net_allocate(size_t bytes);
 void net_free(void* buffer);
 
-/* A library may have several ways to pass a message; each measurement uses its fastest. */
+/* The number of a library's variants to pass a message; each measurement uses the fastest. */
 int net_ways(void);
 const char* net_way_name(int way);
-/* Whether that way serves groups of several messages too. */
+/* Whether that variant supports groups of several messages. */
 int net_way_takes_many(int way);
 
 Group* net_group(const Message* messages, int count, int way);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h over MPI-1: blocking calls, non-blocking calls, or persistent requests. */
+#define _POSIX_C_SOURCE 200809L
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ static int my_rank;
 static int all_ranks;
 
 void net_start(int* argc, char*** argv) {
-    int begun; /* by a program that wants a level of threads */
+    int begun; /* set by a program that initializes threads itself */
     MPI_Initialized(&begun);
     if (!begun) MPI_Init(argc, argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &my_rank);
@@ -45,23 +46,36 @@ void net_abort(const char* why) {
     exit(1);
 }
 
-/* Messages carry the peer's rank, which is all that MPI needs. */
+/* Messages carry the peer's rank, so MPI does not need the grid. */
 void net_declare_grid(const int* extents, int dimensions) {
     (void)extents;
     (void)dimensions;
 }
 
-/* MPI_Alloc_mem and page-aligned malloc came out the same with both libraries over shared memory;
- * MPI_Alloc_mem is what they recommend. */
+static int ordinary_memory;
+
+void net_use_ordinary_memory(void) {
+    ordinary_memory = 1;
+}
+
+/* Libraries recommend MPI_Alloc_mem, but most programs do not call it. */
 void* net_allocate(size_t bytes) {
     void* buffer = NULL;
+    if (ordinary_memory) {
+        if (posix_memalign(&buffer, 4096, bytes ? bytes : 1)) net_abort("no memory");
+        memset(buffer, 0, bytes);
+        return buffer;
+    }
     if (MPI_Alloc_mem((MPI_Aint)(bytes ? bytes : 1), MPI_INFO_NULL, &buffer) != MPI_SUCCESS)
         net_abort("no memory");
     return buffer;
 }
 
 void net_free(void* buffer) {
-    MPI_Free_mem(buffer);
+    if (ordinary_memory)
+        free(buffer);
+    else
+        MPI_Free_mem(buffer);
 }
 
 int net_ways(void) {
@@ -77,8 +91,8 @@ int net_way_takes_many(int way) {
     return way != way_blocking;
 }
 
-/* Several messages between one pair are told apart by order, as MPI promises; where a grid of two
- * has the same neighbour on both sides, the tag says which link was meant. */
+/* MPI's ordering distinguishes several messages between one pair; in a grid with extent two,
+ * where one rank is the neighbour on both sides, the tag identifies the link. */
 static int tag_of(const Message* message) {
     if (message->axis < 0) return 0;
     int travels = message->sending ? message->direction : -message->direction;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net.h over QMP: every message a declared channel, several of them a multiple. */
+/* net.h over QMP: every message is a declared channel, and several form a multiple. */
+#define _POSIX_C_SOURCE 200809L
 #include <qmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "net.h"
 
@@ -10,7 +12,7 @@ struct Group {
     QMP_msghandle_t handle;
 };
 
-/* QMP frees memory by its own handle; one word in front of each buffer remembers it. */
+/* QMP frees memory by its own handle, which is stored in front of each buffer. */
 enum { front = QMP_ALIGN_DEFAULT };
 
 static void check(QMP_status_t status, const char* call) {
@@ -46,7 +48,19 @@ void net_declare_grid(const int* extents, int dimensions) {
     check(QMP_declare_logical_topology(extents, dimensions), "QMP_declare_logical_topology");
 }
 
+static int ordinary_memory;
+
+void net_use_ordinary_memory(void) {
+    ordinary_memory = 1;
+}
+
 void* net_allocate(size_t bytes) {
+    if (ordinary_memory) {
+        void* buffer = NULL;
+        if (posix_memalign(&buffer, 4096, bytes ? bytes : 1)) net_abort("no memory");
+        memset(buffer, 0, bytes);
+        return buffer;
+    }
     QMP_mem_t* memory = QMP_allocate_aligned_memory(front + bytes, 4096, QMP_MEM_DEFAULT);
     if (!memory) net_abort("no memory");
     char* base = QMP_get_memory_pointer(memory);
@@ -55,6 +69,10 @@ void* net_allocate(size_t bytes) {
 }
 
 void net_free(void* buffer) {
+    if (ordinary_memory) {
+        free(buffer);
+        return;
+    }
     QMP_free_memory(*(QMP_mem_t**)((char*)buffer - front));
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* net.h over bare sockets: one TCP connection a link, bound to the link's device and addresses,
- * Nagle off, polled. No credits, no matching, no headers: what a link gives to whoever asks for
- * nothing else. Neighbours only; bare.h says how they are told of each other. */
+ * Nagle off, polled. No credits, matching or headers: the upper bound of the rate of a link.
+ * Neighbours only; bare.h describes how they find each other. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <poll.h>
@@ -30,7 +30,7 @@ typedef struct {
 } Link;
 
 static Link links[most_links];
-static char empty_byte; /* a stream knows no empty message */
+static char empty_byte; /* a stream cannot carry an empty message */
 
 static void join_links(void) {
     int listeners[most_links];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* net.h over bare packet sockets: an Ethernet frame a message, sent by one call, found by reading
- * the status words of a mapped ring. No number, no confirmation, no credit, no check: the least
- * that messages without the IP stack cost. Only for short messages on a cable that loses none,
- * never more of them under way than a ring holds. Neighbours only; bare.h says how they are told of
- * each other. */
+/* net.h over bare packet sockets: one Ethernet frame per message, sent by one call and received by
+ * reading the status words of a mapped ring. No numbers, acknowledgements, credits or checks: the
+ * lower bound of the cost of messages without the IP stack. Only for short messages on a cable that
+ * loses none, with fewer in transit than the ring holds. Neighbours only; bare.h describes how they
+ * find each other. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -18,10 +18,10 @@
 #include "bare.h"
 
 enum {
-    type = 0x88b6, /* the second one for local experiments: not that of torusmp */
-    head = 14 + 2, /* the Ethernet header, and how long the message is: short frames are padded */
+    type = 0x88b6, /* the second type for local experiments; torusmp uses the first */
+    head = 14 + 2, /* Ethernet header and message length; short frames are padded */
     most_bytes = 1400,
-    room = 2048, /* of a frame in the ring */
+    room = 2048, /* size of a frame in the ring */
     frames = 1024,
     most_queued = 256
 };
@@ -76,7 +76,7 @@ Group* net_group(const Message* messages, int count, int way) {
 static void send_frame(Link* l, const Message* m) {
     char frame[head + most_bytes];
     unsigned short length = (unsigned short)m->bytes;
-    memset(frame, 0xff, 12); /* to all: there is one other end */
+    memset(frame, 0xff, 12); /* broadcast: there is only one station */
     frame[12] = (char)(type >> 8);
     frame[13] = (char)type;
     memcpy(frame + 14, &length, sizeof length);
@@ -85,7 +85,7 @@ static void send_frame(Link* l, const Message* m) {
         if (errno != EAGAIN && errno != EINTR && errno != ENOBUFS) bare_die("send");
 }
 
-/* Only what is awaited is taken; the rest stays in the ring. */
+/* Takes only the awaited frame; the others stay in the ring. */
 static int receive_some(Link* l) {
     int taken = 0;
     while (l->count > 0) {

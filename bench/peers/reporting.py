@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Figures of compare-peers as lines, as JSON, and against their targets."""
+"""Prints the figures of compare-peers as lines and as JSON, and checks them against their targets."""
 
 import datetime
 import json
@@ -8,22 +8,27 @@ import platform
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
-from measures import BARE, LIBRARIES, PEERS
+import quiet
+from measures import BARE
+from mpis import PEERS
+
+PLOT = Path(__file__).resolve().parents[1] / "plot/torus-plot"
 
 
 def number(value):
-    """Three significant digits, never an exponent."""
+    """Formats three significant digits, never with an exponent."""
     if value >= 100:
         return f"{value:.0f}"
     return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 1 else f"{value:.3f}"
 
 
-def ratio_of(m, values, others=PEERS):
-    """Below 1: ours is ahead of the best of the others."""
-    peers = [values[p] for p in others if p in values]
+def ratio_of(m, values, others=None):
+    """Below 1: torusmp is faster than the best of the others (None: all MPIs)."""
+    peers = [values[p] for p in others or PEERS if p in values]
     if not peers or "ours" not in values:
         return None
     if m.more_is_better:
@@ -31,9 +36,23 @@ def ratio_of(m, values, others=PEERS):
     return values["ours"] / min(peers) if min(peers) else None
 
 
+def libraries():
+    return ("ours", *PEERS, *BARE)
+
+
 def summary(m, results):
     return {l: statistics.median(results.samples[m.name, l])
-            for l in LIBRARIES if (m.name, l) in results.samples}
+            for l in libraries() if (m.name, l) in results.samples}
+
+
+def mark_of(samples):
+    return quiet.MARK if quiet.scatters(samples) else ""
+
+
+def unsteady(results):
+    """(measure, library, scatter) for figures whose samples scatter."""
+    return [(name, library, quiet.scatter_of(samples)) for (name, library), samples in results.samples.items()
+            if quiet.scatters(samples)]
 
 
 def line_of(m, results, built):
@@ -41,7 +60,7 @@ def line_of(m, results, built):
 
     def word(library):
         if library in values:
-            return number(values[library]) + m.unit
+            return number(values[library]) + m.unit + mark_of(results.samples[m.name, library])
         if library not in m.libraries():
             return "none"
         return "failed" if library in built[m.program] else "absent"
@@ -49,7 +68,7 @@ def line_of(m, results, built):
     def two_digits(ratio):
         return "none" if ratio is None else f"{ratio:.2f}"
 
-    words += [f"{library}={word(library)}" for library in ("ours",) + PEERS]
+    words += [f"{library}={word(library)}" for library in ("ours", *PEERS)]
     words.append(f"ratio={two_digits(ratio_of(m, values))}")
     for bare in BARE:
         if bare in m.libraries():
@@ -61,7 +80,7 @@ def line_of(m, results, built):
 
 
 def shortfall(m, results):
-    """What the measure misses, or nothing."""
+    """How the measure misses its target, or None."""
     values = summary(m, results)
     ratio = ratio_of(m, values)
     if m.target is not None and ratio is not None and ratio > m.target:
@@ -100,8 +119,8 @@ def machine():
 
 
 def plot_table(chosen, results, host):
-    """The ratios as a table that torus-bench plot draws: a row a measure."""
-    others = [l for l in PEERS + tuple(BARE) if any((m.name, l) in results.samples for m in chosen)]
+    """The ratios as a table that torus-plot draws, one row per measure."""
+    others = [l for l in (*PEERS, *BARE) if any((m.name, l) in results.samples for m in chosen)]
     rows = []
     for m in chosen:
         values = summary(m, results)
@@ -116,17 +135,19 @@ def plot_table(chosen, results, host):
             "title": "torusmp beside others", "key": "measure", "x_label": "", "linear": False,
             "y_label": "time of torusmp over the other's: left of 1, torusmp is ahead",
             "levels": [{"name": "equal", "unit": "", "value": 1, "colour": 6}],
-            "columns": columns, "rows": rows, "notes": [], "links": []}
+            "columns": columns, "rows": rows, "notes": [], "links": [], "link_rates": []}
 
 
-def draw(path, chosen, results, host, build_dir):
+def draw(path, chosen, results, host):
     with tempfile.TemporaryDirectory(prefix="compare-peers-") as folder:
-        table = Path(folder) / "ratios.json"
-        table.write_text(json.dumps(plot_table(chosen, results, host)))
-        subprocess.run([build_dir / "bench/torus-bench", "plot", table, "--plot", path], check=True)
+        job = Path(folder) / "job.json"
+        job.write_text(json.dumps([{"file": str(Path(path).absolute()), "map": None,
+                                    "subtitle": f"{host['cpu']}, {host['cores']} cores, {host['system']}",
+                                    "table": plot_table(chosen, results, host)}]))
+        subprocess.run([sys.executable, PLOT, job], check=True)
 
 
-def write_json(path, chosen, results, arguments, host):
+def write_json(path, chosen, results, arguments, host, beside):
     rows = []
     for m in chosen:
         rows.append({
@@ -137,10 +158,11 @@ def write_json(path, chosen, results, arguments, host):
             "ratio_to_raw": ratio_of(m, summary(m, results), ("raw",)),
             "ratio_to_ring": ratio_of(m, summary(m, results), ("ring",)), "wire": m.wire,
             "links_mbit": m.testbed.mbit if m.testbed else None,
-            "samples": {l: results.samples[m.name, l] for l in LIBRARIES
+            "samples": {l: results.samples[m.name, l] for l in libraries()
                         if (m.name, l) in results.samples},
         })
     document = {"host": host, "libraries": results.labels, "runs": arguments.runs,
+                "beside": beside, "round_trips_ns": results.modes.runs,
                 "statistic": "best" if arguments.best else "median", "measures": rows,
                 "failures": [{"measure": n, "library": l, "message": t}
                              for (n, l), t in results.failures.items()]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the jobs of compare-peers and reads what they print."""
+"""Runs the jobs of compare-peers and parses their output."""
 
 import os
 import re
@@ -10,20 +10,20 @@ import time
 from dataclasses import dataclass, field
 
 from console import Problem, Steps, TooSlow, progress, warn
-from measures import PEERS
+from mpis import PEERS
 from testbeds import Shape, Testbed
 
-GRACE = 5  # seconds in which a peer may end after its last line
+GRACE = 5  # seconds for a peer to end after its last line
 
 
 @dataclass
 class Job:
-    """What one process group can measure in one run."""
+    """The measures of one process group in one run."""
 
     ranks: int
     torus: str
     settings: tuple
-    whole: bool  # its wall time is the measure
+    whole: bool  # the measure is its wall time
     testbed: Shape
     options: tuple
     peer_ranks: int = None
@@ -47,10 +47,11 @@ class Job:
 def jobs_of(chosen):
     jobs = {}
     for m in chosen:
-        # What a library allocates for one test must not count in the next.
+        # Separate jobs, because memory allocated for one test must not count in the next.
         kind = m.test.split(":")[0] if m.test else None
         alone = m.name if kind in (None, "idle", "memory") or m.program == "npb" else ""
-        # An operation that a peer cannot end in time must not take the others' figures along.
+        # Separate jobs, because an operation that a peer cannot complete must not discard other
+        # figures.
         if m.program == "collectives":
             alone = kind
         key = (m.testbed, m.raw, m.ring, m.ranks, m.torus, m.settings, m.options, m.program, m.peers,
@@ -61,7 +62,7 @@ def jobs_of(chosen):
 
 
 def program_of(job, program):
-    """The benchmarks of npb are a folder of programs, one a measure."""
+    """npb is a folder of programs, one per measure."""
     return program / job.measures[0].test if job.program() == "npb" else program
 
 
@@ -69,33 +70,37 @@ def launch_command(library, job, built, cores):
     launcher, program = built
     program = program_of(job, program)
     ranks, fits = str(job.ranks_of(library)), job.ranks_of(library) <= cores
-    if library == "ours":  # binds by itself
+    if library == "ours":  # torusmp binds ranks by default
         command = [launcher, "-np", ranks, "--torus", job.torus]
         for setting in job.settings:
             command += ["--set", setting]
-    elif library == "openmpi":
+    elif PEERS[library].kind == "openmpi":
         command = [launcher, "-np", ranks]
         command += ["--bind-to", "core"] if fits else ["--oversubscribe", "--bind-to", "none"]
         if os.geteuid() == 0:
             command.append("--allow-run-as-root")
     else:
         command = [launcher, "-np", ranks] + (["-bind-to", "core"] if fits else [])
-    return [str(c) for c in command + [program]]
+    words = [str(c) for c in command + [program]]
+    return words if library == "ours" else PEERS[library].command(words)
 
 
-def environment():
-    """Ours, without the cluster that its user, or a testbed around us, has named: each job says its own."""
-    return {name: value for name, value in os.environ.items() if name != "TORUSMP_CONFIG"}
+def environment(library):
+    """The environment without the user's or an outer testbed's cluster: each job names its own."""
+    inherited = {name: value for name, value in os.environ.items() if name != "TORUSMP_CONFIG"}
+    if library in PEERS:
+        inherited["PATH"] = PEERS[library].search_path(inherited.get("PATH", os.defpath))
+    return inherited
 
 
-def run(command, timeout, lines=None):
+def run(command, timeout, lines=None, library=None):
     """Output and wall seconds. A job that hangs is ended with everything it started. `lines`: one
     that has printed so many is over, also if it does not end in time: some peers take minutes to
     end where ranks outnumber cores."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                 text=True, env=environment(), start_new_session=True)
+                                 text=True, env=environment(library), start_new_session=True)
         try:
             over = wait_for(child, timeout, out, lines)
         except BaseException as reason:
@@ -114,7 +119,7 @@ def run(command, timeout, lines=None):
 
 
 def wait_for(child, timeout, out, lines):
-    """True when the job has ended by itself."""
+    """Returns True when the job has ended by itself."""
     deadline, complete = time.monotonic() + timeout, None
     while True:
         try:
@@ -132,13 +137,14 @@ def wait_for(child, timeout, out, lines):
 
 
 def lines_of_results(out):
-    """Of the library and of tests; other lines are warnings of the library."""
+    """The lines of the library and of tests; other lines are warnings of the library."""
     text = os.pread(out.fileno(), 1 << 20, 0)
     return len(re.findall(rb"^(?:library |\w+:\S+ [\d.])[^\n]*\n", text, re.MULTILINE))
 
 
 def end_session(child, patience=5):
-    # A launcher that is told to end takes its ranks along; what it leaves in its session follows.
+    # A launcher that is asked to end also ends its ranks; the second signal ends the rest of its
+    # session.
     for how in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(child.pid, how)
@@ -151,7 +157,7 @@ def end_session(child, patience=5):
 
 
 def values_in(job, output, seconds, best, whole=True):
-    """{measure name: value} and what the library calls itself. Not whole: what is missing, is."""
+    """{measure name: value} and the library's name for itself. If not `whole`, figures may be missing."""
     label, found = "", {}
     rows = {}
     for line in output.splitlines():
@@ -180,7 +186,7 @@ def values_in(job, output, seconds, best, whole=True):
 
 
 def npb_rate(output):
-    """Mop/s, of a run that found its own answer right."""
+    """Mop/s of a run that verified its result."""
     if not re.search(r"^ *Verification *= +SUCCESSFUL *$", output, re.MULTILINE):
         raise Problem(f"did not verify its answer:\n{output[-2000:]}")
     rate = re.search(r"^ *Mop/s total *= +([\d.]+(?:E[+-]?\d+)?) *$", output, re.MULTILINE)
@@ -190,16 +196,23 @@ def npb_rate(output):
 
 
 class Results:
-    def __init__(self):
-        self.samples = {}  # (measure name, library) -> values
+    def __init__(self, modes):
+        self.modes = modes
+        self.samples = {}  # (measure name, library) -> values of one mode
+        self.runs = {}  # measure name -> {library: [(round trip, value)]}
         self.labels = {}
         self.failures = {}  # (first measure name of the job, library) -> message
 
-    def add(self, library, label, found):
+    def add(self, library, trip, label, found):
         if label:
             self.labels[library] = label
         for name, value in found.items():
-            self.samples.setdefault((name, library), []).append(value)
+            self.runs.setdefault(name, {}).setdefault(library, []).append((trip, value))
+
+    def end_measure(self, name):
+        """Keeps the samples of its prevalent mode."""
+        for library, values in self.modes.divide(name, self.runs.pop(name, {})).items():
+            self.samples[name, library] = values
 
 
 def libraries_of(job, built):
@@ -209,6 +222,7 @@ def libraries_of(job, built):
 def run_job(job, built, arguments, results, testbed, steps):
     cores = len(os.sched_getaffinity(0))
     for number in range(arguments.runs):
+        trip = results.modes.begin_run()
         for library in libraries_of(job, built):
             at = steps.text()
             steps.done += 1
@@ -227,17 +241,19 @@ def run_job(job, built, arguments, results, testbed, steps):
             else:
                 command = launch_command(library, job, how, cores) + words
             try:
-                output, seconds = run(command, arguments.timeout, patient)
-                results.add(library, *values_in(job, output, seconds, arguments.best))
+                output, seconds = run(command, arguments.timeout, patient, library)
+                results.add(library, trip, *values_in(job, output, seconds, arguments.best))
             except Problem as problem:
                 if isinstance(problem, TooSlow):
-                    results.add(library, *values_in(job, problem.output, 0, arguments.best, False))
+                    results.add(library, trip, *values_in(job, problem.output, 0, arguments.best, False))
                 results.failures[(job.measures[0].name, library)] = str(problem)
                 warn(f"{library}: {problem}")
+    for m in job.measures:
+        results.end_measure(m.name)
 
 
 def run_all(chosen, built, arguments, results):
-    """Yields each job when it is done. A testbed serves all jobs of its shape, one after the other."""
+    """Yields each job when it is done. A testbed serves all jobs of its shape in turn."""
     jobs, number = jobs_of(chosen), 0
     testbed = None
     steps = Steps(arguments.runs * sum(len(libraries_of(job, built)) for job in jobs))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Streams one way between rank 0 and its partner: how much they carry, and the processor time that
- * this takes, alone and beside processes that compute. */
+/* Streams in one direction between rank 0 and its partner: their rate and the processor time
+ * they take, alone and beside processes that compute. */
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -11,11 +11,11 @@
 
 #include "exchange.h"
 
-/* Computes on this rank's core, or where ranks are not bound, on some core. */
+/* Starts a process that computes on this rank's core or, if ranks are not bound, on any core. */
 static pid_t start_rival(void) {
     pid_t rank = getpid(), rival = fork();
     if (rival < 0) net_abort("no process could be started to compute beside this rank");
-    /* If the rank dies it ends, too. */
+    /* The process ends when its rank dies. */
     for (volatile unsigned long turns = 1; rival == 0; turns++)
         if (turns % (1ul << 28) == 0 && getppid() != rank) _exit(0);
     return rival;
@@ -91,7 +91,7 @@ static Timing timed_stream(char* data, char* ack, size_t each, int role, int way
     return timing;
 }
 
-/* A window of messages of so many bytes, by the fastest way. cost: as above. */
+/* A window of messages of `each` bytes, with the fastest variant. cost: as above. */
 static Result stream_of(size_t each, double* cost) {
     int role = net_rank() == 0 ? 0 : net_rank() == partner ? 1 : -1;
     char* data = net_allocate(role < 0 ? 8 : each * (size_t)window);
@@ -122,7 +122,7 @@ Result stream_bandwidth(int bytes) {
     return as_bandwidth(stream_of((size_t)bytes, NULL), (double)bytes * window);
 }
 
-/* In units of so many seconds, for so many windows. */
+/* In units of `unit` seconds, for `windows` windows. */
 static Result cost(int bytes, double windows, double unit) {
     double each = 0;
     Result r = stream_of((size_t)bytes, &each);

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the exchange, and other programs, on a torus of network namespaces: ours, over Open MPI, over
-MPICH, and over bare sockets, each started the way it starts on a cluster.
+"""Runs the exchange and other programs on a torus of network namespaces, with torusmp, Open MPI, MPICH and bare
+sockets, each started as on a cluster.
 
-A Testbed is made by tests/testbed/torus-netns and taken down by close(), or it is the one around us, of
-torus-netns run. One job at a time runs on it.
+A Testbed is made by tests/testbed/torus-netns and removed by close(), or it is the testbed around this program, made
+by torus-netns run. It runs one job at a time.
 """
 
 import ipaddress
@@ -16,14 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 TESTBED = Path(__file__).resolve().parents[2] / "tests/testbed/torus-netns"
-IMPOSSIBLE = 77  # exit code of torus-netns where namespaces cannot be made
+IMPOSSIBLE = 77  # exit code of torus-netns if namespaces cannot be made
 MTU = 9000
-# What Ethernet, IP and TCP with its timestamps leave of a full packet.
+# The share of payload in a full packet: Ethernet, IP and TCP with timestamps use the rest.
 PAYLOAD_SHARE = (MTU - 20 - 32) / (MTU + 14)
-LINK_PORT = 40100  # of bare sockets, and one more for each axis
+LINK_PORT = 40100  # port of bare sockets, plus one for each axis
 
 
-ROUTES = 186  # the protocol under which our routes stand, so that they can be told from others'
+ROUTES = 186  # the routing protocol number of this program's routes, to distinguish them
 
 
 class TestbedError(Exception):
@@ -33,10 +33,10 @@ class TestbedError(Exception):
 @dataclass(frozen=True)
 class Shape:
     torus: str  # "2x2x2"
-    open_dims: str = ""  # "0,1": those that do not wrap around
-    mbit: float = 0  # of each link, each way; 0: not shaped
-    here: str = ""  # the folder of a testbed that is there already
-    forwarding: bool = False  # kernels forward frames of ranks that are no neighbours
+    open_dims: str = ""  # "0,1": dimensions that do not wrap around
+    mbit: float = 0  # of each link in each direction; 0: not shaped
+    here: str = ""  # folder of an existing testbed
+    forwarding: bool = False  # kernels forward frames between ranks that are not neighbours
 
     def extents(self):
         return [int(e) for e in self.torus.split("x")]
@@ -48,12 +48,12 @@ class Shape:
         return product
 
     def wire_rate(self):
-        """Payload of one link one way, MB/s of 10^6 bytes."""
+        """Payload rate of one link in one direction, MB/s of 10^6 bytes."""
         return self.mbit / 8 * PAYLOAD_SHARE
 
 
 def why_impossible():
-    """Nothing where testbeds can be made, else the reason."""
+    """None if testbeds can be made, otherwise the reason."""
     done = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)
     if done.returncode:
         return done.stderr.strip() or f"{TESTBED} possible ended with {done.returncode}"
@@ -61,7 +61,7 @@ def why_impossible():
 
 
 def testbed_around():
-    """The shape of the testbed that `torus-netns run` made for us, or nothing."""
+    """The shape of the testbed that `torus-netns run` made around this program, or None."""
     name, root = os.environ.get("TORUS_TESTBED"), os.environ.get("TORUS_NETNS_STATE")
     if not name or not root:
         return None
@@ -69,9 +69,9 @@ def testbed_around():
     try:
         saved = json.loads((folder / "testbed.json").read_text())
     except (OSError, ValueError) as wrong:
-        raise TestbedError(f"TORUS_TESTBED is {name}, but there is no such testbed: {wrong}") from None
+        raise TestbedError(f"TORUS_TESTBED is {name}, which is not a testbed: {wrong}") from None
     if not saved["management"] or not saved["ipv4"] or any(n != 1 for n in saved["ranks_per_node"] or ()):
-        return None  # the others want a network to start over, its addresses, and a rank a node
+        return None  # the peers need a network to start over, its addresses, and one rank per node
     return Shape("x".join(map(str, saved["dims"])), ",".join(map(str, saved["open"])), saved["mbit"] or 0,
                  str(folder))
 
@@ -83,7 +83,7 @@ class Testbed:
         self.work = Path(self.folder.name)
         self.geometry = Path(shape.here or self.work) / "geometry.toml"
         self.hosts = [f"{self.name}-{rank}" for rank in range(shape.nodes())]
-        self.up = True  # or half so, if it is cut off
+        self.up = True  # also while it is only partly made
         try:
             if not shape.here:
                 self.make()
@@ -104,7 +104,7 @@ class Testbed:
         call(command)
 
     def close(self):
-        """Leaves nothing of ours behind."""
+        """Removes everything that this object made."""
         if self.up and not self.shape.here:
             subprocess.run([TESTBED, "down", self.name], stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
@@ -114,7 +114,7 @@ class Testbed:
         self.up = False
         self.folder.cleanup()
 
-    # ---- the network, as the kernels see it ----
+    # ---- the network as seen by the kernels ----
 
     def read_addresses(self):
         self.links, self.node_address, self.management = [], [], []
@@ -153,7 +153,7 @@ class Testbed:
         nothing of each other, and each library would bind all its ranks to the same core."""
         self.agent = self.work / "agent"
         cores = sorted(os.sched_getaffinity(0))
-        # Open MPI's daemons believe to be on one host, and would share one folder of files.
+        # Open MPI's daemons assume that they are on one host, and would share one folder of files.
         lines = ["#!/bin/sh", 'while [ "${1#-}" != "$1" ]; do shift; done', "host=$1", "shift",
                  f'export TMPDIR={shlex.quote(str(self.work))}/"$host"', 'mkdir -p "$TMPDIR"']
         if talking <= len(cores):
@@ -165,7 +165,7 @@ class Testbed:
         self.agent.chmod(0o755)
 
     def write_raw_plan(self):
-        """See bare.h. Its axes count from the last dimension of the torus."""
+        """Writes the plan of bare.h, whose axes count from the last dimension of the torus."""
         extents = self.shape.extents()
         lines = [f"size {len(self.hosts)}", f"root {self.management[0]} {LINK_PORT - 1} {4 << 20}"]
         for rank, links in enumerate(self.links):
@@ -186,7 +186,7 @@ class Testbed:
                   "--node", node, "--config", self.geometry])
 
     def command(self, library, built, ranks, words, settings=(), talking=None):
-        """talking: of the ranks, those that do not only stand by."""
+        """`talking`: the number of ranks that do not only wait."""
         launcher, program = built
         words = [str(w) for w in (program, *words)]
         self.write_agent(talking or ranks)
@@ -203,7 +203,8 @@ class Testbed:
         links = every[0]
         while not all(network.subnet_of(links) for network in every):
             links = links.supernet()
-        # As mpirun itself does where it knows that ranks outnumber cores; here every node looks free.
+        # mpirun does this itself if it knows that ranks outnumber cores; here every node looks
+        # idle.
         crowded = ranks > len(os.sched_getaffinity(0))
         yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
         return ["ip", "netns", "exec", self.hosts[0], launcher, "--allow-run-as-root", *yielding,

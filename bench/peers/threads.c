@@ -28,7 +28,7 @@ typedef struct {
 static Thread threads[most_threads];
 static int count;
 
-/* The thread's tag tells its messages from those of the others. */
+/* The thread's tag separates its messages from those of other threads. */
 static void* windows(void* state) {
     Thread* t = state;
     for (long i = 0; i < t->times; i++) {
@@ -48,7 +48,7 @@ static void* windows(void* state) {
     return NULL;
 }
 
-/* The caller is the first of them. */
+/* The calling thread is the first of them. */
 static void all_threads(void* state, long times) {
     pthread_t others[most_threads];
     (void)state;

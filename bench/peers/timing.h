@@ -11,13 +11,13 @@ typedef struct {
     double best;
 } Timing;
 
-/* Does its work so many times; every rank is called with the same number. */
+/* Does its work `times` times; every rank calls it with the same number. */
 typedef void (*Body)(void* state, long times);
 
 /* Seconds, from some start. */
 double now(void);
 
-/* Seconds of the slowest rank; a barrier stands in front. */
+/* Seconds of the slowest rank, starting at a barrier. */
 double timed(Body body, void* state, long times);
 
 /* Seconds for one time round, over batches that take about `seconds` together: nine, or fewer, but

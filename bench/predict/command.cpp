@@ -28,16 +28,16 @@ using routing::Rank;
 using routing::Torus;
 
 constexpr int most_predicted_ranks = 4096;
-// Where schedules are replayed.
+// Schedules are replayed up to this number of ranks.
 constexpr int most_replayed_ranks = 1 << 16;
-// All-to-all moves so many bytes in all before it is left out, unless somebody asks for it.
+// An all-to-all that moves more bytes in total is omitted, unless it is requested.
 constexpr double most_of_alltoall = 1 << 27;
 
 Torus torus_to_predict(const Options& options) {
     const config::Settings settings = config::load(job::schema(), options.settings);
     const auto nodes = node_torus(settings);
     if (!nodes)
-        throw config::UsageError("predict: there is no torus: expected --torus, like 8x8x16");
+        throw config::UsageError("predict: missing torus: give --torus, for example 8x8x16");
     Torus torus = rank_torus(settings, nodes->size() * ranks_on_a_node(settings));
     if (torus.size() < 2 || torus.size() > most_replayed_ranks)
         throw config::UsageError(fmt::format("--torus {}: found {} ranks, expected 2 to {}",
@@ -46,14 +46,15 @@ Torus torus_to_predict(const Options& options) {
 }
 
 using Schedule = RouteProgram (*)(const Torus& torus, std::size_t bytes);
-// Ours, where the torus is too large for a core of each rank.
+// The schedule that is replayed if the torus is too large to simulate the core of each rank; null
+// if there is none.
 Schedule schedule_of(const std::string& operation) {
     if (operation == "broadcast") return tree_broadcast;
     if (operation == "sum") return line_sum;
     return nullptr;
 }
 
-// Nobody asked for them: those that there are schedules of.
+// If the torus is too large, omits operations without a schedule, unless the user gave them.
 std::vector<std::string> operations_on(const Torus& torus, const Options& options) {
     std::vector<std::string> operations = options.operations;
     if (torus.size() <= most_predicted_ranks) return operations;
@@ -89,7 +90,7 @@ Figure microseconds(double nanoseconds) {
     return exactly(nanoseconds / 1e3);
 }
 
-// A measure: its columns, and its figures of a size.
+// A measure: its columns, and its figures for one size.
 struct PredictedMeasure {
     std::vector<Column> columns;
     std::function<std::vector<Figure>(std::size_t bytes)> figures;
@@ -116,7 +117,7 @@ PredictedMeasure halo(const Torus& torus, Prediction& ours) {
 
 using PeerAlgorithm = std::pair<std::string, RouteProgram (*)(int ranks, std::size_t bytes)>;
 
-// Ours, the others', and ours over the best of them. ours: null: by schedules.
+// Our time, the others' times, and the ratio to the best of them. ours: null: by schedules.
 PredictedMeasure predict_collective(const Torus& torus, const Model& model, Prediction* ours,
                                     const std::string& operation, int colour, double most_bytes,
                                     const std::vector<PeerAlgorithm>& peers, int calls) {
@@ -193,7 +194,7 @@ Table predict_wilson(const Torus& torus, Prediction& ours) {
     }
     table.title =
         fmt::format("An iteration of wilson on {}: the lattice of each rank", torus.describe());
-    table.notes = {"Communication: what of the iteration is not computation of the rank."};
+    table.notes = {"Communication: the part of the iteration that is not computation of the rank."};
     return table;
 }
 
@@ -257,15 +258,15 @@ Table predict(const Options& options, Progress& progress) {
                 "Ours: the library itself, all ranks in this process, in simulated time."};
         else
             table.notes = {
-                "Ours: what the library does with small messages, as a schedule that is replayed,",
-                fmt::format("since there are more than {} ranks.", most_predicted_ranks)};
+                "Ours: the behaviour of the library for small messages, replayed as a schedule,",
+                fmt::format("because there are more than {} ranks.", most_predicted_ranks)};
         const char* const rest[] = {
             "Collectives: from the start of all ranks to the end of the last, for each of --calls; "
             "sizes of",
-            "scatter and alltoall are of a block.",
-            "The others: messages that kernels route along shortest paths. Ratio: of the times, "
-            "ours to",
-            "the best of theirs: below 1 is ahead. -: left out, ask by --operation."};
+            "scatter and alltoall are those of a block.",
+            "The others: messages that kernels route along shortest paths. Ratio: our time "
+            "divided by",
+            "their best time; below 1, ours is faster. -: omitted; request it with --operation."};
         table.notes.insert(table.notes.end(), std::begin(rest), std::end(rest));
     }
     table.title += fmt::format(" ({})", model.name.empty() ? options.model : model.name);

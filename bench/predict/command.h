@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-bench predict: what messages and collectives take on a machine that is described by a
-// model; and torus-bench fit, which makes a model from what other runs have measured. Nothing is
-// started.
+// torus-bench predict: predicts the time of messages and collectives on a machine described by a
+// model; and torus-bench fit, which makes a model from earlier measurements. Neither starts a job.
 //
-// Throws config::UsageError and config::ConfigError, and std::runtime_error for files that are no
-// models or no measurements.
+// Throws config::UsageError and config::ConfigError, and std::runtime_error for files that are not
+// models or measurements.
 #pragma once
 
 #include <string>
@@ -16,10 +15,10 @@
 namespace torusmp::bench {
 
 Table predict(const Options& options, Progress& progress);
-// The models that are known by name, a line each.
+// Lists the named models, one per line.
 std::string models_text();
 
-// The model, as a file that --model takes.
+// Returns the model in the file format of --model.
 std::string fit(const Options& options);
 
 }  // namespace torusmp::bench

@@ -19,7 +19,7 @@ namespace {
 using base::Json;
 
 constexpr double header_bytes = 106;  // a header of 40, one frame's 66
-// Messages up to here go in one packet and mostly in one frame.
+// Messages up to this size use one packet, mostly in one frame.
 constexpr double most_of_latency = 4096;
 
 // The medians of one column by size.
@@ -41,13 +41,13 @@ class MeasuredFile {
         const Json* command = file_.find("command");
         if (tool == nullptr || tool->text != "torus-bench" || command == nullptr)
             throw std::runtime_error(
-                fmt::format("{}: expected a file that torus-bench --json has written", name));
+                fmt::format("{}: expected a file written by torus-bench --json", name));
         command_ = command->text;
     }
 
     const std::string& command() const { return command_; }
 
-    // `key` is that of the rows; a column is found by its name, bare sockets' aside.
+    // `key`: key of the rows. Columns are found by name; those of bare sockets are ignored.
     FitCurve curve(std::string_view column, std::string_view key) const {
         const Json* columns = file_.find("columns");
         const Json* rows = file_.find("rows");
@@ -83,7 +83,8 @@ class MeasuredFile {
     std::string command_;
 };
 
-// y = a + b x with the least squares of relative errors: small messages count as much as large.
+// Fits y = a + b x by least squares of relative errors, so that small messages count as much as
+// large ones.
 struct FitLine {
     double at_zero = 0, slope = 0;
 };
@@ -117,8 +118,8 @@ std::string fit(const Options& options) {
     for (const char* needed : {"latency", "bandwidth"})
         if (files.count(needed) == 0)
             throw std::runtime_error(
-                fmt::format("fit: there is no file of torus-bench {}: expected one of latency, one "
-                            "of bandwidth, and one of relay where ranks relay",
+                fmt::format("fit: missing file of torus-bench {}: expected one of latency, one of "
+                            "bandwidth, and one of relay if ranks relay",
                             needed));
 
     Model model;
@@ -143,7 +144,7 @@ std::string fit(const Options& options) {
     const FitLine trip =
         line_through(files.at("latency").curve("median", "bytes"), most_of_latency);
     const double whole = trip.at_zero * 1e3;
-    // A stream of the smallest messages goes as fast as the slower of the two processors.
+    // The rate of the smallest messages is that of the slower of the two processors.
     const double overhead = std::min(smallest, whole / 2);
     set("send_overhead", overhead, "bandwidth, one way: time of a message of the smallest size");
     set("receive_overhead", overhead, "as send_overhead");

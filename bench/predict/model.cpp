@@ -62,26 +62,31 @@ const std::vector<ModelKey>& model_keys() {
     using Link = transport::sim::LinkModel;
     static const std::vector<ModelKey> keys = {
         link_key<&Link::latency>("latency", "ns",
-                                 "from the end of sending on a link to the receiver"),
-        link_key<&Link::send_overhead>("send_overhead", "ns", "processor, a packet sent"),
-        link_key<&Link::receive_overhead>("receive_overhead", "ns", "processor, a packet taken"),
-        link_key<&Link::send_per_byte>("send_per_byte", "ns/B", "processor, copies when sending"),
+                                 "from the end of sending on a link until the receiver has the "
+                                 "packet"),
+        link_key<&Link::send_overhead>("send_overhead", "ns", "processor time to send a packet"),
+        link_key<&Link::receive_overhead>("receive_overhead", "ns",
+                                          "processor time to take a "
+                                          "packet"),
+        link_key<&Link::send_per_byte>("send_per_byte", "ns/B",
+                                       "processor time to copy when "
+                                       "sending"),
         link_key<&Link::receive_per_byte>("receive_per_byte", "ns/B",
-                                          "processor, copies when receiving"),
-        link_key<&Link::gap>("gap", "ns", "between two packets on a link, at least"),
+                                          "processor time to copy when receiving"),
+        link_key<&Link::gap>("gap", "ns", "least time between two packets on a link"),
         link_key<&Link::gap_per_byte>("gap_per_byte", "ns/B", "of a link"),
         link_key<&Link::reserve>("reserve", "bytes",
                                  "that pass at full speed after a pause: of shaped links"),
         link_key<&Link::node_gap_per_byte>("node_gap_per_byte", "ns/B",
                                            "of all links of a node together"),
-        link_key<&Link::forward>("forward", "ns", "processor, a packet that a rank passes on"),
+        link_key<&Link::forward>("forward", "ns", "processor time to forward a packet"),
         link_key<&Link::forward_per_byte>("forward_per_byte", "ns/B", "the same"),
         link_key<&Link::header_bytes>("header_bytes", "bytes",
-                                      "on the link beside a packet's payload", true),
+                                      "on the link in addition to the payload of a packet", true),
         link_key<&Link::interrupts>("interrupts", "0 or 1",
                                     "packets are handled while the program computes", true),
-        link_key<&Link::cores>("cores", "cores", "that all ranks share; 0: one each", true),
-        link_key<&Link::wake>("wake", "ns", "for a shared core to turn to another rank"),
+        link_key<&Link::cores>("cores", "cores", "shared by all ranks; 0: one per rank", true),
+        link_key<&Link::wake>("wake", "ns", "for a shared core to switch to another rank"),
         {"eager_limit", "bytes", "packets are no larger; remote writes begin there",
          get<&Model::eager_limit>, set<&Model::eager_limit>, true},
         {"kernel_forward", "ns", "a packet in the kernel of a node that routes",
@@ -114,8 +119,10 @@ Model read_model(std::string_view text, const std::string& where) {
         if (key == keys.end()) {
             std::vector<std::string_view> known;
             for (const ModelKey& it : keys) known.push_back(it.name);
-            throw std::runtime_error(fmt::format("{}: \"{}\" is no number of a model: expected {}",
-                                                 where, name, fmt::join(known, ", ")));
+            throw std::runtime_error(
+                fmt::format("{}: \"{}\" is not a number of a model: expected "
+                            "{}",
+                            where, name, fmt::join(known, ", ")));
         }
         key->set(model, number_of(value, *key, where));
         if (const base::Json* source = value.find("source")) model.sources[name] = source->text;

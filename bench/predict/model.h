@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine as data: the times of a sim::LinkModel and what else a prediction needs, each with
-// where it comes from. Small JSON files; those in models/ are known by name.
+// A machine as data: the times of a sim::LinkModel and the other inputs of a prediction, with the
+// source of each. Models are small JSON files; those in models/ have names.
 //
 // Plain values; any thread may call.
 #pragma once
@@ -20,14 +20,14 @@ struct Model {
     std::string name;
     std::string about;
     transport::sim::LinkModel link{};
-    double eager_limit = 16384;  // bytes: packets are no larger, remote writes begin there
-    // What a packet on its way waits in the kernel of a node where kernels route, as for peers.
+    double eager_limit = 16384;  // bytes: the maximum packet; remote writes begin above it
+    // Delay of a packet in the kernel of a forwarding node, used for the peers.
     double kernel_forward = 0;                   // ns
-    double gflops = 1;                           // of a rank, in wilson
+    double gflops = 1;                           // of a rank in wilson
     std::map<std::string, std::string> sources;  // by key
 };
 
-// A number of the file.
+// A numeric key of the file.
 struct ModelKey {
     std::string_view name;
     std::string_view unit;
@@ -44,9 +44,10 @@ struct NamedModel {
 };
 const std::vector<NamedModel>& named_models();
 
-// A name, or else a file. Throws std::runtime_error that says what was found and what was expected.
+// Loads a named model or a file. Throws std::runtime_error that states what was found and what was
+// expected.
 Model load_model(const std::string& name_or_file);
-// `where` stands in front of messages.
+// `where` precedes the text of errors.
 Model read_model(std::string_view text, const std::string& where);
 std::string as_json(const Model& model);
 

@@ -17,8 +17,8 @@ namespace {
 using routing::Rank;
 using routing::Torus;
 
-constexpr std::size_t largest_packet = 8192;  // bytes of a message that are under way on several
-                                              // hops at once
+constexpr std::size_t largest_packet = 8192;  // bytes; larger messages are in transit on several
+                                              // hops at the same time
 
 class Replay {
   public:
@@ -53,7 +53,7 @@ class Replay {
 
   private:
     struct Member {
-        double free = 0;  // its processor
+        double free = 0;  // when its processor is free
         double bus = 0;
         int step = 0;
         Rank awaits = -1;
@@ -66,7 +66,7 @@ class Replay {
         Rank from, to, at;
         std::uint32_t bytes;
         bool last;                                   // of its message
-        bool operator<(const Packet& other) const {  // the earliest on top
+        bool operator<(const Packet& other) const {  // earliest first
             return time != other.time ? time > other.time : order > other.order;
         }
     };
@@ -161,7 +161,7 @@ int power_of_two_up(int number) {
     return power;
 }
 
-// Down a binomial tree from rank 0, the largest part first; bytes: to that child.
+// A binomial tree from rank 0, largest subtree first; bytes: size of the message to that child.
 RouteProgram down_tree(int ranks, std::function<std::size_t(int child, int span)> bytes) {
     const int whole = power_of_two_up(ranks);
     return [=](Rank rank, int step) -> std::optional<RouteStep> {
@@ -192,7 +192,7 @@ RouteProgram repeated(const RouteProgram& program, int ranks, int times) {
         for (;;) {
             if (const auto next = program(rank, step - place.began)) return next;
             if (++place.round >= times) return std::nullopt;
-            if (step == place.began) return std::nullopt;  // it has nothing to do at all
+            if (step == place.began) return std::nullopt;  // no step at all
             place.began = step;
         }
     };
@@ -217,7 +217,8 @@ RouteProgram scatter_one_by_one(int ranks, std::size_t block) {
     };
 }
 
-// Ranks above the largest power of two hand theirs to one below it, and get the sum from there.
+// Ranks above the largest power of two send their value to a rank below it, and receive the sum
+// from there.
 RouteProgram recursive_doubling_sum(int ranks, std::size_t bytes) {
     int core = power_of_two_up(ranks);
     if (core > ranks) core /= 2;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What other libraries' algorithms take in the same model as ours: plain messages between any two
-// ranks, which the kernels of the nodes between route along shortest paths. No core runs here, so
-// much larger tori fit, and some of ours are replayed here on those (schedules.h).
+// Predicts the algorithms of other libraries in the same model: plain messages between any two
+// ranks, which the kernels of the nodes between forward along shortest paths. The core does not run
+// here, so much larger tori fit, and some of torusmp's collectives are replayed on them
+// (schedules.h).
 //
-// Favours the others where the model is silent: no rendezvous, no flow control, no loss.
+// Favours the other libraries where the model has no data: no rendezvous, flow control or loss.
 #pragma once
 
 #include <cstddef>
@@ -15,27 +16,26 @@
 
 namespace torusmp::bench {
 
-// A rank sends, then waits for a message; either may be left out.
+// A step of a rank: it sends, then waits for a message; either may be left out.
 struct RouteStep {
     routing::Rank to = -1;
     std::size_t bytes = 0;
     routing::Rank from = -1;
-    bool alone = false;  // its message has left its first link before the rank goes on
+    bool alone = false;  // the rank waits until its message has left the first link
 };
-// The rank's n-th step, from 0; nothing: it has ended.
+// Returns step n of a rank, from 0; nothing: the rank has ended.
 using RouteProgram = std::function<std::optional<RouteStep>(routing::Rank rank, int step)>;
 
-// Nanoseconds until the last rank has ended. Throws std::runtime_error where ranks wait for each
-// other without end.
+// Returns the nanoseconds until the last rank has ended. Throws std::runtime_error on a deadlock.
 double time_on_routes(const routing::Torus& torus, const Model& model, const RouteProgram& program);
 
-// The same again and again, without a barrier between.
+// Repeats a program without a barrier between the rounds.
 RouteProgram repeated(const RouteProgram& program, int ranks, int times);
 
-// The algorithms, from or to rank 0.
+// The algorithms, rooted at rank 0.
 RouteProgram binomial_broadcast(int ranks, std::size_t bytes);
 RouteProgram binomial_scatter(int ranks, std::size_t block);
-// The root sends one message after the other, in the order of the ranks, along shortest paths.
+// The root sends one message after the other, in rank order, along shortest paths.
 RouteProgram scatter_one_by_one(int ranks, std::size_t block);
 RouteProgram recursive_doubling_sum(int ranks, std::size_t bytes);
 RouteProgram ring_sum(int ranks, std::size_t bytes);

@@ -48,7 +48,7 @@ RouteProgram line_sum(const Torus& torus, std::size_t bytes) {
                 step -= 3 * rounds;
                 continue;
             }
-            // In round k what came from the other side in the round before goes on to each side.
+            // In round k, what came from one side in the previous round is sent to the other.
             const int k = step / 3 + 1;
             const int here = torus.coordinates(rank)[std::size_t(d)];
             const auto there = [&](int offset) {

@@ -158,13 +158,13 @@ class Call final : public Program {
     collectives::Schedule* schedule_ = nullptr;
 };
 
-// An iteration: four times half the lattice from its other half, with the halo on its way while
-// what needs none is computed, and two sums.
+// An iteration: four times half of the lattice is computed from the other half, while the halo is
+// in transit, and two sums.
 class Wilson final : public Program {
   public:
     struct Shape {
         core::Buffer out, in;
-        double before = 0;  // ns, with each halo on its way
+        double before = 0;  // ns, while each halo is in transit
         double after = 0;
         double rest = 0;  // vectors, before each sum
     };
@@ -232,7 +232,7 @@ double Prediction::latency(Rank peer, std::size_t bytes) {
     out_.resize(std::max(out_.size(), bytes));
     in_.resize(std::max(in_.size(), bytes));
     double time = 0;
-    for (int round = 0; round < 2; ++round) {  // the first makes connections
+    for (int round = 0; round < 2; ++round) {  // the first round makes connections
         Programs programs = idle();
         const core::Buffer out{out_.data(), bytes}, in{in_.data(), bytes};
         programs[0] = std::make_unique<PingPong>(peer, true, out, in);
@@ -264,7 +264,7 @@ double Prediction::halo(std::size_t bytes) {
 double Prediction::collective(std::string_view operation, std::string_view algorithm,
                               std::size_t bytes, int calls) {
     const CollectiveFacts* facts = find_collective(operation);
-    if (facts == nullptr) throw std::invalid_argument("there is no such collective");
+    if (facts == nullptr) throw std::invalid_argument("unknown collective");
     in_.assign(std::max(in_.size(), facts->bytes_in(bytes, job_.size())), std::byte{0});
     out_.assign(std::max(out_.size(), facts->bytes_out(bytes, job_.size())), std::byte{0});
     Programs programs;
@@ -285,7 +285,7 @@ Prediction::Iteration Prediction::wilson(int extent) {
     result.computation = result.flops / model_.gflops;
     const std::size_t face = std::size_t(extent) * std::size_t(extent) * std::size_t(extent) / 2;
     const std::size_t bytes = face * half_spinor;
-    // Of the eight neighbours of a site, how many are on another rank.
+    // Of the eight neighbours of a site, the number that are on another rank.
     double away = 0;
     for (int d = 0; d < job_.torus().dimensions(); ++d)
         if (job_.torus().extent(d) > 1) away += 2.0 / extent;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a machine that is described by a Model takes, by running the real core and the real
-// collectives on it: all its ranks in this process, in simulated time.
+// Predicts the times of a machine described by a Model by running the real core and the real
+// collectives on it: all ranks in this process, in simulated time.
 //
-// One thread. The same calls on the same model give the same times. Ranks share their buffers:
-// what is in them does not matter.
+// One thread. The same calls on the same model give the same times. Ranks share their buffers,
+// whose contents do not matter.
 #pragma once
 
 #include <cstddef>
@@ -18,27 +18,27 @@
 
 namespace torusmp::bench {
 
-// Nanoseconds.
+// All times are in nanoseconds.
 class Prediction {
   public:
     Prediction(const routing::Torus& torus, const Model& model);
 
-    // Half a round trip between rank 0 and this one.
+    // Half a round trip between rank 0 and `peer`.
     double latency(routing::Rank peer, std::size_t bytes);
-    // Many messages in flight one way, from rank 0: time of each.
+    // Time per message, with many in flight from rank 0.
     double stream(routing::Rank peer, std::size_t bytes);
-    // Every rank exchanges with its neighbours in all directions.
+    // Time of an exchange of every rank with its neighbours in all directions.
     double halo(std::size_t bytes);
-    // So many calls, one after the other without a barrier between, rooted at rank 0, which all
-    // ranks begin at the same time: until the last has ended, for each call.
+    // Time per call of consecutive calls without a barrier between them, rooted at rank 0, from a
+    // common start of all ranks to the end of the last.
     double collective(std::string_view operation, std::string_view algorithm, std::size_t bytes,
                       int calls = 1);
     struct Iteration {
-        double whole = 0;        // of the conjugate gradient in examples/wilson
-        double computation = 0;  // of it, what a rank computes
-        double flops = 0;        // of a rank
+        double whole = 0;        // an iteration of the conjugate gradient in examples/wilson
+        double computation = 0;  // part of it that a rank computes
+        double flops = 0;        // per rank
     };
-    // On a lattice of that extent in four dimensions on each rank, split in the dimensions of the
+    // For a lattice of that extent in four dimensions on each rank, split in the dimensions of the
     // torus.
     Iteration wilson(int extent);
 

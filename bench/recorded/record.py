@@ -20,10 +20,10 @@ class Record:
         try:
             self.parts = json.loads(self.path.read_text())["parts"]
         except (ValueError, KeyError, TypeError) as wrong:
-            raise Problem(f"{path}: expected a file that record-figures has written: {wrong}") from None
+            raise Problem(f"{path}: expected a file written by record-figures: {wrong}") from None
 
     def write(self):
-        """Whole or not at all, a line for each row: changes can be read."""
+        """Writes the file completely or not at all, one line per row, so that changes are readable."""
         lines = ['{"tool": "record-figures", "parts": {']
         lines.append(",\n".join(f"{json.dumps(name)}: {spread(part)}" for name, part in self.parts.items()))
         lines.append("}}")
@@ -34,7 +34,7 @@ class Record:
 
 
 def shortened(value):
-    """Samples with six digits, as the programs' own tables are far shorter."""
+    """Rounds samples to six digits; the tables of the programs have far fewer."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, dict):

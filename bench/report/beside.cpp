@@ -11,7 +11,7 @@
 namespace torusmp::bench {
 namespace {
 
-// A column of ours, and what others call the same measure.
+// A column of torusmp, and the names of the same measure in compare-peers.
 struct Place {
     std::size_t column;
     std::string kind;
@@ -57,7 +57,7 @@ std::vector<std::size_t> libraries_in(const Table& peers) {
     return columns;
 }
 
-// A row for each size that they have and we have not.
+// Adds a row for each size that only the others have.
 void add_their_sizes(Table& table, const Table& peers, const std::vector<Place>& places) {
     const Figure none{NAN, NAN, {}};
     for (const Row& theirs : peers.rows) {
@@ -85,7 +85,7 @@ Figure to_best(const Figure& ours, const std::vector<Figure>& theirs, bool time)
     return {ratio, ratio, std::isfinite(ratio) ? std::vector{ratio} : std::vector<double>{}};
 }
 
-// Behind the columns of its group. How many figures there were.
+// Inserts a column after the columns of its group. Returns the number of figures.
 std::size_t put_behind(Table& table, const Place& place, const Table& peers,
                        const std::vector<std::size_t>& libraries, bool in_group) {
     const Column ours = table.columns[place.column];
@@ -129,16 +129,16 @@ std::size_t put_beside(Table& table, std::string_view command, const Table& peer
     if (places.empty() || libraries.empty()) return 0;
     add_their_sizes(table, peers, places);
     std::size_t count = 0;
-    // From the last one on: what is put in moves those behind it.
+    // From last to first, because an insertion moves the columns after it.
     for (auto place = places.rbegin(); place != places.rend(); ++place)
         count += put_behind(table, *place, peers, libraries, command == "collectives");
     std::vector<std::string> names;
     for (const std::size_t library : libraries) names.push_back(peers.columns[library].name);
     table.notes.push_back(
-        fmt::format("{}: by compare-peers, not in turns with ours. To best: of "
-                    "the times, ours to the best of theirs:",
+        fmt::format("{}: measured by compare-peers, not in turns with torusmp. To best: time of "
+                    "torusmp divided by the",
                     fmt::join(names, ", ")));
-    table.notes.emplace_back("below 1, ours is ahead.");
+    table.notes.emplace_back("best time of the others; below 1, torusmp is faster.");
     return count;
 }
 

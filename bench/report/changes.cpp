@@ -10,9 +10,10 @@
 namespace torusmp::bench {
 namespace {
 
-// With so many samples of each, two runs of the same thing lie apart once in 1700 times.
+// With this many samples of each, two equal distributions are separated by chance once in 1700
+// times.
 constexpr std::size_t enough_samples = 7;
-constexpr double least_change = 0.02;  // nobody cares about less
+constexpr double least_change = 0.02;  // smaller changes are not reported
 
 std::string heading_of(const Column& column) {
     if (column.group.empty()) return column.name;
@@ -52,7 +53,7 @@ bool beyond_noise(const Figure& before, const Figure& now) {
     const auto [low1, high1] = std::minmax_element(now.samples.begin(), now.samples.end());
     const double gap = std::max(*low1 - *high0, *low0 - *high1);
     if (std::min(before.samples.size(), now.samples.size()) >= enough_samples) return gap > 0;
-    // A single sample does not say how it scatters: a tenth is taken for noise.
+    // A single sample has no scatter; a tenth of it is assumed to be noise.
     const double scatter =
         std::max({*high0 - *low0, *high1 - *low1, 0.1 * std::min(before.value, now.value)});
     return gap > scatter;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What differs between two runs of the same measure by more than the noise of either.
+// Finds differences between two runs of the same measure that exceed the noise of both.
 //
 // Pure functions.
 #pragma once
@@ -15,15 +15,15 @@ struct Change {
     std::string what;  // "64 B, one way"
     std::string unit;
     double before = 0, now = 0;
-    double ratio = 0;  // of the times, now to before: below 1, it has become faster
+    double ratio = 0;  // ratio of times, now to before; below 1: faster now
 };
 
-// Whether chance alone would hardly part the samples like this: all of one run lie above all of the
-// other, and where there are too few of them to say so, by more than either scatters.
+// Whether the samples differ by more than chance: all samples of one run are above all of the other
+// and, if there are too few of them to decide, the distance exceeds the scatter of both.
 bool beyond_noise(const Figure& before, const Figure& now);
 
-// Of the rows and columns that both have. Only times and rates change for better or worse; shares
-// and ratios are left out.
+// Compares the rows and columns that both have. Only times and rates count as better or worse;
+// shares and ratios are left out.
 std::vector<Change> changes_between(const Table& before, const Table& now);
 
 }  // namespace torusmp::bench

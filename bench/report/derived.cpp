@@ -61,7 +61,8 @@ Table signature_of(const Table& sweep) {
     Table table;
     table.key = "time";
     table.title = "NetPIPE's signature: throughput against the time of a message";
-    table.x_label = "half a round trip, ns";
+    table.x_label = "half a round trip, \u00b5s";
+    table.x_scale = 1e-3;  // rows are in ns
     table.y_label = "bandwidth, MB/s";
     const auto curves = curves_of_sweep(sweep);
     for (std::size_t i = 0; i < curves.size(); ++i) {
@@ -87,8 +88,9 @@ Table saturation_of(const Table& sweep) {
                      {"", "saturation", "B", Column::Draw::no, 0, true}};
     table.notes = {
         "Latency: of the smallest message. Half of it at: the smallest size with half of the "
-        "greatest",
-        "bandwidth. Saturation: the one with nine tenths, beyond which only time grows."};
+        "maximum",
+        "bandwidth. Saturation: the smallest size with nine tenths; beyond it only the time "
+        "grows."};
     for (const SweepCurve& curve : curves_of_sweep(sweep)) {
         double latency = 0, most = 0;
         for (const Row& row : sweep.rows) {

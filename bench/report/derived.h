@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is read off the figures of a report without measuring anything again.
+// Derives further tables from the figures of a report, without measuring again.
 //
 // Pure functions.
 #pragma once
@@ -9,29 +9,23 @@
 #include <vector>
 
 #include "bench/figures/figures.h"
-#include "routing/torus.h"
 
 namespace torusmp::bench {
 
-// Of the column with this group and name at this row's number: its median. Nothing, if there is
-// none.
+// The median of the column with this group and name at the row's number; nothing if there is none.
 std::optional<double> figure_of(const Table& table, std::string_view group, std::string_view name,
                                 std::size_t row);
-// The same at the last of the table's exact rows.
+// As figure_of(), at the last of the table's exact rows.
 std::optional<double> last_figure_of(const Table& table, std::string_view group,
                                      std::string_view name);
 
 // NetPIPE's signature of a sweep: throughput against time.
 Table signature_of(const Table& sweep);
-// What it calls latency, saturation and the like: a row for ours and one for a bare socket.
+// The values that NetPIPE calls latency, saturation etc.: one row for torusmp and one for a bare
+// socket.
 Table saturation_of(const Table& sweep);
 
-// The same columns, the rows of all: parts that each measured one row.
+// Combines the rows of tables with the same columns, from parts that measured one row each.
 Table rows_of_all(const std::vector<const Table*>& tables);
-
-// The torus with each of its links as fast as it was: nodes as squares, a bar into a node for what
-// it receives by that link. Nothing where the torus has more dimensions than a map.
-std::string link_map_as_svg(const routing::Torus& torus, const std::vector<LinkRate>& rates,
-                            const std::string& subtitle);
 
 }  // namespace torusmp::bench

@@ -11,13 +11,12 @@
 #include <vector>
 
 #include "bench/figures/facts_text.h"
-#include "bench/figures/svg.h"
-#include "bench/figures/svg_parts.h"
 #include "bench/report/changes.h"
 #include "bench/report/derived.h"
 #include "bench/report/papers.h"
 #include "bench/report/peers.h"
 #include "bench/report/plan.h"
+#include "bench/report/summary.h"
 #include "routing/torus.h"
 
 namespace torusmp::bench {
@@ -38,6 +37,24 @@ pre,code{font-size:.88em;overflow-x:auto}summary{cursor:pointer}nav a{margin-rig
 </style>
 )";
 
+// Escapes text for XML and HTML.
+std::string escape(std::string_view text) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '&')
+            out += "&amp;";
+        else if (c == '<')
+            out += "&lt;";
+        else if (c == '>')
+            out += "&gt;";
+        else if (c == '"')
+            out += "&quot;";
+        else if (static_cast<unsigned char>(c) >= 0x20)
+            out += c;
+    }
+    return out;
+}
+
 std::string element(std::string_view name, std::string_view text) {
     return fmt::format("<{0}>{1}</{0}>\n", name, escape(text));
 }
@@ -49,11 +66,10 @@ std::string id_of(std::string_view name) {
     return id;
 }
 
-// An SVG file inside the page: without what only a file begins with.
-std::string figure(const std::string& id, const std::string& svg) {
-    const auto begin = svg.find("<svg");
-    if (begin == std::string::npos) return "";
-    return fmt::format("<figure id=\"{}\">\n{}</figure>\n", id_of(id), svg.substr(begin));
+// A placeholder for a picture until all are drawn. It cannot occur in the text of a table, because
+// it is not escaped.
+std::string place_of_picture(std::size_t number) {
+    return fmt::format("<!picture {}>", number);
 }
 
 // ---- Tables ----
@@ -83,13 +99,16 @@ std::string table_as_html(const Table& table) {
         if (row.beside) continue;
         out += fmt::format("<tr><td>{}</td>", escape(row_name(table, row)));
         for (std::size_t c = 0; c < table.columns.size(); ++c)
-            out += fmt::format("<td>{}</td>", cell_text(table.columns[c], row.figures[c].value));
+            out += fmt::format("<td>{}</td>", cell_text(table.columns[c], row.figures[c]));
         out += "</tr>\n";
     }
     out += "</tbody></table></div>\n";
-    if (table.notes.empty()) return out;
+    std::vector<std::string> notes = table.notes;
+    if (std::string scatter = scatter_note(table); !scatter.empty())
+        notes.push_back(std::move(scatter));
+    if (notes.empty()) return out;
     out += "<pre class=\"note\">";
-    for (const std::string& note : table.notes) out += escape(note) + "\n";
+    for (const std::string& note : notes) out += escape(note) + "\n";
     return out + "</pre>\n";
 }
 
@@ -106,8 +125,15 @@ class Page {
         for (const std::string& name : sections()) body += section(name);
         return body + papers() + foot();
     }
+    const std::vector<Drawing>& drawings() const { return drawings_; }
 
   private:
+    std::string figure(const std::string& id, Drawing drawing) {
+        drawings_.push_back(std::move(drawing));
+        return fmt::format("<figure id=\"{}\">\n{}</figure>\n", id_of(id),
+                           place_of_picture(drawings_.size() - 1));
+    }
+
     std::vector<std::string> sections() const {
         std::vector<std::string> names;
         for (const RecordedPart& part : input_.record.parts)
@@ -136,6 +162,7 @@ class Page {
             "</head>\n<body>\n",
             escape(title), style);
         out += element("h1", title);
+        out += summary();
         out += "<table class=\"words\" id=\"machine\"><tbody>\n";
         const auto line = [&](std::string_view name, std::string_view text) {
             out += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escape(name), escape(text));
@@ -149,20 +176,27 @@ class Page {
         out += "</tbody></table>\n";
         if (record.parts.size() < input_.planned)
             out += fmt::format(
-                "<p class=\"failure\" id=\"unfinished\">Not whole: {} of {} parts. The same "
-                "command "
-                "goes on.</p>\n",
+                "<p class=\"failure\" id=\"unfinished\">Incomplete: {} of {} parts. Run the same "
+                "command again to continue.</p>\n",
                 record.parts.size(), input_.planned);
         out += fmt::format(
-            "<p class=\"quiet\">All samples: <code>{}</code>. Curves are medians, bands reach from "
-            "the least to the greatest sample. Ratios are of times: below 1, torusmp is "
-            "ahead.</p>\n",
+            "<p class=\"quiet\">All samples: <code>{}</code>. Curves are medians; bands span the "
+            "minimum to the maximum. Ratios are times of torusmp divided by other times: below 1, "
+            "torusmp is faster.</p>\n",
             escape(input_.samples));
         out += "<nav>";
         if (input_.before != nullptr) out += "<a href=\"#changes\">Changes</a> ";
         for (const std::string& name : sections())
             out += fmt::format("<a href=\"#{}\">{}</a> ", id_of("section " + name), escape(name));
         return out + "<a href=\"#papers\">The papers</a></nav>\n";
+    }
+
+    std::string summary() const {
+        std::string out = "<table class=\"words\" id=\"summary\"><tbody>\n";
+        for (const SummaryRow& row : summary_of(input_.record))
+            out += fmt::format("<tr><td>{}</td><td><b>{}</b></td></tr>\n", escape(row.what),
+                               escape(proper(row.value)));
+        return out + "</tbody></table>\n";
     }
 
     // ---- What has changed ----
@@ -186,9 +220,9 @@ class Page {
         std::string out =
             fmt::format("<h2 id=\"changes\">Changes since {}</h2>\n", escape(input_.before_name));
         out += fmt::format(
-            "<p class=\"quiet\">That was torusmp {} of {}, on {}. {} parts are in both. Listed is "
-            "what lies beyond the noise: all samples of one run above all of the other. Ratio: of "
-            "the times, now to before.</p>\n",
+            "<p class=\"quiet\">The earlier report: torusmp {} of {}, on {}. Both contain {} "
+            "parts. The table lists changes beyond the noise: all samples of one run exceed all "
+            "of the other. Ratio: time now divided by time before.</p>\n",
             escape(input_.before->version), escape(input_.before->began),
             escape(input_.before->machine), compared);
         if (rows.empty()) return out + "<p>Nothing changed beyond the noise.</p>\n";
@@ -199,7 +233,7 @@ class Page {
     }
 
     // ---- One section ----
-    std::string section(const std::string& name) const {
+    std::string section(const std::string& name) {
         std::string out =
             fmt::format("<h2 id=\"{}\">{}</h2>\n", id_of("section " + name), escape(name));
         Parts parts;
@@ -207,8 +241,11 @@ class Page {
             if (part.section == name) parts.push_back(&part);
         for (const RecordedPart* part : parts)
             if (!part->failure.empty())
-                out += fmt::format("<p class=\"failure\">{}: {}</p>\n", escape(part->name),
-                                   escape(part->failure));
+                out += is_absent(*part)
+                           ? fmt::format("<p class=\"quiet\">{} is not available here: {}</p>\n",
+                                         escape(part->name), escape(part->failure))
+                           : fmt::format("<p class=\"failure\">{}: {}</p>\n", escape(part->name),
+                                         escape(part->failure));
         parts.erase(std::remove_if(parts.begin(), parts.end(),
                                    [](const RecordedPart* part) { return !part->failure.empty(); }),
                     parts.end());
@@ -219,13 +256,13 @@ class Page {
         return out;
     }
 
-    std::string overlaid(const Parts& parts) const {
+    std::string overlaid(const Parts& parts) {
         std::vector<std::string> names;
         std::vector<Recorded> recorded;
         for (const RecordedPart* part : parts) {
             names.push_back(part->name);
             recorded.push_back(part->result);
-            // One curve of each is enough where there are several.
+            // If there are several, one curve of each is enough.
             Table& table = recorded.back().table;
             for (Column& column : table.columns)
                 if (column.draw == Column::Draw::dashes || column.group == "bare socket")
@@ -233,15 +270,15 @@ class Page {
         }
         Table table = overlay(names, recorded);
         table.title = parts.front()->overlay;
-        return figure("overlay " + parts.front()->section, as_svg(table, subtitle(*parts.front())));
+        return figure("overlay " + parts.front()->section, {table, subtitle(*parts.front())});
     }
 
-    std::string one(const RecordedPart& part) const {
+    std::string one(const RecordedPart& part) {
         const Table table = with_peers(part);
-        std::string out = figure("figure " + part.name, as_svg(drawn(part, table), subtitle(part)));
+        std::string out = figure("figure " + part.name, {drawn(part, table), subtitle(part)});
         if (part.result.command == "sweep") {
             const Table signature = signature_of(table);
-            out += figure("signature", as_svg(signature, subtitle(part)));
+            out += figure("signature", {signature, subtitle(part)});
             out += "<h3>Latency and saturation</h3>\n" + table_as_html(saturation_of(table));
         }
         if (!table.link_rates.empty()) out += map_of(part);
@@ -256,7 +293,7 @@ class Page {
             escape(name), escape(command), table);
     }
 
-    // Other libraries' figures beside ours, where they are of the same ranks by the same ways.
+    // Adds the figures of other libraries for the same ranks and transports.
     Table with_peers(const RecordedPart& part) const {
         Table table = part.result.table;
         const RecordedPart* const peers = input_.record.find(std::string(peers_beside));
@@ -266,7 +303,7 @@ class Page {
         return table;
     }
 
-    // With the older run's curves, where there is one.
+    // Adds the curves of the older run, if any.
     Table drawn(const RecordedPart& part, const Table& now) const {
         const RecordedPart* const old =
             input_.before == nullptr ? nullptr : input_.before->find(part.name);
@@ -280,17 +317,17 @@ class Page {
         return table;
     }
 
-    std::string map_of(const RecordedPart& part) const {
+    std::string map_of(const RecordedPart& part) {
+        constexpr int most_dimensions = 4;  // of a map
         for (const Fact& fact : part.result.facts)
             if (fact.name == "torus")
-                if (const auto torus = torus_described(fact.text))
-                    return figure(
-                        "map " + part.name,
-                        link_map_as_svg(*torus, part.result.table.link_rates, subtitle(part)));
+                if (const auto torus = torus_described(fact.text);
+                    torus && torus->dimensions() <= most_dimensions)
+                    return figure("map " + part.name, {part.result.table, subtitle(part), torus});
         return "";
     }
 
-    // "3x3x2", "8openx4": as routing::Torus describes itself.
+    // Parses "3x3x2" or "8openx4", as written by routing::Torus.
     static std::optional<routing::Torus> torus_described(const std::string& text) {
         std::vector<int> extents;
         std::vector<bool> periodic;
@@ -308,8 +345,8 @@ class Page {
         return routing::Torus(extents, periodic);
     }
 
-    // Fixed and scaled size, each a curve over the ranks.
-    std::string wilson(const Parts& parts) const {
+    // Draws fixed and scaled size, each as a curve over the ranks.
+    std::string wilson(const Parts& parts) {
         std::vector<std::string> names;
         std::vector<std::vector<const Table*>> tables;
         for (const RecordedPart* part : parts) {
@@ -326,17 +363,18 @@ class Page {
             details_of_all += element("h3", names[i]) + table_as_html(curves.back().table);
         }
         const Table table = overlay(names, curves);
-        return figure("figure wilson", as_svg(table, subtitle(*parts.front()))) +
+        return figure("figure wilson", {table, subtitle(*parts.front())}) +
                details("wilson", parts.front()->command, details_of_all);
     }
 
     // ---- The papers ----
     std::string papers() const {
         std::string out =
-            "<h2 id=\"papers\">The papers beside it</h2>\n<p class=\"quiet\">Machines of 1995 to "
-            "2006 beside this one: shapes and ratios compare, absolute figures hardly. Where this "
-            "report has no figure, the last column says what would have; "
-            "<code>docs/papers.md</code> has what cannot be compared, and why.</p>\n"
+            "<h2 id=\"papers\">Comparison with the papers</h2>\n<p class=\"quiet\">Machines of "
+            "1995 to "
+            "2006 beside this one: shapes and ratios are comparable, absolute figures hardly. If "
+            "this report has no figure, the last column names a measurement that provides it; "
+            "<code>docs/papers.md</code> lists what cannot be compared, and why.</p>\n"
             "<div class=\"wide\"><table class=\"words\"><thead><tr><th>paper</th><th>what</th>"
             "<th>theirs</th><th>here</th></tr></thead>\n<tbody>\n";
         for (const PaperRow& row : papers_beside(input_.record))
@@ -346,7 +384,7 @@ class Page {
         return out + "</tbody></table></div>\n";
     }
 
-    // "us" as people write it.
+    // Writes "us" as the page shows it.
     static std::string proper(std::string text) {
         if (text.size() > 3 && text.substr(text.size() - 3) == " us")
             text.replace(text.size() - 2, 2, unit_text("us"));
@@ -363,12 +401,30 @@ class Page {
     }
 
     const PageInput& input_;
+    std::vector<Drawing> drawings_;
 };
+
+// Converts an SVG file for use inside the page: removes the header of a file.
+std::string inside_page(const std::string& svg) {
+    const auto begin = svg.find("<svg");
+    return begin == std::string::npos ? "" : svg.substr(begin);
+}
 
 }  // namespace
 
-std::string as_html(const PageInput& input) {
-    return Page(input).text();
+std::string as_html(const PageInput& input, const Draw& draw) {
+    Page page(input);
+    const std::string text = page.text();
+    const std::vector<std::string> pictures = draw(page.drawings());
+    std::string out;
+    std::size_t done = 0;
+    for (std::size_t i = 0; i < pictures.size(); ++i) {
+        const std::string place = place_of_picture(i);
+        const std::size_t at = text.find(place, done);
+        out += text.substr(done, at - done) + inside_page(pictures[i]);
+        done = at + place.size();
+    }
+    return out + text.substr(done);
 }
 
 }  // namespace torusmp::bench

@@ -1,24 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report as one page of HTML that needs no other file: pictures as SVG, tables, and what they
-// mean.
+// The report as one self-contained page of HTML: a summary, pictures as SVG, tables, and their
+// meaning.
 //
-// A pure function.
+// Pure except for `draw`, which is called once.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <vector>
 
+#include "bench/figures/plot.h"
 #include "bench/report/record.h"
 
 namespace torusmp::bench {
 
 struct PageInput {
     const ReportRecord& record;
-    std::string samples;                   // the file with all samples, as the page names it
+    // path of the file with all samples, as linked by the page
+    std::string samples;
     const ReportRecord* before = nullptr;  // --compare
     std::string before_name = {};
-    std::size_t planned = 0;  // parts; more than the record has: the report is not whole
+    std::size_t planned = 0;  // parts; if more than in the record, the report is incomplete
 };
 
-std::string as_html(const PageInput& input);
+// Draws the pictures as SVG, in the same order.
+using Draw = std::function<std::vector<std::string>(const std::vector<Drawing>&)>;
+
+std::string as_html(const PageInput& input, const Draw& draw);
 
 }  // namespace torusmp::bench

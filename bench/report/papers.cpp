@@ -18,7 +18,7 @@ const Table* table_of(const ReportRecord& record, const std::string& part) {
     return found != nullptr && found->failure.empty() ? &found->result.table : nullptr;
 }
 
-// In any of the groups that the curve of ours may have, with a bare socket beside or without.
+// Searches all groups that our curve may have, with and without a bare socket.
 Value ours_at(const Table* table, std::string_view name, std::size_t row) {
     if (table == nullptr) return std::nullopt;
     for (const char* const group : {"", "torusmp"})
@@ -48,7 +48,7 @@ struct Rows {
     }
 };
 
-// The steepest hop of a line: what each further link adds on average.
+// The average time that each further link adds.
 Value hop_of(const Table* relay) {
     if (relay == nullptr || relay->rows.size() < 2) return std::nullopt;
     const Row& first = relay->rows.front();
@@ -77,7 +77,7 @@ void mesh(Rows& rows, const ReportRecord& record) {
     rows.add("one link, one way", "110 MB/s",
              ours_at(table_of(record, "bandwidth"), "one way", 1 << 20), "MB/s", "bandwidth");
     for (const int n : {1, 2, 3}) {
-        static constexpr const char* theirs[] = {"not told", "not told", "400 MB/s"};
+        static constexpr const char* theirs[] = {"not given", "not given", "400 MB/s"};
         rows.add(fmt::format("sum of a node's links, {}-D", n), theirs[n - 1],
                  last_of(node, fmt::format("{}-D exchange", n), "a node"), "MB/s",
                  fmt::format("node, on a torus with {} dimensions or more", n));
@@ -146,13 +146,13 @@ void efficiency(Rows& rows, const ReportRecord& record) {
     const auto at = [&](std::string_view group, std::string_view name, std::size_t bytes) {
         return table == nullptr ? Value{} : figure_of(*table, group, name, bytes);
     };
-    rows.add("throughput over processor time of both ends, 32 KiB", "not told in figures",
+    rows.add("throughput over processor time of both ends, 32 KiB", "no figures given",
              at("idle", "efficiency", 32768), "MB/s a core", "efficiency");
-    rows.add("the same beside a busy program on each node", "not told in figures",
+    rows.add("the same beside a busy program on each node", "no figures given",
              at("loaded", "efficiency", 32768), "MB/s a core", "efficiency");
-    rows.add("processor time of a send, 8 B", "not told", at("overhead", "send", 8), "us",
+    rows.add("processor time of a send, 8 B", "not given", at("overhead", "send", 8), "us",
              "efficiency");
-    rows.add("processor time of a receive, 8 B", "not told", at("overhead", "receive", 8), "us",
+    rows.add("processor time of a receive, 8 B", "not given", at("overhead", "receive", 8), "us",
              "efficiency");
     rows.add("NAS benchmarks, class W, 16 and 2 processors", "CG 493, IS 91, LU 4689 Mop/s ...",
              std::nullopt, "", "compare-peers --npb DIR --only 'npb.*.W.*'");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The figures of the papers beside those of a report: docs/papers.md has the whole story.
+// Compares the figures of the papers with those of a report; docs/papers.md has the details.
 //
 // Pure functions.
 #pragma once
@@ -15,7 +15,7 @@ struct PaperRow {
     std::string paper;   // "Mesh"
     std::string what;    // "latency, neighbours"
     std::string theirs;  // "18.5 us"
-    std::string ours;    // "9.1 us"; where the report has it not: how to measure it
+    std::string ours;    // "9.1 us"; if the report does not have it: how to measure it
     bool measured = false;
 };
 

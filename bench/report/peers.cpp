@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "bench/figures/svg_parts.h"
 
 namespace torusmp::bench {
 namespace {
@@ -36,7 +35,7 @@ Figure samples_of(const Json& measure, std::string_view library) {
     return figure;
 }
 
-// Of the times, ours to the other's; more: figures of which more is better.
+// Ratio of times, ours divided by the other's; more: higher figures are better.
 Figure ratio_of(const Figure& ours, const Figure& other, bool more) {
     const double ratio = more ? other.value / ours.value : ours.value / other.value;
     return {ratio, ratio, std::isfinite(ratio) ? std::vector{ratio} : std::vector<double>{}};
@@ -47,7 +46,7 @@ std::string text_in(const Json& object, std::string_view name) {
     return found != nullptr ? found->text : "";
 }
 
-// What the measure's program was told: "sum:4096".
+// The argument of the measure's program: "sum:4096".
 struct Test {
     std::string_view kind;
     std::size_t bytes = 0;
@@ -69,7 +68,7 @@ bool is_like(const Json& measure, const PeerJob& job) {
     return program == "exchange" && (kind == "latency" || kind == "pingpong");
 }
 
-// "Open MPI 4.1.4", "MPICH 4.0.2": as they are called, of what they say of themselves.
+// Short names, "Open MPI 4.1.4" or "MPICH 4.0.2", from the libraries' version texts.
 std::string short_label(std::string label) {
     for (const std::string_view word : {" Version:", " v"})
         if (const auto at = label.find(word); at != std::string::npos)
@@ -77,7 +76,7 @@ std::string short_label(std::string label) {
     return label;
 }
 
-// Without a peer there is nothing beside ours.
+// Without a peer there are no figures to compare.
 void drop_absent(Table& table) {
     std::size_t here = libraries.size();
     for (std::size_t i = libraries.size(); i-- > 1;) {
@@ -100,7 +99,9 @@ Recorded peers_of(const Json& json, const std::optional<PeerJob>& job) {
     Table& table = recorded.table;
     table.key = dots_key;
     table.title = "torusmp beside others";
-    table.y_label = "time of torusmp over the other's: left of 1, torusmp is ahead";
+    table.y_label =
+        "time of torusmp divided by the time of the other: left of 1, torusmp is "
+        "faster";
     table.notes = {std::string(ratio_note)};
     table.levels = {{"equal", "", 1, 6}};
     const Json* const labels = json.find("libraries");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What compare-peers has measured of other libraries: a table of its own, or beside figures of
-// ours.
+// The measurements of other libraries by compare-peers: as a separate table, or as columns beside
+// torusmp's figures.
 //
-// One thread; a file is read, the rest are pure functions.
+// Used by one thread. One function reads a file; the others are pure.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 
 namespace torusmp::bench {
 
-// What others must have measured to stand beside ours.
+// The conditions under which peers' measurements are comparable.
 struct PeerJob {
     int ranks = 0;       // of collectives; messages go between two ranks in any job
-    bool links = false;  // between hosts, else inside one
+    bool links = false;  // between hosts; else within one host
 };
 
-// What compare-peers --json writes, a row a measure; with a job, those that are like it. Throws
-// std::runtime_error that says what was found and what was expected.
+// Reads the file of compare-peers --json, one row per measure; with `job`, only comparable
+// measures. Throws std::runtime_error that states what was found and what was expected.
 Recorded read_peers(const std::string& file, const std::optional<PeerJob>& job = {});
 
-// Puts the figures of `peers`, a table that read_peers() has made, beside those of a table that
-// torus-bench has made by this command (latency, bandwidth or collectives): columns and curves of
-// each library, and ours to the best of them. How many figures there were.
+// Adds the figures of `peers`, a table from read_peers(), to a table that torus-bench made with
+// this command (latency, bandwidth or collectives): columns and curves of each library, and the
+// ratio of torusmp to the best. Returns the number of figures added.
 std::size_t put_beside(Table& table, std::string_view command, const Table& peers);
 
 }  // namespace torusmp::bench

@@ -18,8 +18,8 @@ Words joined(Words words, const Words& more) {
     return words;
 }
 
-// The ranks of a torus cut down to its first dimensions, and then to two along the last of them:
-// 2, 4, 8 ... of 2x2x2.
+// The numbers of ranks of a torus reduced to its first dimensions, and then to two along the last
+// of them: 2, 4, 8 ... for 2x2x2.
 std::vector<std::vector<int>> growing_tori(const routing::Torus& torus) {
     std::vector<std::vector<int>> tori = {std::vector<int>{1}};
     std::vector<int> extents;
@@ -37,7 +37,7 @@ int product(const std::vector<int>& extents) {
     return all;
 }
 
-// wilson's lattice has four dimensions; those of a torus beyond fold into the last.
+// wilson's lattice has four dimensions; further dimensions of a torus are merged into the last.
 std::vector<int> four(std::vector<int> extents) {
     while (extents.size() > 4) {
         extents[3] *= extents.back();
@@ -53,9 +53,10 @@ std::string crossed(const std::vector<int>& extents) {
 
 void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
     std::vector<std::vector<int>> tori = growing_tori(machine.torus);
-    // Of a cluster's file all ranks start: smaller tori would want files of their own.
+    // All ranks of a cluster's file start: smaller tori would require separate files.
     if (machine.hosts) tori.erase(tori.begin(), tori.end() - 1);
-    // As large a lattice as all the tori divide, for the fixed size; even extents on each rank.
+    // The largest lattice that all the tori divide, for the fixed size, with even extents on each
+    // rank.
     std::vector<int> fixed = four(tori.back());
     for (int& extent : fixed) extent = extent == 1 ? 8 : 4 * extent;
     for (const bool scaled : {false, true})
@@ -77,7 +78,7 @@ void add_wilson(std::vector<ReportPart>& parts, const ReportMachine& machine) {
         }
 }
 
-// Other libraries: on these ranks or, where only the owner of the hosts could start them there,
+// Other libraries run on these ranks or, if only the owner of the hosts could start them there,
 // inside this host.
 void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
     constexpr double libraries = 3;
@@ -92,7 +93,7 @@ void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
         words.insert(words.end(),
                      {"--torus", fmt::format("{}", fmt::join(machine.torus.extents(), "x"))});
     }
-    // One run: others take seconds to end where ranks share cores.
+    // One run, because other libraries take seconds to end if ranks share cores.
     words.insert(words.end(), {"--runs", "1", "--timeout", "60", "--no-build"});
     parts.push_back(
         {beside ? std::string(peers_beside) : "peers on this host",
@@ -103,14 +104,14 @@ void add_peers(std::vector<ReportPart>& parts, const ReportMachine& machine) {
          measures * libraries});
 }
 
-// Whether some message has a rank to pass.
+// Whether some message needs a relay.
 bool has_far_ranks(const routing::Torus& torus) {
     for (int rank = 1; rank < torus.size(); ++rank)
         if (torus.distance(0, rank) > 1) return true;
     return false;
 }
 
-// Latency and bandwidth by each way that two ranks may take.
+// Latency and bandwidth over each transport that two ranks may use.
 void add_transports(std::vector<ReportPart>& parts, const ReportMachine& machine) {
     const auto pair = [&](const std::string& name, const Words& settings, const Words& more) {
         const Words launcher = joined(machine.launcher, settings);
@@ -187,7 +188,7 @@ std::vector<ReportPart> choose_parts(const std::vector<ReportPart>& parts,
             continue;
         std::vector<std::string> names;
         for (const ReportPart& part : parts) names.push_back(part.name);
-        throw config::UsageError(fmt::format("--only {}: no part has such a name: expected {}",
+        throw config::UsageError(fmt::format("--only {}: no part has this name: expected {}",
                                              pattern, fmt::join(names, ", ")));
     }
     std::vector<ReportPart> chosen;
@@ -199,8 +200,8 @@ std::vector<ReportPart> choose_parts(const std::vector<ReportPart>& parts,
 }
 
 double seconds_of_a_figure(const std::vector<ReportPart>& parts, double budget) {
-    // Finding how often work fits a repetition takes about as long as a figure, and starting the
-    // ranks half a second.
+    // Calibrating a repetition takes about as long as a figure, and starting the ranks half a
+    // second.
     constexpr double with_warming_up = 2, start = 0.5, least = 0.002, most = 2;
     double figures = 0;
     for (const ReportPart& part : parts) figures += part.figures;

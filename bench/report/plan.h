@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a report measures: its parts, each one run of a program that exists, in the order of the
-// page.
+// The plan of a report: its parts, each one run of an existing program, in the order of the page.
 //
-// Plain values; nothing is run here.
+// Plain values; nothing runs here.
 #pragma once
 
 #include <string>
@@ -17,38 +16,39 @@ struct ReportPart {
     enum class Program { bench, wilson, peers };
 
     std::string name;     // "latency tcp": unique, what --only chooses
-    std::string section;  // of the page: parts of one section stand under one heading
+    std::string section;  // of the page; parts of one section share a heading
     Program program = Program::bench;
-    std::vector<std::string> words;  // for the program; of bench the measure first
-    // Settings and the torus, where they are not those of the report.
+    std::vector<std::string> words;  // arguments of the program; for bench the measure first
+    // Settings and the torus, if they differ from the report's.
     std::vector<std::string> launcher = {};
-    double figures = 1;  // that take the time of a figure each
+    double figures = 1;  // number of figures that take the full time each
     // Parts of one overlay are drawn in one picture.
     std::string overlay = {};
 };
 
 struct ReportMachine {
     routing::Torus torus;
-    bool hosts = false;                   // several, else all ranks are on this one
-    std::vector<std::string> transports;  // that a link could take
-    std::vector<std::string> launcher;    // words for torus-run: the machine, as the user said it
-    std::string wire = {};                // --wire, as the user wrote it
-    bool wilson = false, peers = false;   // whether the programs are there
-    bool testbed = false;                 // the hosts are namespaces of one that is around us
+    bool hosts = false;                   // more than one; else all ranks are on this host
+    std::vector<std::string> transports;  // those that a link could use
+    // arguments for torus-run: the machine as the user named it
+    std::vector<std::string> launcher;
+    std::string wire = {};               // --wire, as the user wrote it
+    bool wilson = false, peers = false;  // whether the programs are installed
+    bool testbed = false;                // the hosts are namespaces of a surrounding testbed
 };
 
-// The part whose figures stand beside those of ours: other libraries on the same ranks.
+// The part with the peers' figures for the same ranks.
 inline constexpr std::string_view peers_beside = "peers";
 
 std::vector<ReportPart> plan_report(const ReportMachine& machine);
 
-// Those whose names match one of the patterns with * and ?; all, where there are none. Throws
-// config::UsageError for a pattern without a part.
+// Returns the parts whose names match one of the patterns with * and ?; all if there are no
+// patterns. Throws config::UsageError for a pattern that matches no part.
 std::vector<ReportPart> choose_parts(const std::vector<ReportPart>& parts,
                                      const std::vector<std::string>& patterns);
 
-// The time of each figure if the whole report is to take so long: starting ranks and warming up are
-// in it.
+// The time per figure if the whole report is to take `budget` seconds, including the start of ranks
+// and warming up.
 double seconds_of_a_figure(const std::vector<ReportPart>& parts, double budget);
 
 }  // namespace torusmp::bench

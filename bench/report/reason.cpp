@@ -16,8 +16,8 @@ bool in_own_name(std::string_view line) {
     return false;
 }
 
-// That a rank has gone, which is what follows from a cause, and one itself only where nobody has
-// named another.
+// A message that a rank has died: a consequence of the cause, and the cause itself only if there is
+// no other.
 bool is_echo(std::string_view line) {
     return line.starts_with("torus-run: rank ") && line.ends_with("; the job is ended");
 }
@@ -26,7 +26,7 @@ bool is_echo(std::string_view line) {
 
 std::string reason_of(const std::string& printed, int exit_code) {
     std::string cause, echo, last, line;
-    bool goes_on = false;  // the cause is a list, of which the first is told
+    bool goes_on = false;  // the cause is a list; its first entry is reported
     std::istringstream text(printed);
     while (std::getline(text, line)) {
         if (goes_on) {
@@ -43,7 +43,7 @@ std::string reason_of(const std::string& printed, int exit_code) {
     }
     for (const std::string* const said : {&cause, &echo, &last})
         if (!said->empty()) return *said;
-    return fmt::format("exit code {}, and nothing was said", exit_code);
+    return fmt::format("exit code {} without an error message", exit_code);
 }
 
 }  // namespace torusmp::bench

@@ -37,8 +37,10 @@ RecordedPart part_of(const Json& json) {
 
 ReportRecord record_of(const Json& json) {
     if (word_of(json, "command") != "report")
-        throw std::runtime_error(fmt::format("a file of torus-bench {}: expected one of report",
-                                             word_of(json, "command")));
+        throw std::runtime_error(
+            fmt::format("a file of torus-bench {}: expected a file of "
+                        "torus-bench report",
+                        word_of(json, "command")));
     ReportRecord record{word_of(json, "machine"),
                         word_of(json, "version"),
                         word_of(json, "began"),

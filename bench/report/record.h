@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The file of a report: every part that was run, with all its samples. From it the page is made
-// again, a report goes on where it was cut off, and a later one is compared.
+// The file of a report: every part that was run, with all its samples. It is used to render the
+// page again, to resume an interrupted report, and to compare with a later one.
 //
-// Plain values; the file is written whole or not at all.
+// Plain values; the file is written completely or not at all.
 #pragma once
 
 #include <string>
@@ -19,12 +19,12 @@ struct RecordedPart {
     std::string command;   // as a user would type it
     std::string failure;   // why there are no figures; empty: there are
     double took = 0;       // seconds
-    Recorded result = {};  // what torus-bench --json writes
+    Recorded result = {};  // the content of torus-bench --json
 };
 
 struct ReportRecord {
-    std::string machine;  // which ranks and settings it is of, for telling records apart
-    std::string version;  // of torusmp, with the commit where that is known
+    std::string machine;  // identifies ranks and settings, to distinguish records
+    std::string version;  // of torusmp, with the commit if known
     std::string began;
     double seconds = 0;  // the time for a figure
     std::vector<RecordedPart> parts;
@@ -32,11 +32,11 @@ struct ReportRecord {
     const RecordedPart* find(const std::string& name) const;
 };
 
-// Throws std::runtime_error that names the file, what was found and what was expected.
+// Throws std::runtime_error that names the file, and states what was found and expected.
 ReportRecord read_record(const std::string& file);
 std::string as_json(const ReportRecord& record);
 
-// Whole or not at all, even if the disk is full. Throws std::runtime_error.
+// Writes a file completely or not at all, even if the disk is full. Throws std::runtime_error.
 void write_whole(const std::string& file, const std::string& text);
 
 }  // namespace torusmp::bench

@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "bench/figures/child.h"
+#include "bench/figures/plot.h"
 #include "bench/report/page.h"
 #include "bench/report/plan.h"
 #include "bench/report/run.h"
@@ -37,8 +39,8 @@ ReportMachine machine_of(const Options& options, const ReportPrograms& programs)
         machine.launcher.insert(machine.launcher.end(), {"--torus", "2x2x2"});
     if (machine.torus.size() < 2)
         throw config::UsageError(
-            "report: one rank has nobody to talk to: expected at least two, "
-            "like --torus 2x2x2");
+            "report: one rank has no partner: expected at least two, for example with --torus "
+            "2x2x2");
     machine.hosts = !config::host_names(settings).empty();
     for (const transport::Descriptor* transport : transport::transports())
         if (!transport->inside_host) machine.transports.emplace_back(transport->name);
@@ -51,14 +53,14 @@ ReportMachine machine_of(const Options& options, const ReportPrograms& programs)
     return machine;
 }
 
-// What makes two records comparable: the torus and everything that the user said of it.
+// The properties that make two records comparable: the torus and the user's options for it.
 std::string describe_machine(const ReportMachine& machine) {
     return fmt::format("torus {} {}{}{}", machine.torus.describe(),
                        machine.hosts ? "of hosts" : "on this host",
                        machine.launcher.empty() ? "" : ", ", fmt::join(machine.launcher, " "));
 }
 
-// The record that this run goes on with, or a new one.
+// The record that this run continues, or a new one.
 ReportRecord begin_record(const Options& options, const ReportMachine& machine, double seconds) {
     ReportRecord record{describe_machine(machine),
                         config::version_text(),
@@ -69,8 +71,8 @@ ReportRecord begin_record(const Options& options, const ReportMachine& machine, 
     ReportRecord old = read_record(options.json);
     if (old.machine != record.machine || old.version != record.version)
         throw config::UsageError(fmt::format(
-            "{} is of torusmp {}, {}; this is {}, {}: expected another -o, or --again to measure "
-            "everything anew",
+            "{} is from torusmp {}, {}; this is {}, {}: choose another -o, or repeat all "
+            "measurements with --again",
             options.json, old.version, old.machine, record.version, record.machine));
     return old;
 }
@@ -80,7 +82,7 @@ bool is_done(const ReportRecord& record, const ReportPart& part) {
     return done != nullptr && done->failure.empty();
 }
 
-// In the order of the plan, so that a resumed report looks like one that was not cut off.
+// Sorts in the order of the plan, so that a resumed report looks like an uninterrupted one.
 void put(ReportRecord& record, RecordedPart part, const std::vector<ReportPart>& plan) {
     std::erase_if(record.parts, [&](const RecordedPart& other) { return other.name == part.name; });
     const auto place = [&](const std::string& name) {
@@ -93,7 +95,7 @@ void put(ReportRecord& record, RecordedPart part, const std::vector<ReportPart>&
     record.parts.insert(at, std::move(part));
 }
 
-// Of a cluster's file or a testbed's, without the folders.
+// The name of a cluster's file or a testbed's, without folders.
 std::string base_name(const std::string& file) {
     return fs::path(file).filename();
 }
@@ -106,6 +108,7 @@ int report(const Options& options) {
     const std::vector<ReportPart> plan = plan_report(machine);
     const std::vector<ReportPart> parts = choose_parts(plan, options.only);
     check_files(options);
+    check_can_draw();
     const double seconds =
         options.seconds_given ? options.seconds : seconds_of_a_figure(parts, options.budget);
     std::optional<ReportRecord> before;
@@ -138,7 +141,8 @@ int report(const Options& options) {
     }
     const std::string page =
         as_html({record, base_name(options.json), before ? &*before : nullptr,
-                 base_name(options.compare), plan.size() == parts.size() ? plan.size() : 0});
+                 base_name(options.compare), plan.size() == parts.size() ? plan.size() : 0},
+                as_svg);
     write_whole(options.output, page);
     fmt::print("{}: {} parts{}; all samples in {}\n", options.output, record.parts.size(),
                failed == 0 ? "" : fmt::format(", {} of them left out", failed), options.json);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-bench report: runs everything that this machine can run and writes the page about it.
+// torus-bench report: runs all measurements that this machine supports and writes a page.
 //
-// Called by main() in a process that is no rank.
+// Called by main() in a process that is not a rank.
 #pragma once
 
 #include "bench/torus_bench/options.h"

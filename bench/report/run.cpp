@@ -1,87 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/report/run.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "bench/figures/child.h"
 #include "bench/report/peers.h"
 #include "bench/report/reason.h"
 #include "bench/torus_bench/start.h"
-
-extern char** environ;
 
 namespace torusmp::bench {
 namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
-
-std::atomic<pid_t> running = 0;
-
-// Whoever ends the report ends what it has started.
-extern "C" void end_with_child(int signal) {
-    if (const pid_t child = running; child > 0) kill(child, SIGTERM);
-    _exit(128 + signal);
-}
-
-struct Ended {
-    int code = 0;
-    std::string text;  // all that it printed
-};
-
-// Its own end of the pipe is the only one left once all of its processes are gone.
-Ended run_program_whole(std::vector<std::string> words) {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0)
-        throw std::system_error(errno, std::generic_category(), "pipe");
-    const base::Descriptor out(ends[0]);
-    base::Descriptor in(ends[1]);
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-    std::vector<char*> pointers;
-    for (std::string& word : words) pointers.push_back(word.data());
-    pointers.push_back(nullptr);
-    pid_t child = 0;
-    const int failed =
-        posix_spawnp(&child, pointers[0], &actions, nullptr, pointers.data(), environ);
-    posix_spawn_file_actions_destroy(&actions);
-    if (failed != 0)
-        return {1, fmt::format("cannot start {}: {}", words[0], std::strerror(failed))};
-    in.reset();
-    running = child;
-    Ended ended;
-    char piece[4096];
-    for (;;) {
-        const ssize_t got = read(out.get(), piece, sizeof piece);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) break;
-        ended.text.append(piece, std::size_t(got));
-    }
-    int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    running = 0;
-    ended.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return ended;
-}
 
 Ended must_end_well(const std::vector<std::string>& words) {
     Ended ended = run_program_whole(words);
@@ -104,7 +42,7 @@ Recorded run_peers(const ReportPart& part, const ReportPrograms& programs, doubl
     std::vector<std::string> words = {programs.peers};
     words.insert(words.end(), part.words.begin(), part.words.end());
     words.insert(words.end(), {"--seconds", fmt::format("{:.6g}", seconds), "--json", scratch});
-    // A library that fails takes no other's figures along.
+    // A library that fails does not discard the figures of the others.
     const Ended ended = run_program_whole(words);
     if (ended.code != 0 && !fs::exists(scratch))
         throw std::runtime_error(reason_of(ended.text, ended.code));
@@ -113,7 +51,7 @@ Recorded run_peers(const ReportPart& part, const ReportPrograms& programs, doubl
         throw std::runtime_error(
             ended.code != 0
                 ? reason_of(ended.text, ended.code)
-                : "no other library is here: expected Open MPI or MPICH, with mpicc.openmpi or "
+                : "no other library found: expected Open MPI or MPICH, with mpicc.openmpi or "
                   "mpicc.mpich in PATH");
     return recorded;
 }
@@ -132,7 +70,7 @@ int ranks_of_grid(const std::vector<std::string>& words) {
     return ranks;
 }
 
-// A short run tells how many iterations fill the time.
+// A short run determines how many iterations fill the time.
 Recorded run_wilson(const ReportPart& part, const ReportPrograms& programs, double seconds) {
     constexpr int runs = 3, fewest = 5, most = 1000;
     const int ranks = ranks_of_grid(part.words);
@@ -172,7 +110,7 @@ std::string command_of(const ReportPart& part) {
             return fmt::format("torus-bench {} {}", fmt::join(part.words, " "),
                                fmt::join(part.launcher, " "));
         case ReportPart::Program::wilson:
-            return fmt::format("torus-run {} wilson {}", fmt::join(part.launcher, " "),
+            return fmt::format("torus-run {} torus-wilson {}", fmt::join(part.launcher, " "),
                                fmt::join(part.words, " "));
         case ReportPart::Program::peers:
             return fmt::format("bench/compare-peers {}", fmt::join(part.words, " "));
@@ -181,12 +119,6 @@ std::string command_of(const ReportPart& part) {
 }
 
 }  // namespace
-
-void end_children_with_us() {
-    struct sigaction action {};
-    action.sa_handler = end_with_child;
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
-}
 
 ReportPrograms find_programs() {
     const fs::path self = fs::read_symlink("/proc/self/exe");
@@ -197,7 +129,7 @@ ReportPrograms find_programs() {
         return "";
     };
     return {self, find_torus_run(),
-            first({here / "wilson", here.parent_path() / "examples/wilson/wilson"}),
+            first({here / "torus-wilson", here.parent_path() / "examples/wilson/torus-wilson"}),
             first({here / "../../../bench/compare-peers"})};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs the parts of a report, each in processes of its own, and reads what they found.
+// Runs the parts of a report, each in separate processes, and reads their results.
 //
-// One thread. A part that fails is no error: it is recorded with its reason.
+// One thread. A part that fails is not an error: it is recorded with its reason.
 #pragma once
 
 #include <string>
@@ -13,19 +13,16 @@ namespace torusmp::bench {
 
 struct ReportPrograms {
     std::string bench, torus_run;
-    std::string wilson, peers;  // empty: not there
+    std::string wilson, peers;  // paths; empty: not installed
 };
 ReportPrograms find_programs();
 
-// From now on a signal that ends this process ends what run_part() has started.
-void end_children_with_us();
-
-// seconds: for each figure. scratch: a file that the part may write and that is removed.
+// `seconds`: for each figure. `scratch`: a file that the part may write; it is removed.
 RecordedPart run_part(const ReportPart& part, const ReportPrograms& programs, double seconds,
                       const std::string& scratch);
 
-// What wilson prints, as a table with a row for these ranks; each text is a run of it. Throws
-// std::runtime_error for a text without its times.
+// Converts the output of wilson to a table with a row for these ranks; each text is one run. Throws
+// std::runtime_error for a text without times.
 Table wilson_table(int ranks, const std::vector<std::string>& texts);
 
 }  // namespace torusmp::bench

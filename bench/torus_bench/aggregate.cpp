@@ -19,8 +19,7 @@
 namespace torusmp::bench {
 namespace {
 
-// The directions out of this rank that lead over a link, along the first `dimensions` that have
-// links.
+// The directions of this rank that have links, along the first `dimensions` with links.
 std::vector<routing::Direction> links_of(const routing::Torus& torus, int self, int dimensions) {
     std::vector<routing::Direction> links;
     for (int d = 0, used = 0; d < torus.dimensions() && used < dimensions; ++d) {
@@ -36,11 +35,13 @@ int dimensions_with_links(const routing::Torus& torus) {
     int count = 0;
     for (int d = 0; d < torus.dimensions(); ++d) count += torus.extent(d) > 1;
     if (count == 0)
-        throw std::runtime_error("one rank has no links: start more, like --torus 2x2x2");
+        throw std::runtime_error(
+            "one rank has no links: start more ranks, for example with "
+            "--torus 2x2x2");
     return count;
 }
 
-// What a rank does in one exchange: the links it sends on, and those it receives from.
+// The role of a rank in one exchange: the links it sends on, and those it receives on.
 struct Part {
     std::vector<routing::Direction> sends, receives;
 };
@@ -55,7 +56,7 @@ Part part_of(const Context& context, int self, int dimensions) {
     return part;
 }
 
-// A message on each link, all at the same time, each with a buffer of its own.
+// A message on each link, all at the same time, each with a separate buffer.
 class Exchange {
   public:
     Exchange(const Part& part, int dimensions, std::size_t bytes) : bytes_(bytes) {
@@ -85,7 +86,7 @@ class Exchange {
         };
     }
 
-    // The same over bare sockets, one for each of `links`.
+    // The same exchange over bare sockets, one for each of `links`.
     Body raw_body(const Part& part, const std::vector<routing::Direction>& links,
                   std::span<RawSocket> sockets) {
         const auto at = [&](const routing::Direction& link) {
@@ -117,7 +118,8 @@ struct Raw {
     std::vector<RawSocket> sockets;
 };
 
-// Per link, per node, over all nodes; then the node's rate over bare sockets, and the ratio.
+// Columns per link, per node and over all nodes; then the node's rate over bare sockets, and the
+// ratio.
 std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t bytes,
                                    int dimensions) {
     const routing::Torus& torus = context.torus;
@@ -146,8 +148,8 @@ std::vector<Figure> exchange_rates(const Context& context, Raw& raw, std::size_t
 
 // ---- Each link by itself ----
 
-// Seconds from the start of an exchange over all links until each message has come, by rank and
-// direction of the link at its receiver; zero: nothing comes there. The same on every rank.
+// Seconds from the start of an exchange over all links until each message has arrived, by rank and
+// direction of the link at the receiver; zero if no message arrives there. The same on every rank.
 std::vector<double> seconds_of_links(const Context& context, std::size_t bytes, int dimensions) {
     constexpr int rounds = 4;
     using Clock = std::chrono::steady_clock;
@@ -167,7 +169,7 @@ std::vector<double> seconds_of_links(const Context& context, std::size_t bytes, 
         sends.push_back(Channel::send_relative(buffers.back(), bytes, axis(link), link.sign));
     }
     std::vector<double> seconds(std::size_t(ranks() * directions), 0.0);
-    for (int round = -1; round < rounds; ++round) {  // the first one warms up
+    for (int round = -1; round < rounds; ++round) {  // the first round warms up
         std::vector<bool> done(receives.size(), false);
         barrier();
         const auto start = Clock::now();
@@ -194,14 +196,14 @@ std::string name_of_link(const routing::Direction& link) {
     return fmt::format("{}{}", link.dimension, link.sign > 0 ? '+' : '-');
 }
 
-// What each link carries, a line for each rank that receives and a column for each of its links,
-// and then the slowest with its share of what the others carry.
+// The rate of each link, one line per receiving rank and one column per link, then the slowest link
+// with its share of the median.
 std::vector<std::string> describe_links(const Context& context, std::size_t bytes, int dimensions,
                                         std::vector<LinkRate>& link_rates) {
     const int directions = 2 * context.torus.dimensions();
     const std::vector<double> seconds = seconds_of_links(context, bytes, dimensions);
     std::vector<double> carried(seconds.size(), 0.0);  // MB/s; 0: no link
-    std::vector<std::pair<double, int>> rates;         // and place among all
+    std::vector<std::pair<double, int>> rates;         // and index in `seconds`
     for (std::size_t i = 0; i < seconds.size(); ++i) {
         if (seconds[i] <= 0) continue;
         carried[i] = double(bytes) / megabyte / seconds[i];
@@ -217,7 +219,7 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
     const std::string what = fmt::format("{}, {}-D", base::format_size(bytes), dimensions);
     constexpr std::string_view cell = "{:>11}";
     std::vector<std::string> lines = {
-        fmt::format("MB/s by each link at {}: a line for each rank that receives, by its links",
+        fmt::format("MB/s over each link at {}: one line per receiving rank, one column per link",
                     what),
         fmt::format(fmt::runtime(cell), "rank")};
     std::vector<int> columns;
@@ -243,8 +245,8 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
     const int receiver = place / directions;
     const auto link = routing::Direction::from_index(place % directions);
     lines.push_back(fmt::format(
-        "* Slowest link at {}: rank {} to rank {}, which receives on its {}, with {} MB/s: "
-        "{:.0f} % of the {} MB/s that half of the links exceed; the fastest has {}.",
+        "* Slowest link at {}: rank {} to rank {} (link {} of the receiver), {} MB/s: {:.0f} % of "
+        "the median of {} MB/s; the fastest link: {} MB/s.",
         what, *context.torus.neighbour(receiver, link), receiver, name_of_link(link),
         shorten(slowest), 100 * slowest / usual, shorten(usual), shorten(rates.back().first)));
     return lines;
@@ -264,7 +266,7 @@ std::vector<Column> columns_for(int dimensions, bool raw) {
     return columns;
 }
 
-// Of any rank, along so many dimensions.
+// The most links of a rank along this many dimensions.
 double most_links_of_a_rank(const Context& context, int dimensions) {
     std::size_t most = 0;
     for (int r = 0; r < context.torus.size(); ++r)
@@ -292,22 +294,27 @@ Table measure_aggregate(const Context& context) {
     const int dimensions = dimensions_with_links(context.torus);
     Table table;
     table.title = context.options.from
-                      ? fmt::format("What rank {} sends on all its links at once on a torus {}",
-                                    *context.options.from, context.torus.describe())
+                      ? fmt::format(
+                            "Bandwidth of rank {} sending on all its links at the same "
+                            "time, torus {}",
+                            *context.options.from, context.torus.describe())
                       : fmt::format("Aggregated bandwidth of all links on a torus {}",
                                     context.torus.describe());
     table.y_label = "bandwidth, MB/s";
     table.columns = columns_for(dimensions, context.options.raw);
     table.notes = {
-        "MB/s: 10^6 bytes of payload sent a second, every rank at once; as much is received.",
-        "n-D exchange: a message each way along n dimensions, all links at the same time.",
-        "A node is the sum over its links; all nodes is the sum over all links of all ranks."};
+        "MB/s: 10^6 bytes of payload sent per second by all ranks at the same time; the same "
+        "amount is received.",
+        "n-D exchange: one message in each direction along n dimensions, on all links at the same "
+        "time.",
+        "Node: the sum over its links. All nodes: the sum over all links of all ranks."};
     if (context.options.from)
         table.notes[0] = fmt::format(
-            "MB/s: 10^6 bytes of payload a second; rank {} sends, its neighbours only receive.",
+            "MB/s: 10^6 bytes of payload per second; rank {} sends, and its neighbours only "
+            "receive.",
             *context.options.from);
     if (context.options.raw)
-        table.notes.push_back("Bare node: the same by bare sockets, in turns. " +
+        table.notes.push_back("Bare node: the same with bare sockets, measured in turns. " +
                               std::string(ratio_note));
     if (context.options.wire)
         for (int n = 1; n <= dimensions; ++n)

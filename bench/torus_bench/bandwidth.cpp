@@ -13,7 +13,7 @@
 namespace torusmp::bench {
 namespace {
 
-// One of the three ways to load the pair, by QMP and, with --raw, by a bare socket beside it.
+// One of the three patterns of load on the pair, through QMP and, with --raw, over a bare socket.
 struct Load {
     double amount;  // MB moved each time
     std::vector<Timing> timings;
@@ -106,10 +106,12 @@ Table measure_bandwidth(const Context& context) {
     table.title = fmt::format("Bandwidth between {}", describe(pair));
     table.y_label = "bandwidth, MB/s";
     table.columns = columns_for(raw);
-    table.notes = {fmt::format("MB/s: 10^6 bytes of payload a second. One way and both ways: {} "
-                               "messages in flight each way;",
+    table.notes = {fmt::format("MB/s: 10^6 bytes of payload per second. One way and both ways: {} "
+                               "messages in flight in each direction;",
                                window),
-                   "both ways counts the two directions together."};
+                   "both ways is the sum of the two directions. Buffers are memory that the "
+                   "library",
+                   "allocates for messages (QMP_allocate_memory)."};
     if (raw) table.notes.emplace_back(ratio_note);
     std::vector<RawSocket> sockets;
     if (raw && raw_over_loopback()) table.notes.emplace_back(loopback_note);

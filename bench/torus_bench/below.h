@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-bench needs from below QMP: the Runtime and the settings of this rank, and small
-// messages that do not disturb what is measured.
+// Access below QMP for torus-bench: the Runtime and the settings of this rank, and short messages
+// that do not disturb the measurement.
 //
-// Used inside a Session, by one thread. Public QMP knows no links; their counters, and the devices
-// that a bare socket is bound to, are only known down here.
+// Used inside a Session, by one thread. QMP's public interface does not expose links; their
+// counters, and the devices that a bare socket is bound to, are only known here.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ core::Runtime& runtime();
 const config::Settings& settings();
 const collectives::Policy& collective_policy();
 
-// Whether no relay lies between this rank and that one, as inside a host.
+// Whether the path to `other` has no relay, as inside a host.
 bool reached_directly(int other);
 inline constexpr std::string_view nothing_relayed =
-    "These ranks reach each other directly, so nothing was relayed: --set transport.local=links "
-    "makes them use the links.";
+    "These ranks reach each other directly, so nothing was relayed; with --set "
+    "transport.local=links they use the links.";
 
-// A message of our own beside QMP's; returns when the buffer may be reused.
+// Sends a message outside QMP; returns when the buffer may be reused.
 void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);
-// The next one from there; throws std::runtime_error when it is longer than `most`.
+// Returns the next message from `source`. Throws std::runtime_error if it is longer than `most`.
 std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most);
 
 }  // namespace torusmp::bench

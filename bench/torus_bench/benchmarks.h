@@ -32,23 +32,23 @@ Table measure_collectives(const Context& context);
 Table measure_steps(const Context& context);
 Table measure_forward(const Context& context);
 
-// Two ranks that talk while the others stand by: rank 0 and its partner.
+// Two ranks that communicate while the others are idle: rank 0 and its partner.
 struct Pair {
     int partner = 1;  // of rank 0
     int hops = 1;
-    int role = -1;   // 0 and 1: the two; -1: stands by
-    int other = -1;  // the rank at the other end, for the two
+    int role = -1;   // 0 and 1: the two; -1: idle
+    int other = -1;  // the peer, for the two
 };
 
-// --peer, or a neighbour of rank 0. Throws config::UsageError for a rank that does not exist, and
-// std::runtime_error if there is nobody to talk to.
+// Returns the pair of --peer, or rank 0 and a neighbour. Throws config::UsageError for a rank that
+// does not exist, and std::runtime_error if there is only one rank.
 Pair choose_pair(const Context& context);
 // Rank 0 and this one.
 Pair pair_with(const Context& context, int partner);
 // "ranks 0 and 1 (1 hop)"
 std::string describe(const Pair& pair);
 
-// Half a round trip is one message: the body does whole round trips of a pair.
+// The body does whole round trips of a pair; half a round trip is one message.
 std::function<void(long)> round_trips(const Pair& pair, class Channel* send,
                                       class Channel* receive);
 

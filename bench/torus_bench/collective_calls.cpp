@@ -21,12 +21,12 @@ namespace torusmp::bench {
 
 using namespace collectives;
 
-// What a call is made from.
+// The arguments of a call.
 struct CallArguments {
     void* in;
     const void* out;
     std::size_t bytes;
-    const AlgorithmRow* algorithm;  // null: as the settings say
+    const AlgorithmRow* algorithm;  // null: chosen by the settings
     std::vector<std::size_t> counts;
 
     std::size_t doubles() const { return bytes / sizeof(double); }
@@ -42,7 +42,7 @@ void add_doubles(void* inout, const void* in, std::size_t count, const void*) {
 
 constexpr Operation sum_of_doubles{.combine = add_doubles, .element = sizeof(double)};
 
-// A schedule, and how it is started.
+// A schedule and the function that starts it.
 template <class ScheduleType>
 class CallOf final : public CollectiveCall {
   public:
@@ -174,7 +174,7 @@ const AlgorithmRow* CollectiveFacts::algorithm(std::string_view wanted) const {
     if (wanted == "automatic") return nullptr;
     if (algorithms == nullptr)
         throw std::invalid_argument(
-            fmt::format("'{}' is no algorithm of {}; expected automatic", wanted, name));
+            fmt::format("'{}' is not an algorithm of {} (expected automatic)", wanted, name));
     return &algorithms->row(wanted);
 }
 
@@ -182,7 +182,7 @@ std::unique_ptr<CollectiveCall> make_collective(Group& group, std::string_view o
                                                 std::string_view algorithm, void* in,
                                                 const void* out, std::size_t bytes) {
     const CollectiveFacts* found = find_collective(operation);
-    if (!found) throw std::invalid_argument(fmt::format("there is no collective '{}'", operation));
+    if (!found) throw std::invalid_argument(fmt::format("unknown collective '{}'", operation));
     const std::vector<std::size_t> counts(std::size_t(group.size()), bytes / sizeof(double));
     return found->make(group, found->name, {in, out, bytes, found->algorithm(algorithm), counts});
 }

@@ -22,7 +22,7 @@ namespace {
 // QMP's contexts count up from 0x40000000, MPI's are below; below.cpp has the next one.
 constexpr core::Context context_of_collectives = 0x7fffffe0;
 
-// An operation and the algorithms of it that are measured side by side.
+// An operation and its algorithms that are measured in turns.
 struct Candidate {
     const CollectiveFacts* operation;
     std::vector<std::string> algorithms;
@@ -34,7 +34,7 @@ std::vector<Candidate> candidates_of(const Options& options, const collectives::
     std::vector<Candidate> candidates;
     for (const std::string& name : options.operations) {
         Candidate candidate{find_collective(name), options.algorithms};
-        // Where the settings make no choice by size, all that there are here side by side.
+        // If the settings do not choose by size, measure all algorithms in turns.
         const collectives::AlgorithmTable* const table = candidate.operation->algorithms;
         if (candidate.algorithms.empty() && table != nullptr && !table->facts().sized)
             for (const collectives::AlgorithmRow& row : table->rows())
@@ -59,8 +59,7 @@ std::vector<Column> columns_of(const std::vector<Candidate>& candidates) {
 
 std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
     std::vector<std::string> notes = {
-        "The time of a call on the slowest rank, called again and again without a barrier "
-        "between."};
+        "Time of a call on the slowest rank, for repeated calls without a barrier between them."};
     const auto any = [&](auto&& is) {
         return std::any_of(candidates.begin(), candidates.end(), is);
     };
@@ -70,8 +69,8 @@ std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
             "of one rank's block.");
     if (any([](const Candidate& c) { return c.compares(); }))
         notes.push_back(
-            "Ratio: of the times, the first algorithm's to the second's: below 1, the first is "
-            "ahead.");
+            "Ratio: time of the first algorithm divided by the time of the second; below 1, the "
+            "first is faster.");
     return notes;
 }
 
@@ -81,13 +80,13 @@ std::vector<core::Rank> everybody() {
     return all;
 }
 
-// All algorithms of one operation at one size, in turns.
+// Measures all algorithms of one operation at one size, in turns.
 std::vector<Timing> time_algorithms(collectives::Group& group, const Candidate& candidate,
                                     std::size_t bytes, double seconds) {
     const CollectiveFacts& operation = *candidate.operation;
     const Buffer in(operation.bytes_in(bytes, group.size()));
     const Buffer out(operation.bytes_out(bytes, group.size()));
-    // Sums of sums would overflow in time; of nothing they stay what they are.
+    // Repeated sums would overflow, so the vectors are zero.
     for (const Buffer* buffer : {&in, &out})
         std::fill(buffer->data(), buffer->data() + buffer->size(), std::byte{0});
     std::vector<std::unique_ptr<CollectiveCall>> calls;
@@ -139,12 +138,14 @@ int farthest_from_first(const routing::Torus& torus) {
     for (int other = 1; other < torus.size(); ++other)
         if (torus.distance(0, other) > torus.distance(0, far)) far = other;
     if (far == 0)
-        throw std::runtime_error("one rank has nobody to talk to: start more, like --torus 2x2x2");
+        throw std::runtime_error(
+            "one rank has no partner: start more ranks, for example with "
+            "--torus 2x2x2");
     return far;
 }
 
-// From one end of the torus to the other and back: each begins where the one before has ended, so
-// that none is on its way while another is.
+// Broadcasts from one end of the torus to the other and back: each begins when the previous one has
+// ended, so that they do not overlap.
 Body broadcasts_to_and_fro(collectives::Broadcast& broadcast, const Buffer& data, std::size_t bytes,
                            int far) {
     return [=, &broadcast, at = data.data()](long times) {
@@ -182,13 +183,12 @@ Table measure_steps(const Context& context) {
                      {"", "sum/broadcast", "", Column::Draw::no, 2}};
     table.notes = {
         fmt::format(
-            "Rank {} is {} links away from rank 0. Broadcast: from one of them to the other "
-            "and back,",
+            "Rank {} is {} links away from rank 0. Broadcast: from one of these ranks to the "
+            "other and back,",
             far, steps),
-        "each call after the one before; sum: of doubles, on every rank. A step: the time of a "
-        "call "
-        "for",
-        "each of these links."};
+        "one call after the other. Sum: of doubles, on every rank. Step: the time of a call "
+        "divided by",
+        "the number of these links."};
     context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {
         context.progress.step(base::format_size(bytes));

@@ -24,8 +24,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int call_repetitions = 9;
 
-// A program that wants a core of this node as long as this lives. Its own processor time is told
-// apart from that of messages.
+// A program that competes for a core of this node during its lifetime. Its processor time is
+// counted separately from that of messages.
 class BusyThread {
   public:
     BusyThread() : thread_([this] { spin(); }) {}
@@ -58,10 +58,10 @@ struct Stream {
     Figure rate, efficiency;
 };
 
-// The stream, with the processor time that both ends spend on it.
+// Measures the stream and the processor time of both ends.
 Stream measure_stream(const Pair& pair, Messages window, bool loaded, double seconds) {
     std::optional<BusyThread> busy;
-    // Ranks that stand by have no program beside: they would take the cores of those that work.
+    // Idle ranks do not start such a program, because it would take cores from the active ranks.
     if (loaded && pair.role >= 0) busy.emplace();
     const Buffer data(pair.role < 0 ? 0 : window.all());
     OneWay stream(pair, data, window);
@@ -95,9 +95,9 @@ void spin_for(std::chrono::duration<double> time) {
     }
 }
 
-// What one call costs the processor: a send that finds the way free, and a receive of a message
-// that has come. The receiver asks for each message by a word, and leaves the library alone until
-// it must be there.
+// Measures the processor time of one call: a send that is not blocked, and a receive of a message
+// that has arrived. The receiver requests each message, and does not call the library until the
+// message must have arrived.
 Overhead measure_overhead(const Pair& pair, std::size_t bytes, double seconds) {
     constexpr std::size_t word = 8;
     const Buffer data(pair.role < 0 ? 0 : bytes), ask(pair.role < 0 ? 0 : word);
@@ -133,7 +133,7 @@ Overhead measure_overhead(const Pair& pair, std::size_t bytes, double seconds) {
     };
     const int rounds = int(std::clamp(seconds / call_repetitions / pause.count(), 5.0, 1000.0));
     std::vector<double> sums(2 * call_repetitions);
-    for (int i = -1; i < call_repetitions; ++i) {  // the first one warms up
+    for (int i = -1; i < call_repetitions; ++i) {  // the first round warms up
         barrier();
         double sum = 0;
         for (int n = 0; n < rounds; ++n) sum += round();
@@ -158,7 +158,7 @@ Table measure_efficiency(const Context& context) {
     const Pair pair = choose_pair(context);
     Table table;
     table.title = fmt::format("Efficiency of messages one way between {}", describe(pair));
-    table.y_label = "MB/s for each core that both ends keep busy";
+    table.y_label = "MB/s per core that both ends keep busy";
     const int window = context.options.window;
     for (const char* const group : {"idle", "loaded"}) {
         const int colour = group == std::string_view("idle") ? 0 : 1;
@@ -168,13 +168,14 @@ Table measure_efficiency(const Context& context) {
     table.columns.push_back({"overhead", "send", "us", Column::Draw::no, 2});
     table.columns.push_back({"overhead", "receive", "us", Column::Draw::no, 3});
     table.notes = {
-        fmt::format("One way: {} messages in flight, 10^6 bytes a second. Efficiency: that over "
-                    "the processor time",
+        fmt::format("One way: {} messages in flight, 10^6 bytes per second. Efficiency: this rate "
+                    "per processor time",
                     window),
-        "of both ends, user and system, waiting included. Loaded: beside a thread on each end that",
-        "computes without end. Overhead: what the call that starts a send takes, and the one that "
-        "finds",
-        "a message that has come; of long messages the receive moves the bytes."};
+        "of both ends (user and system, including waiting). Loaded: beside a thread on each end "
+        "that",
+        "computes all the time. Overhead: time of the call that starts a send, and of the call "
+        "that finds",
+        "a message that has arrived; for long messages, the receive moves the bytes."};
     context.progress.expect(context.options.sizes.size() * 3);
     for (const std::size_t bytes : context.options.sizes) {
         const double seconds = context.options.seconds;

@@ -31,7 +31,7 @@ std::string cpu_model() {
     return machine.machine;
 }
 
-// A rank may be bound to one core, so its own affinity does not tell how many there are.
+// A rank may be bound to one core, so its own affinity does not show their number.
 double usable_cores() {
     const double online = double(sysconf(_SC_NPROCESSORS_ONLN));
     return std::min(online, config::cpu_quota().value_or(online));

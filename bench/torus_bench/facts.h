@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a measurement ran on: without it a figure says nothing.
+// The system on which a measurement runs, recorded with each figure.
 //
 // Called by rank 0 inside a Session.
 #pragma once

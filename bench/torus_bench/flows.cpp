@@ -11,8 +11,8 @@ namespace {
 using routing::Direction;
 using routing::Torus;
 
-// The flow that comes in by one link and leaves by another, where the way between the neighbours
-// leads over this rank and over these links.
+// The flow that enters by one link and leaves by another, if the path between the two neighbours
+// uses this rank and these links.
 std::optional<Flow> flow_between(const Torus& torus, int node, Direction in, Direction out) {
     const auto from = torus.neighbour(node, in), to = torus.neighbour(node, out);
     if (in == out || !from || !to || *from == node || *to == node || *from == *to)
@@ -24,7 +24,7 @@ std::optional<Flow> flow_between(const Torus& torus, int node, Direction in, Dir
     return Flow{*from, *to, in, out};
 }
 
-// The most pairs of a link in and a link out, by augmenting paths.
+// The maximum number of pairs of incoming and outgoing links, by augmenting paths.
 class Matching {
   public:
     Matching(const Torus& torus, int node)

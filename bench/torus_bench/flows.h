@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which messages between neighbours of a rank that rank passes on, if each link of it takes one in
-// and one out.
+// Finds the messages between neighbours of a rank that this rank can forward at the same time, if
+// each of its links takes one in and one out.
 //
-// Pure: of a torus and its shortest paths.
+// Pure functions of a torus and its shortest paths.
 #pragma once
 
 #include <vector>
@@ -13,14 +13,14 @@ namespace torusmp::bench {
 
 struct Flow {
     int from, to;                // ranks
-    routing::Direction in, out;  // links of the rank between them, as it sees them
+    routing::Direction in, out;  // links of the forwarding rank, as it sees them
 };
 
-// As many as there can be at once, no two with the same link in or the same link out.
+// A maximum set of flows, no two with the same link in or the same link out.
 std::vector<Flow> flows_through(const routing::Torus& torus, int node);
-// The first rank with the most of them.
+// The first rank with the maximum number of flows.
 int busiest_forwarder(const routing::Torus& torus);
-// Links that take something in or out.
+// The number of links with a flow in or out.
 int links_used(const std::vector<Flow>& flows);
 
 }  // namespace torusmp::bench

@@ -18,12 +18,12 @@
 namespace torusmp::bench {
 namespace {
 
-// The windows of this rank in some flows, all at once.
+// The windows of this rank in all its flows, at the same time.
 class Windows {
   public:
     Windows(const std::vector<Flow>& flows, Messages window) {
         std::vector<Channel> channels;
-        // Receives first, so that messages find them.
+        // Receives are started first, so that messages find them.
         for (const bool sending : {false, true})
             for (const Flow& flow : flows) {
                 if ((sending ? flow.from : flow.to) != rank()) continue;
@@ -57,8 +57,9 @@ int choose_node(const Context& context) {
     const int node = asked.value_or(busiest_forwarder(context.torus));
     if (flows_through(context.torus, node).empty())
         throw config::UsageError(fmt::format(
-            "forward: no message between two neighbours of rank {} goes through it on a torus {}: "
-            "expected a rank between others, as in --torus 3x3 --set torus.periodic=false,false",
+            "forward: no message between two neighbours of rank {} passes through it on a torus "
+            "{}: expected a rank between others, for example with --torus 3x3 --set "
+            "torus.periodic=false,false",
             node, context.torus.describe()));
     return node;
 }
@@ -67,12 +68,12 @@ void explain_forwarding(Table& table, const std::vector<Flow>& flows, int node, 
     std::vector<std::string> pairs;
     for (const Flow& flow : flows) pairs.push_back(fmt::format("{} to {}", flow.from, flow.to));
     table.notes = {
-        fmt::format("Flows through rank {}, each by a link of its own in and out: {}.", node,
-                    fmt::join(pairs, ", ")),
-        fmt::format("10^6 bytes of payload a second, {} messages of each flow in flight; the node: "
-                    "the sum",
+        fmt::format("Flows through rank {}, each with its own incoming and outgoing link: {}.",
+                    node, fmt::join(pairs, ", ")),
+        fmt::format("10^6 bytes of payload per second, {} messages of each flow in flight; the "
+                    "node: the sum",
                     window),
-        "of what it passes on. Messages of 64 KiB and more may go around it as well."};
+        "of what it forwards. Messages of 64 KiB or more may also take paths around it."};
     double direct = 0;
     for (const Flow& flow : flows) direct += flow.from == rank() && reached_directly(flow.to);
     if (sum_over_ranks(direct) > 0) table.notes.emplace_back(nothing_relayed);
@@ -84,10 +85,9 @@ Table measure_forward(const Context& context) {
     const int node = choose_node(context);
     const std::vector<Flow> flows = flows_through(context.torus, node);
     Table table;
-    table.title = fmt::format(
-        "Forwarding: what rank {} of a torus {} passes on, over {} of its "
-        "links at once",
-        node, context.torus.describe(), links_used(flows));
+    table.title =
+        fmt::format("Forwarding by rank {} of a torus {}, over {} of its links at the same time",
+                    node, context.torus.describe(), links_used(flows));
     table.y_label = "bandwidth, MB/s";
     table.columns = {{"one flow", "alone", "MB/s", Column::Draw::dashes, 1},
                      {"all flows", "a flow", "MB/s", Column::Draw::points, 0},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The options of torus-bench as they are declared and explained.
+// The declarations and help texts of torus-bench's options.
 #pragma once
 
 #include <boost/program_options/options_description.hpp>

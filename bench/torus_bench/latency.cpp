@@ -19,8 +19,7 @@ namespace torusmp::bench {
 
 namespace {
 
-// The round trips of a pair with messages of one size, ours and, with `raw`, those of a bare
-// socket.
+// Round trips of a pair with messages of one size, through QMP and, with `raw`, over a bare socket.
 class RoundTrips {
   public:
     RoundTrips(const Pair& pair, std::span<RawSocket> sockets, bool raw, std::size_t bytes)
@@ -56,12 +55,12 @@ Figure best_of(const Figure& figure) {
     return {figure.best, figure.best, figure.samples};
 }
 
-// Half of each round trip by itself, in us: the time that so many per cent do not exceed. Made of
-// the bodies that were timed, as often as they were.
+// Percentiles of half round trips in us, each timed separately. Uses the same bodies and counts as
+// the measurement.
 constexpr std::array<std::pair<const char*, double>, 3> percentiles = {
     {{"50 %", 0.5}, {"99 %", 0.99}, {"99.9 %", 0.999}}};
 
-// The least value that this share of them does not exceed.
+// The least value that this share of the times does not exceed.
 double quantile(std::vector<double>& values, double share) {
     const auto at = std::size_t(std::ceil(share * double(values.size()))) - 1;
     const auto place = values.begin() + std::ptrdiff_t(std::min(at, values.size() - 1));
@@ -72,7 +71,7 @@ double quantile(std::vector<double>& values, double share) {
 std::vector<Figure> percentiles_of(const Pair& pair, const Body& body, const Timing& timing) {
     using Clock = std::chrono::steady_clock;
     std::vector<Figure> figures(percentiles.size());
-    std::vector<double> all, told;
+    std::vector<double> all, values;
     for (std::size_t repetition = 0; repetition < timing.seconds.size(); ++repetition) {
         std::vector<double> trips;
         barrier();
@@ -84,17 +83,17 @@ std::vector<Figure> percentiles_of(const Pair& pair, const Body& body, const Tim
         }
         all.insert(all.end(), trips.begin(), trips.end());
         for (const auto& [name, share] : percentiles)
-            told.push_back(pair.role == 0 ? quantile(trips, share) : 0);
+            values.push_back(pair.role == 0 ? quantile(trips, share) : 0);
     }
     for (const auto& [name, share] : percentiles)
-        told.push_back(pair.role == 0 ? quantile(all, share) : 0);
-    sum_over_ranks(told);  // rank 0 alone has looked at its clock
-    for (std::size_t i = 0; i < told.size(); ++i) {
+        values.push_back(pair.role == 0 ? quantile(all, share) : 0);
+    sum_over_ranks(values);  // only rank 0 has measured
+    for (std::size_t i = 0; i < values.size(); ++i) {
         Figure& figure = figures[i % percentiles.size()];
-        if (i + percentiles.size() < told.size())
-            figure.samples.push_back(told[i]);
+        if (i + percentiles.size() < values.size())
+            figure.samples.push_back(values[i]);
         else
-            figure.value = told[i];
+            figure.value = values[i];
     }
     for (Figure& figure : figures)
         figure.best = *std::min_element(figure.samples.begin(), figure.samples.end());
@@ -118,16 +117,15 @@ Table measure_latency(const Context& context) {
     table.y_label = "half a round trip, us";
     add_columns(table.columns, raw ? "torusmp" : "", 0);
     table.notes = {
-        "Of several repetitions of many round trips each; 50, 99 and 99.9 %: so many of "
-        "the trips,",
-        "each timed by itself, took no longer."};
+        "Over several repetitions of many round trips each. 50, 99 and 99.9 %: percentiles of",
+        "round trips that are timed one by one."};
     std::vector<RawSocket> sockets;
     if (raw) {
         add_columns(table.columns, "bare socket", 1);
         table.columns.push_back({"", "ratio", "", Column::Draw::no, 2});
         table.notes.push_back(
-            "Ratio: of the times, torusmp's to the bare socket's. A bare socket "
-            "sends a byte where the size is 0.");
+            "Ratio: time of torusmp divided by the time of the bare socket, which sends one byte "
+            "if the size is 0.");
         if (raw_over_loopback()) table.notes.emplace_back(loopback_note);
         sockets = open_raw_links(context, link_of(context, pair));
     }
@@ -149,8 +147,8 @@ Table measure_latency(const Context& context) {
     return table;
 }
 
-// As NetPIPE does: powers of two and a few bytes beside them, so that a jump between two protocols
-// or at a page's end shows.
+// As in NetPIPE: powers of two and sizes a few bytes away from them, to show jumps between two
+// protocols or at the end of a page.
 Table measure_sweep(const Context& context) {
     const Pair pair = choose_pair(context);
     const bool raw = context.options.raw;
@@ -160,7 +158,8 @@ Table measure_sweep(const Context& context) {
     const char* const ours = raw ? "torusmp" : "";
     table.columns = {{ours, "half trip", "us", Column::Draw::line, 0},
                      {ours, "bandwidth", "MB/s", Column::Draw::line, 0}};
-    table.notes = {"Half a round trip, and the size divided by it; MB/s: 10^6 bytes a second."};
+    table.notes = {
+        "Half of a round trip, and the size divided by it; MB/s: 10^6 bytes per second."};
     std::vector<RawSocket> sockets;
     if (raw) {
         table.columns.push_back({"bare socket", "half trip", "us", Column::Draw::line, 1});

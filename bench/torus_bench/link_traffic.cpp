@@ -47,7 +47,7 @@ std::vector<LinkTraffic> LinkCounts::gather() const {
                 link.read -= before.read;
                 link.packets -= before.packets;
             }
-    barrier();  // so that the messages below are counted nowhere
+    barrier();  // so that no rank counts the messages below
     if (rank() != 0) {
         tell(0, tag, std::as_bytes(std::span(mine)));
         return {};
@@ -62,7 +62,7 @@ std::vector<LinkTraffic> LinkCounts::gather() const {
     return join_ends(mine);
 }
 
-// What came in by a link is what the other end of this very cable sent.
+// The bytes received on a link are those that the other end of the cable sent.
 std::vector<LinkTraffic> LinkCounts::join_ends(const std::vector<Counted>& ends) {
     std::vector<LinkTraffic> links;
     for (const Counted& end : ends) {

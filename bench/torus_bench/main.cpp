@@ -12,13 +12,14 @@
 
 #include "bench/figures/facts_text.h"
 #include "bench/figures/figures.h"
+#include "bench/figures/plot.h"
 #include "bench/figures/read_figures.h"
-#include "bench/figures/svg.h"
 #include "bench/predict/command.h"
 #include "bench/report/peers.h"
 #include "bench/report/record.h"
 #include "bench/report/report.h"
 #include "bench/torus_bench/benchmarks.h"
+#include "bench/torus_bench/beside.h"
 #include "bench/torus_bench/facts.h"
 #include "bench/torus_bench/link_traffic.h"
 #include "bench/torus_bench/options.h"
@@ -35,8 +36,8 @@ using namespace torusmp::bench;
 
 namespace {
 
-// QMP numbers nodes with the first dimension fastest, the torus with the last. Declared the other
-// way round, every node's number is its rank and grid neighbours are neighbours by cable.
+// QMP numbers nodes with the first dimension fastest, the torus with the last. With reversed
+// dimensions every node number is its rank, and neighbours in the grid are neighbours by cable.
 void declare_grid(const routing::Torus& torus) {
     std::vector<int> extents(torus.extents().begin(), torus.extents().end());
     std::reverse(extents.begin(), extents.end());
@@ -82,19 +83,19 @@ void print_and_write(const Options& options, const std::vector<Fact>& facts, con
     if (!options.json.empty())
         write_whole(options.json, as_json(name_of(options.command), facts, table, links));
     if (!options.csv.empty()) write_whole(options.csv, as_csv(table));
-    if (!options.plot.empty()) write_whole(options.plot, as_svg(table, summarize(facts)));
+    if (!options.plot.empty()) draw({table, summarize(facts)}, options.plot);
 }
 
-// Draws again what was recorded; several files in one picture.
+// Draws recorded figures again; several files in one picture.
 void draw_again(const Options& options) {
     std::vector<Recorded> recorded;
     for (const std::string& file : options.files) recorded.push_back(read_figures(file));
     const Table table = overlay(options.files, recorded);
     if (!options.csv.empty()) write_whole(options.csv, as_csv(table));
-    write_whole(options.plot, as_svg(table, summarize(recorded.front().facts)));
+    draw({table, summarize(recorded.front().facts)}, options.plot);
 }
 
-// What starts no ranks.
+// Runs commands that do not start ranks.
 void run_alone(const Options& options) {
     check_files(options);
     switch (options.command) {
@@ -120,14 +121,13 @@ void run_alone(const Options& options) {
     }
 }
 
-// Other libraries' figures, where --peers has them.
+// Adds the figures of other libraries given by --peers.
 void add_peers(Table& table, const Options& options, bool links) {
     if (options.peers.empty()) return;
     const Recorded peers = read_peers(options.peers, PeerJob{ranks(), links});
     if (put_beside(table, name_of(options.command), peers.table) > 0) return;
     table.notes.push_back(
-        fmt::format("{} has no figures of other libraries to stand beside these, "
-                    "of {} ranks {}.",
+        fmt::format("{} contains no comparable figures of other libraries for {} ranks {}.",
                     options.peers, ranks(), links ? "over links" : "on one host"));
 }
 
@@ -142,20 +142,24 @@ void measure_as_rank(const Options& options, const Started& started) {
         std::fflush(stdout);
     }
     const LinkCounts counts;
+    const Beside beside;
     Table table = [&] {
         Progress progress(started.terminal && rank() == 0);
         return run_benchmark({options, torus, progress});
     }();
+    const double others = beside.processors();
     const std::vector<LinkTraffic> links = counts.gather();
     if (rank() != 0) return;
+    if (std::string note = beside_note(others); !note.empty())
+        table.notes.insert(table.notes.begin(), std::move(note));
     add_peers(table, options, !links.empty());
     print_and_write(options, facts, table, links);
 }
 
-// A single rank cannot end a job in an orderly way: the others would wait for it.
+// A single rank cannot end a job in an orderly way, because the others would wait for it.
 int run_as_rank(const Options& options, const Started& started, int argc, char** argv) {
     if (!started.by_itself) refuse_launcher_options(options);
-    // QMP takes its own flags; ours mean nothing to it.
+    // QMP gets only the name of the program, because it does not know the options of torus-bench.
     std::vector<char*> program = {argv[0], nullptr};
     (void)argc;
     const Session session(1, program.data());
@@ -190,8 +194,8 @@ int run(int argc, char** argv) {
     if (options.command == Command::report) {
         if (started)
             throw config::UsageError(
-                "report: found a launcher above it, expected none: it starts the ranks of each "
-                "part itself");
+                "report: started by a launcher; start it directly, because it starts the ranks of "
+                "each part itself");
         return report(options);
     }
     if (starts_nothing(options.command)) {

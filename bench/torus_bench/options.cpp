@@ -52,19 +52,16 @@ Command read_command(const std::vector<std::string>& words) {
         "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, steps, "
         "forward, simulate, predict, fit, plot or report";
     if (words.empty())
-        throw UsageError(
-            fmt::format("what to measure is missing: expected {}; see --help", expected));
+        throw UsageError(fmt::format("missing command: expected {}; see --help", expected));
     const auto command = command_named(words[0]);
     if (!command)
-        throw UsageError(
-            fmt::format("'{}' is nothing to measure: expected {}", words[0], expected));
+        throw UsageError(fmt::format("unknown command '{}': expected {}", words[0], expected));
     const bool takes_files = command == Command::fit || command == Command::plot;
     if (words.size() > 1 && !takes_files)
-        throw UsageError(fmt::format("'{}' is one word too many: expected options after '{}'",
+        throw UsageError(fmt::format("unexpected argument '{}': expected options after '{}'",
                                      words[1], words[0]));
     if (words.size() == 1 && takes_files)
-        throw UsageError(
-            fmt::format("{}: expected files that torus-bench --json has written", words[0]));
+        throw UsageError(fmt::format("{}: expected files written by torus-bench --json", words[0]));
     return *command;
 }
 
@@ -80,7 +77,8 @@ std::size_t read_size(const std::string& range, const std::string& text) {
     const auto size = base::parse_size(text);
     if (!size || *size > largest_message)
         throw UsageError(fmt::format(
-            "--sizes {}: '{}' is no size from 0 to 1GiB, like 64, 16KiB or 4MiB", range, text));
+            "--sizes {}: '{}' is not a size from 0 to 1GiB, for example 64, 16KiB or 4MiB", range,
+            text));
     return std::size_t(*size);
 }
 
@@ -108,7 +106,7 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
     const auto colon = range.find(':');
     if (colon == std::string::npos)
         throw UsageError(
-            fmt::format("--sizes {}: expected FIRST:LAST, like 1:4MiB or 8KiB:8KiB", range));
+            fmt::format("--sizes {}: expected FIRST:LAST, for example 1:4MiB or 8KiB:8KiB", range));
     const std::size_t first = read_size(range, range.substr(0, colon));
     const std::size_t last = read_size(range, range.substr(colon + 1));
     if (first > last)
@@ -147,12 +145,12 @@ void check_collective_sizes(const CollectiveFacts& operation, const Options& opt
     for (const std::size_t bytes : options.sizes)
         if (operation.numbers && bytes % sizeof(double) != 0)
             throw UsageError(
-                fmt::format("--sizes: {} adds doubles: found {} bytes, expected "
-                            "multiples of 8, as from --sizes 8:4MiB",
+                fmt::format("--sizes: {} adds doubles: found {} bytes, expected multiples of 8, "
+                            "for example --sizes 8:4MiB",
                             operation.name, bytes));
 }
 
-// What predict can tell.
+// The operations of predict.
 constexpr std::array<std::string_view, 7> predicted = {"latency", "halo",     "broadcast", "sum",
                                                        "scatter", "alltoall", "wilson"};
 
@@ -166,12 +164,12 @@ void read_prediction(const po::variables_map& given, Options& options) {
         check_collective_sizes(*find_collective("sum"), options);
     for (const std::string& name : options.operations)
         if (std::find(predicted.begin(), predicted.end(), name) == predicted.end())
-            throw UsageError(fmt::format("--operation: predict knows no '{}': expected {}", name,
-                                         fmt::join(predicted, ", ")));
+            throw UsageError(fmt::format("--operation: predict does not support '{}': expected {}",
+                                         name, fmt::join(predicted, ", ")));
     if (options.operations.size() > 1 &&
         std::find(options.operations.begin(), options.operations.end(), "wilson") !=
             options.operations.end())
-        throw UsageError("--operation: wilson has a table of its own: expected it alone");
+        throw UsageError("--operation: wilson has a separate table and must be given alone");
 }
 
 void read_collectives(const po::variables_map& given, Options& options) {
@@ -191,15 +189,15 @@ void read_collectives(const po::variables_map& given, Options& options) {
     options.list_algorithms = options.algorithms == std::vector<std::string>{"list"};
     if (options.list_algorithms) {
         options.algorithms.clear();
-        // Of all, where nobody asks for some.
+        // All operations, unless some are given.
         if (!given.count("operation")) options.operations.clear();
     }
     bool blocks = false, sized = false;
     for (const std::string& name : options.operations) {
         const CollectiveFacts* operation = find_collective(name);
         if (!operation)
-            throw UsageError(fmt::format("--operation: there is no collective '{}': expected {}",
-                                         name, join_names()));
+            throw UsageError(fmt::format("--operation: unknown collective '{}': expected {}", name,
+                                         join_names()));
         for (const std::string& algorithm : options.algorithms)
             check_algorithm(*operation, algorithm);
         blocks |= operation->blocks;
@@ -220,14 +218,14 @@ void check_file_name(const std::string& option, const std::string& name) {
     if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
 }
 
-// What belongs to one measure only.
+// Checks options that belong to one command only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
     options.raw = given["raw"].as<bool>();
     if (options.raw && (command == Command::relay || command >= Command::overlap))
         throw UsageError(
-            fmt::format("--raw: {} has no bare socket to compare with: expected "
-                        "latency, bandwidth, sweep or aggregate",
+            fmt::format("--raw: {} cannot be compared with a bare socket: expected latency, "
+                        "bandwidth, sweep or aggregate",
                         name_of(command)));
     if (given.count("from")) {
         if (command != Command::aggregate && command != Command::forward &&
@@ -259,10 +257,10 @@ void read_special(const po::variables_map& given, Options& options) {
     }
     if (command == Command::predict && options.model.empty())
         throw UsageError(
-            "predict: there is no machine: expected --model, a file or a name; "
-            "--model list shows the names");
+            "predict: missing machine: give --model with a file or a name; --model list prints "
+            "the names");
     if (command == Command::plot && !given.count("plot"))
-        throw UsageError("plot: expected --plot, the file to draw");
+        throw UsageError("plot: missing --plot FILE, the file to draw");
     read_collectives(given, options);
     check_steps(options);
     options.exact = options.sizes;
@@ -281,7 +279,7 @@ void read_report(const po::variables_map& given, Options& options) {
     for (const char* name : {"sizes", "plot", "csv", "peer"})
         if (given.count(name))
             throw UsageError(fmt::format(
-                "--{}: report chooses that itself; expected --only, --budget or --seconds", name));
+                "--{}: report chooses this itself; use --only, --budget or --seconds", name));
     options.budget = given["budget"].as<double>();
     if (!(options.budget > 0) || options.budget > 86400)
         throw UsageError(
@@ -292,8 +290,8 @@ void read_report(const po::variables_map& given, Options& options) {
         options.json = std::filesystem::path(options.output).replace_extension(".json");
     if (options.json == options.output)
         throw UsageError(
-            fmt::format("--output {}: the samples would go to the same file: expected "
-                        "another name, like report.html",
+            fmt::format("--output {}: the samples would go to the same file: expected another "
+                        "name, for example report.html",
                         options.output));
     if (given.count("only")) options.only = words_of("only", given["only"].as<std::string>());
     if (given.count("compare")) options.compare = given["compare"].as<std::string>();
@@ -351,7 +349,7 @@ Options parse_command_line(int argc, const char* const* argv) {
     po::positional_options_description positional;
     positional.add("what", -1);
 
-    // "-np 8" is what MPI users type; Program_options knows one letter after one dash.
+    // MPI users type "-np 8"; Program_options accepts only one letter after a dash.
     std::vector<const char*> words(argv, argv + argc);
     for (auto word = words.begin() + 1; word < words.end(); ++word)
         if (std::string_view(*word) == "-np") *word = "--np";

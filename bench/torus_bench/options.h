@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of torus-bench, the same for the program that starts the ranks and for the
-// ranks.
+// The command line of torus-bench, for the process that starts the ranks and for the ranks.
 //
-// Plain values, called from main() only. Throws config::UsageError and config::ConfigError, each
-// with one whole message.
+// Plain values; called from main() only. Throws config::UsageError and config::ConfigError, each
+// with one complete message.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +32,7 @@ enum class Command {
     plot,
     report
 };
-// Those that are no ranks.
+// Commands that do not start ranks.
 constexpr bool starts_nothing(Command command) {
     return command >= Command::simulate;
 }
@@ -47,45 +46,48 @@ struct Options {
 
     std::optional<int> ranks;               // -np
     config::LoadRequest settings;           // --config, --torus, --set
-    std::vector<std::string> for_launcher;  // these again, as words for torus-run
+    std::vector<std::string> for_launcher;  // the same options, as arguments for torus-run
 
     std::vector<std::size_t> sizes;  // bytes, ascending
-    std::vector<std::size_t> exact;  // sweep: of them, those that others stand beside
+    std::vector<std::size_t> exact;  // sweep: the sizes that get neighbours
     double seconds = 0.1;            // per figure
     int window = 64;                 // messages in flight one way
     std::optional<int> peer;         // of rank 0; default: a neighbour
-    std::optional<double> wire;      // aggregate: what a link carries, MB/s
-    bool raw = false;                // a bare socket beside ours
-    std::optional<int> from;  // aggregate: only it sends; forward: it passes on; simulate: the root
-    std::vector<std::string> operations;  // collectives, predict: what is called
+    std::optional<double> wire;      // aggregate: capacity of a link, MB/s
+    bool raw = false;                // also measure a bare socket
+    // aggregate: the only sender; forward: the forwarding rank; simulate: the root
+    std::optional<int> from;
+    std::vector<std::string> operations;  // collectives, predict: the operations
     bool operations_given = false;        // by the user
     std::vector<std::string> algorithms;  // of each; empty: see --help
-    bool list_algorithms = false;         // and nothing else
-    int calls = 1;                        // predict: of a collective, without a barrier between
-    std::string model;                    // predict: a name or a file
-    std::string peers;                    // of compare-peers: others' figures; empty: none
-    std::vector<std::string> files;       // fit, plot
-    std::string json;                     // file; empty: none
+    bool list_algorithms = false;         // print them and exit
+    // predict: calls of a collective, without a barrier between them
+    int calls = 1;
+    std::string model;               // predict: a name or a file
+    std::string peers;               // file of compare-peers; empty: none
+    std::vector<std::string> files;  // fit, plot
+    std::string json;                // file; empty: none
     std::string plot;
     std::string csv;
 
     // report
     std::string output;             // the page
-    double budget = 300;            // seconds for the whole of it
-    bool seconds_given = false;     // then the budget does not matter
+    double budget = 300;            // seconds for the whole report
+    bool seconds_given = false;     // the budget is ignored
     std::vector<std::string> only;  // parts; empty: all
     std::string compare;            // an older record; empty: none
-    bool again = false;             // measure what is recorded already, too
+    bool again = false;             // also measure recorded parts
 };
 
 Options parse_command_line(int argc, const char* const* argv);
 std::string help_text();
-// The algorithms of these collectives, a line each.
+// The algorithms of these collectives, one per line.
 std::string algorithms_text(const std::vector<std::string>& operations);
 
-// From `first` to `last`, each `factor` times the one before; `last` belongs to it if it is hit.
+// From `first` to `last`, each `factor` times the previous one; includes `last` only if hit
+// exactly.
 std::vector<std::size_t> size_series(std::size_t first, std::size_t last, int factor);
-// Each of the sizes, and what is so many bytes below and above it; ascending, none below 1.
+// Each of the sizes, and the sizes `by` bytes below and above it; ascending, at least 1.
 std::vector<std::size_t> perturbed(const std::vector<std::size_t>& sizes, int by);
 
 }  // namespace torusmp::bench

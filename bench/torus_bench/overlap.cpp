@@ -14,10 +14,10 @@
 namespace torusmp::bench {
 namespace {
 
-// Keeps the compiler from leaving the work out.
+// Prevents the compiler from removing the work.
 volatile double work_done = 0;
 
-// Work that stays in registers, so that it competes with messages for nothing but the core.
+// Work in registers only, so that it competes with messages for nothing but the core.
 void compute(long rounds) {
     double a = 1.0, b = 0.5, c = 0.25, d = 0.125;
     for (long i = 0; i < rounds; ++i) {
@@ -105,7 +105,7 @@ Measured stand_by(const Pair& pair, std::size_t bytes, double seconds) {
     return m;
 }
 
-// 0: one after the other; 100: the shorter of the two costs nothing beside the longer.
+// 0: the times add up; 100: the shorter of the two costs nothing beside the longer.
 double hidden_share(double message, double work, double together) {
     const double saved = message + work - together;
     return 100 * std::clamp(saved / std::min(message, work), 0.0, 1.0);
@@ -136,9 +136,10 @@ Table measure_overlap(const Context& context) {
                      {"", "hidden", "%", Column::Draw::no, 3},
                      {"", "processor", "s/GB", Column::Draw::no, 4}};
     table.notes = {
-        "Message: both exchange one. Work: computation as long as that. Together: the work between",
-        "start and wait. Hidden: 0 % one after the other, 100 % the shorter costs nothing.",
-        "Processor: seconds of both ranks for each 10^9 bytes received, waiting included."};
+        "Message: both ranks exchange one. Work: computation of the same length. Together: the "
+        "work between",
+        "start and wait. Hidden: 0 % if both times add up, 100 % if the shorter one costs nothing.",
+        "Processor: processor seconds of both ranks per 10^9 bytes received, including waiting."};
     const double rate = rounds_a_second();
     context.progress.expect(context.options.sizes.size());
     for (const std::size_t bytes : context.options.sizes) {

@@ -13,7 +13,7 @@ namespace {
 int neighbour_of_first(const routing::Torus& torus) {
     for (int d = torus.dimensions() - 1; d >= 0; --d)
         if (const auto next = torus.neighbour(0, {d, +1})) return *next;
-    throw std::runtime_error("one rank has nobody to talk to: start at least two, like -np 2");
+    throw std::runtime_error("one rank has no partner: start at least two, for example with -np 2");
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is being measured, how far that is and how long the rest will take: a line on a terminal,
-// overwritten each time and cleared at the end.
+// A progress line on a terminal: the current step, the share done and the remaining time. It is
+// overwritten with each step and cleared at the end.
 //
-// One for a measurement; every rank has one, and at most one of them shows anything.
+// One object per measurement on every rank; at most one of the ranks displays it.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@ class Progress {
     Progress& operator=(const Progress&) = delete;
     ~Progress();
 
-    // So many steps, each about as long as the others, are ahead.
+    // Announces this many steps of about equal length.
     void expect(std::size_t steps);
-    // The next one begins: "4 KiB, 2-D". steps: as many of them as it is long.
+    // Begins the next step, for example "4 KiB, 2-D". `steps` is its length.
     void step(const std::string& name, std::size_t steps = 1);
-    // Makes room for a line of text.
+    // Clears the line, before other text is printed.
     void clear();
 
   private:

@@ -15,7 +15,7 @@ struct FreeMessageMemory {
 };
 using MessageMemory = std::unique_ptr<QMP_msgmem_struct, FreeMessageMemory>;
 
-// A handle keeps what it needs of its message memory.
+// A handle keeps a reference to its message memory.
 MessageMemory memory_of(const Buffer& buffer, std::size_t offset, std::size_t bytes) {
     MessageMemory memory(QMP_declare_msgmem(buffer.data() + offset, bytes));
     if (!memory) throw QmpError("QMP_declare_msgmem failed");
@@ -40,7 +40,8 @@ Session::~Session() {
 
 Buffer::Buffer(std::size_t bytes)
     : bytes_(bytes), memory_(QMP_allocate_memory(std::max<std::size_t>(bytes, 1))) {
-    if (!memory_) throw QmpError(fmt::format("QMP_allocate_memory: no {} bytes", bytes));
+    if (!memory_)
+        throw QmpError(fmt::format("QMP_allocate_memory: cannot allocate {} bytes", bytes));
     std::memset(data(), 1, bytes);
 }
 

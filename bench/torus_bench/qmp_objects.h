@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// QMP's C handles as C++ owners, so that a benchmark reads as what it measures.
+// C++ owners of QMP's C handles.
 //
-// One thread uses them, between the making and the end of one Session. Errors are QmpError with the
-// name of the call.
+// Used by one thread, within the lifetime of one Session. Errors are QmpError with the name of the
+// call.
 #pragma once
 
 #include <qmp.h>
@@ -22,7 +22,7 @@ class QmpError : public std::runtime_error {
 
 void check(QMP_status_t status, const char* call);
 
-// QMP is up as long as this lives.
+// Initializes QMP, and finalizes it when destroyed.
 class Session {
   public:
     Session(int argc, char** argv);
@@ -31,7 +31,7 @@ class Session {
     Session& operator=(const Session&) = delete;
 };
 
-// Message buffer from QMP_allocate_memory, written to once so that its pages exist.
+// A buffer from QMP_allocate_memory, written once so that its pages exist.
 class Buffer {
   public:
     explicit Buffer(std::size_t bytes);
@@ -46,10 +46,10 @@ class Buffer {
     std::unique_ptr<QMP_mem_t, Free> memory_;
 };
 
-// A declared message, or several of them as a multiple.
+// A declared message, or several as a multiple.
 class Channel {
   public:
-    // [offset, offset + bytes) of a buffer that must outlive the channel.
+    // Sends [offset, offset + bytes) of a buffer that must outlive the channel.
     static Channel send_to(const Buffer& buffer, std::size_t offset, std::size_t bytes, int peer);
     static Channel receive_from(const Buffer& buffer, std::size_t offset, std::size_t bytes,
                                 int peer);
@@ -75,7 +75,7 @@ int rank();
 int ranks();
 void barrier();
 double sum_over_ranks(double value);
-void sum_over_ranks(std::vector<double>& values);  // as many on every rank
+void sum_over_ranks(std::vector<double>& values);  // as many values on every rank
 double maximum_over_ranks(double value);
 
 }  // namespace torusmp::bench

@@ -23,6 +23,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 #include "config/options.h"
+#include "core/settings.h"
 #include "core/transport/tcp/settings.h"
 
 namespace torusmp::bench {
@@ -35,7 +36,7 @@ using Nonce = std::array<std::byte, 16>;
 constexpr core::Tag first_tag = 16;  // and one for each dimension
 constexpr auto patience = std::chrono::seconds(20);
 
-// A device of this host and the address of its link, in the algorithm that a socket needs.
+// A device of this host and the address of its link, as a socket address.
 struct Place {
     std::string device;
     int index = 0;
@@ -43,7 +44,7 @@ struct Place {
     socklen_t length = 0;
 };
 
-// Where a listener waits, and what it wants to hear first: others may find its port too.
+// The address of a listener and the expected greeting, because other programs may find its port.
 struct Invitation {
     base::Address address;
     std::uint16_t port = 0;  // network order
@@ -87,7 +88,7 @@ std::string device_of(const Context& context, int rank, Direction direction) {
     return leaves ? config::link_device(s, node_of(s, rank), direction) : "";
 }
 
-// Without names of hosts, all ranks are on this one, and loopback is what lies between them.
+// Without names of hosts, all ranks are on this host and use loopback.
 Local loopback_end() {
     return {{"lo", int(if_nametoindex("lo")), {}, 0}, *base::parse_address("127.0.0.1")};
 }
@@ -102,11 +103,11 @@ Local local_end(const Context& context, const config::HostFacts& facts, Directio
     if (address == nullptr)
         throw std::runtime_error(
             fmt::format("--raw: rank {}: {} {}", rank(), device,
-                        found == nullptr ? "is no device of this host" : "has no address"));
+                        found == nullptr ? "is not a device of this host" : "has no address"));
     return {{device, found->index, {}, 0}, *address};
 }
 
-// Bound to the device and its own address, like our links.
+// Binds to the device and its address, like the links of the library.
 base::Descriptor open_socket(Local& local) {
     fill(local.place, local.address, 0);
     base::Descriptor socket(::socket(local.place.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -143,7 +144,7 @@ Listener listen_at(Local local) {
                                    ? reinterpret_cast<sockaddr_in6&>(place.address).sin6_port
                                    : reinterpret_cast<sockaddr_in&>(place.address).sin_port;
     if (getrandom(listener.invitation.nonce.data(), sizeof(Nonce), 0) != ssize_t(sizeof(Nonce)))
-        refuse(place, "no random numbers");
+        refuse(place, "cannot get random numbers");
     return listener;
 }
 
@@ -159,7 +160,7 @@ base::Descriptor call(Local local, const Invitation& invitation) {
     return socket;
 }
 
-// Whether the caller knows the invitation.
+// Whether the peer sent the expected greeting.
 bool greets(int socket, const Nonce& nonce) {
     const timeval soon{2, 0};
     setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &soon, sizeof soon);
@@ -168,7 +169,7 @@ bool greets(int socket, const Nonce& nonce) {
            heard == nonce;
 }
 
-// The Runtime moves meanwhile: our invitation may still be on its way.
+// Progress of the Runtime continues, because our invitation may still be in transit.
 base::Descriptor answer(const Listener& listener) {
     const auto deadline = Clock::now() + patience;
     while (Clock::now() < deadline) {
@@ -182,7 +183,7 @@ base::Descriptor answer(const Listener& listener) {
         return socket;
     }
     errno = ETIMEDOUT;
-    refuse(listener.local.place, "the neighbour does not connect");
+    refuse(listener.local.place, "the neighbour did not connect");
 }
 
 }  // namespace
@@ -261,8 +262,8 @@ bool raw_over_loopback() {
 void require_device(const Context& context, int rank, Direction direction) {
     if (raw_over_loopback() || !device_of(context, rank, direction).empty()) return;
     throw config::UsageError(fmt::format(
-        "--raw: link {} of rank {} has no device: a bare socket needs links between hosts, or all "
-        "ranks on one; leave --raw out, or name devices under [links] in the geometry file",
+        "--raw: link {} of rank {} has no device: a bare socket requires links between hosts, or "
+        "all ranks on one host; omit --raw, or add devices to [links] in the geometry file",
         config::direction_name(direction), rank));
 }
 
@@ -297,7 +298,7 @@ std::vector<RawSocket> open_raw_links(const Context& context, const std::vector<
 std::vector<Direction> link_of(const Context& context, const Pair& pair) {
     if (pair.hops != 1)
         throw config::UsageError(fmt::format(
-            "--raw: ranks 0 and {} are no neighbours: a bare socket needs one link between them",
+            "--raw: ranks 0 and {} are not neighbours: a bare socket requires a link between them",
             pair.partner));
     const Direction direction = context.torus.next_hop(0, pair.partner)->direction;
     require_device(context, 0, direction);
@@ -308,14 +309,15 @@ std::vector<Direction> link_of(const Context& context, const Pair& pair) {
 
 std::chrono::nanoseconds spin_time() {
     const core::Options& options = runtime().options();
-    return options.oversubscribed ? std::chrono::nanoseconds(0) : options.spin;
+    return options.oversubscribed ? std::chrono::nanoseconds(0)
+                                  : options.value(core::setting::spin);
 }
 
 std::function<void(long)> raw_round_trips(const Pair& pair, std::span<RawSocket> sockets,
                                           const std::byte* out, std::byte* in, std::size_t bytes) {
     if (pair.role < 0) return [](long) {};
     const bool serves = pair.role == 0;
-    bytes = std::max<std::size_t>(bytes, 1);  // a stream knows no empty message
+    bytes = std::max<std::size_t>(bytes, 1);  // a stream cannot carry an empty message
     return [=, spin = spin_time()](long times) {
         for (long i = 0; i < times; ++i)
             for (const bool sending : {serves, !serves}) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The bare socket to which torus-bench compares us (--raw): one TCP connection on the very device
-// and addresses of a link, or over loopback where all ranks share a host; Nagle off, buffers as
-// large as ours, polled as long as ours before it sleeps. No credits, no matching, no headers.
+// The bare socket with which --raw compares: one TCP connection on the device and addresses of a
+// link, or over loopback if all ranks share a host; Nagle off, the same buffer sizes and polling
+// time as the library. No credits, no matching, no headers.
 //
-// A RawSocket owns its descriptor; the buffers belong to the caller and stay in place until the
-// transfer is over. One thread, inside a Session.
+// A RawSocket owns its descriptor; the buffers belong to the caller and must exist until the
+// transfer ends. One thread, inside a Session.
 #pragma once
 
 #include <chrono>
@@ -25,12 +25,13 @@ class RawSocket {
   public:
     explicit RawSocket(base::Descriptor socket) : socket_(std::move(socket)) {}
 
-    // `count` messages of `bytes` one after the other, each with system calls of its own, from or
-    // into places side by side. At most one send and one receive at a time.
+    // Starts `count` messages of `bytes` each, with separate system calls, from or into consecutive
+    // places. At most one send and one receive at a time.
     void start_send(const std::byte* data, std::size_t bytes, int count = 1);
     void start_receive(std::byte* data, std::size_t bytes, int count = 1);
     bool done() const { return out_.left == 0 && in_.left == 0; }
-    // Moves what can be moved now. Throws std::runtime_error when the connection is gone.
+    // Moves as much as possible without blocking. Throws std::runtime_error if the connection is
+    // closed.
     bool move();
     int descriptor() const { return socket_.get(); }
     bool sends() const { return out_.left != 0; }
@@ -41,7 +42,7 @@ class RawSocket {
         std::byte* at = nullptr;
         std::size_t left = 0;     // of all messages
         std::size_t bytes = 0;    // of one
-        std::size_t current = 0;  // left of the message under way
+        std::size_t current = 0;  // left of the current message
     };
     static void advance(Way& way, std::size_t moved);
 
@@ -50,37 +51,36 @@ class RawSocket {
     Way in_;
 };
 
-// Until all have done what was started. Polls; when nothing has moved for `spin`, sleeps in
-// poll(2).
+// Completes all started transfers. Polls; after `spin` without progress, sleeps in poll(2).
 void finish(std::span<RawSocket> sockets, std::chrono::nanoseconds spin);
 
-// Whether all ranks are on this host: bare sockets then go over its loopback device.
+// Whether all ranks are on this host: bare sockets then use its loopback device.
 bool raw_over_loopback();
-// What they go over where that is no link.
+// Describes the connection if it is not a link.
 inline constexpr std::string_view loopback_note =
-    "Bare socket: over loopback, as all ranks are on this host.";
+    "Bare socket: over loopback, because all ranks are on this host.";
 
-// Throws config::UsageError where that link of a rank has no device. Every rank asks for all links
-// that will be opened, so that all of them refuse together.
+// Throws config::UsageError if that link of a rank has no device. Every rank checks all links that
+// will be opened, so that all of them fail together.
 void require_device(const Context& context, int rank, routing::Direction direction);
 
-// Connects this rank with its neighbours in these directions, one connection a link; each neighbour
-// calls with the opposite direction. Throws std::runtime_error that names the device.
+// Connects this rank with its neighbours in these directions, one connection per link; each
+// neighbour calls with the opposite direction. Throws std::runtime_error that names the device.
 std::vector<RawSocket> open_raw_links(const Context& context,
                                       const std::vector<routing::Direction>& links);
 
-// The link over which the first of a pair sends to the second; nothing for the ranks that stand by.
-// Throws config::UsageError on all ranks where there is no such link.
+// The link over which the first of a pair sends to the second; empty for idle ranks. Throws
+// config::UsageError on all ranks if there is no such link.
 std::vector<routing::Direction> link_of(const Context& context, const Pair& pair);
 
-// As long as ours polls before it sleeps (progress.spin).
+// The polling time of the library before it sleeps (progress.spin).
 std::chrono::nanoseconds spin_time();
 
-// The same work as with QMP, over a pair's only socket.
+// The same work as with QMP, over the single socket of a pair.
 std::function<void(long)> raw_round_trips(const Pair& pair, std::span<RawSocket> sockets,
                                           const std::byte* out, std::byte* in, std::size_t bytes);
 
-// Half round trips of the pair through QMP and, if raw, over the bare socket, in turns.
+// Half round trips of the pair through QMP and, if `raw`, over the bare socket, in turns.
 std::vector<Timing> measure_round_trips(const Pair& pair, std::span<RawSocket> sockets, bool raw,
                                         std::size_t bytes, double seconds);
 

@@ -16,7 +16,7 @@
 namespace torusmp::bench {
 namespace {
 
-// By distance from rank 0, starting at 1, the first rank at that distance.
+// For each distance from rank 0, starting at 1, the first rank at that distance.
 std::vector<int> partners(const routing::Torus& torus) {
     std::vector<int> by_distance;
     for (int wanted = 1;; ++wanted) {
@@ -28,7 +28,7 @@ std::vector<int> partners(const routing::Torus& torus) {
     }
 }
 
-// What each further link adds: the slope of the straight line through all distances.
+// The time that each further link adds: the slope of a linear fit over all distances.
 double slope(const std::vector<double>& times) {
     const double n = double(times.size());
     double sx = 0, sxx = 0, sy = 0, sxy = 0;
@@ -46,16 +46,16 @@ Figure relative_to(const Figure& first, const Figure& figure) {
 
 void explain(Table& table, std::size_t small, Messages window, int farthest) {
     table.notes = {
-        fmt::format("Half trip: of {}. A further hop: what it adds to the distance before.",
+        fmt::format("Half trip: of {}. Further hop: difference to the previous distance.",
                     base::format_size(small)),
-        fmt::format("One way: {} messages of {} in flight, 10^6 bytes a second; beside it, in "
-                    "percent of one hop.",
+        fmt::format("One way: {} messages of {} in flight, 10^6 bytes per second, also in percent "
+                    "of one hop.",
                     window.count, base::format_size(window.bytes))};
     std::vector<double> times;
     for (const Row& row : table.rows) times.push_back(row.figures[0].value);
     if (times.size() > 1)
         table.notes.push_back(
-            fmt::format("A hop costs {} us by the straight line through all distances.",
+            fmt::format("A hop costs {} us according to a linear fit over all distances.",
                         shorten(slope(times))));
     if (reached_directly(farthest)) table.notes.emplace_back(nothing_relayed);
 }
@@ -65,7 +65,9 @@ void explain(Table& table, std::size_t small, Messages window, int farthest) {
 Table measure_relay(const Context& context) {
     const std::vector<int> others = partners(context.torus);
     if (others.empty())
-        throw std::runtime_error("one rank has nobody to talk to: start more, like --torus 7");
+        throw std::runtime_error(
+            "one rank has no partner: start more ranks, for example with "
+            "--torus 7");
     const std::size_t small = context.options.sizes.front();
     const Messages window{context.options.sizes.back(), context.options.window};
     Table table;

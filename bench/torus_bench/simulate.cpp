@@ -76,7 +76,7 @@ std::vector<Column> columns() {
                                {"gather", "SDF", "steps"},
                                {"disjoint trees", "trees", ""},
                                {"disjoint trees", "height", "steps"}};
-    // Against the ranks of the torus, of which several have the same number.
+    // Plotted over the number of ranks; several tori may have the same number.
     int colour = 0;
     for (Column& column : all) {
         column.count = column.name != "/ OPT";
@@ -138,19 +138,23 @@ Table simulate(const Options& options) {
     table.x_label = "ranks of the torus";
     table.y_label = "steps";
     table.title = fmt::format(
-        "Collectives from and to rank {}, replayed: in a step each link takes one message each way",
+        "Collectives from and to rank {}, replayed: in a step each link carries one message in "
+        "each direction",
         root);
     table.columns = columns();
     for (const Torus& torus : tori) table.rows.push_back(row_of(torus, root));
     table.notes = {
         "Broadcast and reduce run along dimension-ordered trees.",
-        "OPT: a region for each link of the root, furthest destination first. T1: the other ranks",
-        "over the root's links; T2: the longest of: messages sent before one, and its distance.",
-        "SDF: ranks in order, each by shortest direction first; each of the root's links takes its",
-        "next message at once, or the root sends one message a step.",
-        "waits: steps that messages stood before a link that took another one, all together;",
-        "a link: messages over the busiest one. sent: when the last message has left the root.",
-        "disjoint trees: as many spanning trees share no link, for pipelined broadcasts."};
+        "OPT: one region per link of the root, furthest destination first. T1: the number of "
+        "other ranks",
+        "divided by the root's links; T2: the maximum over messages of those sent before and the "
+        "distance.",
+        "SDF: ranks in order, each by shortest direction first; each link of the root takes its",
+        "next message immediately, or the root sends one message per step.",
+        "waits: steps that messages waited for a link in use, in total;",
+        "a link: messages over the busiest link. sent: step in which the last message leaves the "
+        "root.",
+        "disjoint trees: number of spanning trees that share no link, for pipelined broadcasts."};
     return table;
 }
 

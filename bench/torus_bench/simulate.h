@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-bench simulate: what collectives cost on a torus, counted step by step instead of measured.
+// torus-bench simulate: the cost of collectives on a torus, counted in steps instead of measured.
 //
 // Starts no ranks and sends nothing; called from main() alone.
 #pragma once
@@ -9,8 +9,8 @@
 
 namespace torusmp::bench {
 
-// A row for the torus of the settings, or without one for each of a list of tori and open meshes.
-// Throws config::UsageError for a root that is no rank of them, or a torus with too many ranks.
+// Returns a row for the torus of the settings, or else for each of a list of tori and open meshes.
+// Throws config::UsageError for a root out of range, or a torus with too many ranks.
 Table simulate(const Options& options);
 
 }  // namespace torusmp::bench

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "bench/figures/plot.h"
 #include "config/geometry.h"
 #include "config/options.h"
 #include "job/settings.h"
@@ -37,13 +38,13 @@ void check_writable(const std::string& option, const std::string& file) {
     std::error_code ignored;
     if (!fs::is_directory(folder, ignored))
         throw config::UsageError(
-            fmt::format("{} {}: there is no folder {}", option, file, folder.string()));
+            fmt::format("{} {}: the folder {} does not exist", option, file, folder.string()));
     if (fs::is_directory(path, ignored))
         throw config::UsageError(
             fmt::format("{} {}: this is a folder, expected a file", option, file));
     if (access(folder.c_str(), W_OK) != 0)
-        throw config::UsageError(fmt::format("{} {}: the folder {} cannot be written to: {}",
-                                             option, file, folder.string(), std::strerror(errno)));
+        throw config::UsageError(fmt::format("{} {}: cannot write to the folder {}: {}", option,
+                                             file, folder.string(), std::strerror(errno)));
 }
 
 std::vector<std::string> launcher_words(const Options& options) {
@@ -94,6 +95,7 @@ void check_files(const Options& options) {
     check_writable("--plot", options.plot);
     check_writable("--csv", options.csv);
     check_writable("--output", options.output);
+    if (!options.plot.empty()) check_can_draw();
 }
 
 void start_ranks(const Options& options, int argc, const char* const* argv) {
@@ -109,7 +111,7 @@ void start_ranks(const Options& options, int argc, const char* const* argv) {
     setenv(marker, isatty(STDERR_FILENO) == 1 ? "terminal" : "1", 1);
     execvp(pointers[0], pointers.data());
     throw std::runtime_error(fmt::format(
-        "cannot start {}: {}; it belongs beside torus-bench or in PATH, or start the ranks with "
+        "cannot start {}: {}; install it beside torus-bench or in PATH, or start the ranks with "
         "another launcher: mpirun -np 8 torus-bench ...",
         words[0], std::strerror(errno)));
 }

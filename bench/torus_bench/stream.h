@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many messages in flight between the two ranks of a pair: through QMP, and over a bare socket.
 //
-// Buffers and sockets outlive the bodies that are made here; ranks that stand by get bodies that do
-// nothing.
+// Buffers and sockets must outlive the bodies that are made here; idle ranks get empty bodies.
 #pragma once
 
 #include <cstddef>
@@ -22,11 +21,11 @@ struct Messages {
     std::size_t all() const { return bytes * std::size_t(count); }
 };
 
-// A window to or from a peer, each message with a place of its own in the buffer.
+// A window to or from a peer, with a separate place in the buffer for each message.
 Channel window_of(const Buffer& buffer, Messages window, int peer, bool sending);
 
-// Windows of messages from the first of the pair, each window answered by a word, so that the time
-// is that of arrival.
+// Windows of messages from the first of the pair, each answered by a short message, so that the
+// time includes the arrival.
 class OneWay {
   public:
     OneWay(const Pair& pair, const Buffer& data, Messages window);
@@ -42,7 +41,7 @@ class OneWay {
     std::optional<Channel> answer_;
 };
 
-// Both send a window and receive one at the same time.
+// Both ranks send a window and receive one at the same time.
 class BothWays {
   public:
     BothWays(const Pair& pair, const Buffer& out, const Buffer& in, Messages window);

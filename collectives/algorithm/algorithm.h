@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One way to carry out a collective: the steps of a call. A schedule makes an algorithm once, with
-// a reference to the arguments, and starts it again for every call.
+// One algorithm of a collective: it carries out the steps of a call. A schedule creates an
+// algorithm once, with a reference to the arguments, and restarts it for every call.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ namespace torusmp::collectives {
 class Algorithm : public Steps {
   public:
     virtual ~Algorithm() = default;
-    // Called before each call: looks at the arguments and lays out what they need. Posts nothing.
+    // Called before each call: reads the arguments and prepares what they need. Posts nothing.
     virtual void start() = 0;
 
   protected:
     explicit Algorithm(Messages& messages) : Steps(messages) {}
 };
 
-// An algorithm for calls with such arguments, on top of machinery that it shares with others, if
-// any.
+// An algorithm for calls with these arguments. Machinery: a base class shared with other
+// algorithms.
 template <class Arguments, class Machinery = Algorithm>
 class AlgorithmOf : public Machinery {
   public:
@@ -31,7 +31,7 @@ class AlgorithmOf : public Machinery {
     const Arguments& call_;
 };
 
-// How an algorithm is made: what its file exports to the operation's table.
+// The factory of an algorithm, exported by its file to the operation's table.
 template <class Arguments>
 using AlgorithmMaker = std::unique_ptr<Algorithm> (*const)(Messages&, const Arguments&);
 

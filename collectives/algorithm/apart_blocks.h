@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks that travel alone, one message each, between a root and the other members: the base of the
-// algorithms of scatter and gather.
+// Blocks that travel separately, one message each, between a root and the other members: the base
+// of the algorithms of scatter and gather.
 #pragma once
 
 #include <vector>
@@ -13,29 +13,29 @@ class ApartBlocks : public Algorithm {
   protected:
     explicit ApartBlocks(Messages& messages) : Algorithm(messages) {}
 
-    // How many such blocks a root has under way at once. A block has the paths of its member to
-    // itself only as long as they are few.
+    // The number of such blocks that a root keeps in flight. Few, so that a block has the paths to
+    // its member to itself.
     static constexpr std::size_t apart_window = 16;
-    // The stream that these blocks use; they are posted as far as the window allows.
+    // The stream that these blocks use.
     static constexpr int apart_stream = max_streams - 1;
 
     // Blocks to or from these members, in this order.
     struct Apart {
         std::vector<int> members;
-        std::size_t window = 0;   // under way at once
+        std::size_t window = 0;   // in flight
         std::size_t request = 0;  // the first of `window`
         std::size_t posted = 0;
         std::size_t done = 0;
         bool complete() const { return done == members.size(); }
     };
 
-    // To be called first in start(): forgets all members and errors of the last call.
+    // To be called first in start(): clears the members and errors of the last call.
     void begin_blocks() {
         apart_.members.clear();
         cut_short_ = -1;
     }
-    // To be called in start() by algorithms without frames: all blocks between the root and the
-    // others, in member order, `window` of them at a time.
+    // To be called in start() by algorithms without frames: lays out all blocks between the root
+    // and the other members, in member order, with `window` of them in flight.
     void lay_all_apart(int root, bool from_root, std::size_t window);
     void lay_apart(std::size_t first_request, std::size_t window) {
         apart_.posted = apart_.done = 0;
@@ -47,12 +47,12 @@ class ApartBlocks : public Algorithm {
     template <class BlockOf>
     void receive_apart(BlockOf&& block_of);
 
-    // A block is longer than the room for it. That concerns only the member whose buffer it is: its
-    // call goes on to the end, and then ends with an error.
+    // A block is longer than its receive buffer. This concerns only the member that owns the
+    // buffer: its call continues to the end and then fails.
     void cut_short(int member) {
         if (cut_short_ < 0) cut_short_ = member;
     }
-    // To be called when all is done; always true.
+    // To be called when everything is done; always returns true.
     bool end_well();
 
     Apart apart_;
@@ -60,11 +60,11 @@ class ApartBlocks : public Algorithm {
   private:
     bool take_apart(std::size_t index, int member);
     // Calls post(request, member) as far as the window allows, and is_done(request, member) for
-    // what is posted.
+    // every posted request.
     template <class Retire, class Post>
     void keep_posting(Retire&& is_done, Post&& post);
 
-    int cut_short_ = -1;  // the first member whose block was; -1: none
+    int cut_short_ = -1;  // the first member whose block was truncated; -1: none
 };
 
 template <class Retire, class Post>

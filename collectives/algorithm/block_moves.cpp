@@ -31,8 +31,8 @@ std::size_t BlockMoves::small_bytes(Places places) const {
     return bytes;
 }
 
-// Where the small blocks begin if they are contiguous in the order of the list, so that no copy is
-// needed; null if they are not.
+// Address of the small blocks if they are contiguous in the order of the list, so that no copy is
+// needed; otherwise null.
 std::byte* BlockMoves::together(Places places) const {
     std::byte* front = nullptr;
     std::byte* end = nullptr;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving the blocks of many members together: the blocks of one list that go to the same member
-// travel as one message, so a step costs one message a link, however many blocks it moves.
+// Moves the blocks of many members together: all blocks of one list that go to the same member
+// travel as one message, so a step costs one message per link, however many blocks it moves.
 //
-// Both ends know the list and the sizes, so messages carry nothing but the blocks. Small blocks are
-// packed; those from the eager limit on are messages of their own, which are received in place.
+// Both ends know the list and the sizes, so messages carry only the blocks. Small blocks are
+// packed; blocks of at least the eager limit are separate messages, received in place.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace torusmp::collectives {
 
-// A set of places: a list that somebody else keeps, or a range.
+// A set of places: a list kept by the caller, or a range.
 class Places {
   public:
     Places(std::span<const int> list) : list_(list.data()), count_(int(list.size())) {}
@@ -34,15 +34,15 @@ class BlockMoves : public Algorithm {
   protected:
     explicit BlockMoves(Messages& messages) : Algorithm(messages) {}
 
-    // The blocks to move and the memory they lie in, both to be kept until the call is complete.
+    // The blocks to move and their memory; the caller keeps both until the call is complete.
     void use_blocks(std::byte* base, const Blocks& blocks);
-    // They lie elsewhere now; what has been received apart stays.
+    // The blocks have moved to another address; blocks received apart stay.
     void move_blocks(std::byte* base) { base_ = base; }
     std::byte* block(int member) const { return base_ + blocks_.offset(member); }
     const Blocks& blocks() const { return blocks_; }
     std::size_t bytes_of(Places places) const;
 
-    // A member, and the link to it where it is a neighbour.
+    // A member, and the link to it if it is a neighbour.
     struct Way {
         Rank rank;
         std::optional<routing::Direction> by{};
@@ -50,20 +50,20 @@ class BlockMoves : public Algorithm {
     Way by(routing::Direction direction) const { return {group().neighbour(direction), direction}; }
     Way to_place(int place) const { return {group().rank_of(group().member_at(place))}; }
 
-    // The places that share this member's coordinates before the dimension and have this coordinate
-    // in it, whatever comes behind: a range.
+    // The places with this member's coordinates before the dimension, this coordinate in it, and
+    // any coordinates after it: a range.
     Places slab(int dimension, int coordinate) const {
         const int places = group().stride(dimension);
         const int first = group().place() / places * places;
         return {first + (coordinate - group().coordinate(dimension)) * places, places};
     }
 
-    // Forgets the last batch; the next one needs so many bytes of scratch memory.
+    // Clears the last batch and reserves this many bytes of scratch memory for the next one.
     void begin_batch(std::size_t bytes);
-    // The same for all bundles (bundles.h) that are sent and received in a step.
+    // Begins a batch for all bundles (bundles.h) that are sent and received in a step.
     void begin_bundles(int step);
     void send_blocks(Places places, Way to) { send_load(load(places), to); }
-    // Blocks that go to several members, packed once.
+    // Blocks that go to several members and are packed once.
     struct Load {
         Places places;
         std::byte* small;
@@ -71,12 +71,13 @@ class BlockMoves : public Algorithm {
     };
     Load load(Places places);
     void send_load(const Load& load, Way to);
-    // The blocks are in place once put_away() has been called after the batch.
+    // The blocks are in place after put_away() has been called for the batch.
     void receive_blocks(Places places, Way from);
     void put_away();
-    // The blocks stay in scratch memory, for each_received().
+    // The blocks stay in scratch memory until each_received() uses them.
     void receive_apart(Places places, Way from);
-    // Calls use(member, memory of its block) for all blocks that stayed there, in the order posted.
+    // Calls use(member, memory of its block) for every block that stayed in scratch memory, in the
+    // order posted.
     template <class Use>
     void each_received(Use&& use) const {
         for (const Arrival& arrival : arrivals_)

@@ -37,17 +37,18 @@ Choice::Entry parse_entry(const AlgorithmTable& table, std::string_view word, bo
     if (less == std::string_view::npos) {
         if (!last)
             throw std::invalid_argument(fmt::format(
-                "'{}' has no limit, so what follows is never taken; expected one like {}<16KiB",
+                "'{}' has no limit, so the algorithms after it are never used; expected one, for "
+                "example {}<16KiB",
                 printable(name), printable(name)));
         return entry;
     }
     const auto below = base::parse_size(word.substr(less + 1));
     if (!below)
-        throw std::invalid_argument(fmt::format("'{}' is no size; expected one like 16KiB",
+        throw std::invalid_argument(fmt::format("'{}' is not a size (expected for example 16KiB)",
                                                 printable(word.substr(less + 1))));
     if (last)
         throw std::invalid_argument(
-            fmt::format("the last algorithm, '{}', has a limit, so nothing is left for larger ones",
+            fmt::format("the last algorithm, '{}', has a limit, so larger sizes have no algorithm",
                         printable(word)));
     entry.below = std::size_t(*below);
     return entry;
@@ -58,13 +59,14 @@ std::vector<Choice::Entry> parse_entries(const AlgorithmTable& table, std::strin
     if (words.empty()) throw std::invalid_argument("a situation without an algorithm");
     if (!table.facts().sized && words.size() > 1)
         throw std::invalid_argument(fmt::format(
-            "only the root knows all sizes of a {}, so it takes one algorithm", table.operation()));
+            "only the root knows all sizes of a {}, so it needs one algorithm for all sizes",
+            table.operation()));
     std::vector<Choice::Entry> entries;
     for (const std::string_view word : words) {
         entries.push_back(parse_entry(table, word, word.data() == words.back().data()));
         if (entries.size() > 1 && entries.back().below <= entries[entries.size() - 2].below)
             throw std::invalid_argument(
-                fmt::format("the limit of '{}' is not above that before", printable(word)));
+                fmt::format("the limit of '{}' is not above the previous limit", printable(word)));
     }
     return entries;
 }
@@ -83,7 +85,7 @@ Choice parse_choice(const AlgorithmTable& table, std::string_view text, Choice b
         const std::string_view name = part.substr(0, colon);
         const auto found = std::find(situation_names.begin(), situation_names.end(), name);
         if (found == situation_names.end())
-            throw std::invalid_argument(fmt::format("'{}' is no situation; expected one of {}",
+            throw std::invalid_argument(fmt::format("'{}' is not a kind of group (expected {})",
                                                     printable(name),
                                                     fmt::join(situation_names, ", ")));
         base.entries[std::size_t(found - situation_names.begin())] =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a setting writes the choice of algorithms, in one line: "host: lines<128KiB scatter; crowded:
-// lines; links: tree<32KiB disjoint". Algorithms without a situation in front of them hold for all;
-// what is not named keeps its default.
+// The text form of a choice of algorithms, in one line: "host: lines<128KiB scatter; crowded:
+// lines; links: tree<32KiB disjoint". Algorithms without a situation in front of them apply to all
+// situations; situations that are not named keep their default.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace torusmp::collectives {
 
-// Throws std::invalid_argument that says what was found and what was expected. base: the choice
-// where the text says nothing.
+// Throws std::invalid_argument with the found and the expected text. base: the choice for
+// situations that the text does not name.
 Choice parse_choice(const AlgorithmTable& table, std::string_view text, Choice base);
 std::string format_choice(const AlgorithmTable& table, const Choice& choice);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective that has several algorithms: the base of Broadcast and the others. Each algorithm is
-// made when it is first chosen and then kept, so later starts do not allocate.
+// A collective with several algorithms: the base of Broadcast and the others. Each algorithm is
+// created when it is first chosen and then kept, so later starts do not allocate.
 #pragma once
 
 #include <memory>
@@ -26,11 +26,11 @@ class Collective : public Schedule {
           made_(table.rows().size()) {}
     ~Collective() = default;
 
-    // Written before run() or run_over(), read by the algorithms until the call is complete.
+    // Written before run() or run_over(); the algorithms read them until the call is complete.
     Arguments arguments_{};
 
-    // Begins the call by this row, or, if it is null, by the one that the settings choose; where
-    // that does not fit, by the next one that does.
+    // Starts the call with this row or, if it is null, with the row that the settings choose; if
+    // that row does not fit, with the next one that does.
     void run(std::string_view name, const Call& call, Conditions&& conditions,
              const AlgorithmRow* wanted) {
         const auto lock = group().runtime().lock();
@@ -41,10 +41,11 @@ class Collective : public Schedule {
                                        : choice_->pick(group().situation(), conditions.bytes);
             chosen_ = table_->fitting(first_, wanted != nullptr, conditions);
             chosen_for_ = key;
+            table_->trace_choice(conditions, chosen_);
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
         if (!through_area || area->settled()) [[likely]] {
-            // To settle it may have shown that there is less, or none.
+            // Settling may have reduced the room, or found that there is no area.
             if (through_area && area->largest() != conditions.room)
                 return run(name, call, std::move(conditions), wanted);
             take_row(chosen_);
@@ -53,7 +54,7 @@ class Collective : public Schedule {
         }
         begin(name, call, through_area ? area : nullptr);
     }
-    // Begins the call over hosts. What the operation does there, its OverHosts, is made once.
+    // Starts the call over hosts. The OverHosts of the operation is created once.
     template <class ByHosts>
     void run_over(Hosts& hosts, std::unique_ptr<ByHosts>& by_hosts, std::string_view name,
                   const Call& call, const AlgorithmRow* wanted) {
@@ -76,8 +77,8 @@ class Collective : public Schedule {
         algorithm->start();
         take(*algorithm);
     }
-    // The choice is made when it is known whether there is an area: then it is the same on all
-    // members.
+    // The choice waits until it is known whether there is an area, so that all members choose the
+    // same row.
     void wait_for_area(bool asked, const Conditions& conditions) {
         waiting_.emplace(Waiting{first_, asked, conditions});
         take(*this);
@@ -102,7 +103,8 @@ class Collective : public Schedule {
     };
     std::optional<Waiting> waiting_;  // for the area
 
-    // All that the choice of a row depends on: calls in a row are often alike.
+    // Everything that the choice of a row depends on. Consecutive calls are often alike, so the
+    // last choice is kept.
     struct Key {
         Key() = default;
         Key(const AlgorithmRow* row, const Conditions& c)
@@ -116,11 +118,11 @@ class Collective : public Schedule {
         std::size_t bytes = 0;
         std::size_t share = 0;
         std::size_t room = 0;
-        unsigned flags = ~0u;  // none has these
+        unsigned flags = ~0u;  // a value that no call has
     };
     Key chosen_for_;
-    int first_ = 0;   // the row to begin with
-    int chosen_ = 0;  // and the first from there that fits
+    int first_ = 0;   // the row to try first
+    int chosen_ = 0;  // the first row from there that fits
     Schedule* part_ = nullptr;
 };
 

@@ -6,11 +6,11 @@
 namespace torusmp::collectives {
 namespace {
 
-// Frames under way on one link: enough to keep it busy while the next one is filled.
+// Frames in flight per link: enough to keep it busy while the next one is filled.
 constexpr std::size_t frame_window = 4;
 
-// A frame stays below the eager limit, so that a receive for frames of any length costs no answer.
-// Where the limit is unusually low or high, frames must not follow it all the way.
+// A frame stays below the eager limit, so that a receive for frames of any length needs no
+// handshake. These bounds apply where the limit is unusually low or high.
 constexpr std::size_t smallest_frame = 256;
 constexpr std::size_t largest_frame = 64 * 1024;
 
@@ -126,8 +126,8 @@ bool Framed::put_block(Outlet& outlet, int place, const std::byte* block, std::s
     while (open(outlet)) {
         const std::size_t rest = bytes - offset;
         const std::size_t room = outlet.writer.room();
-        // Each piece costs every member on its way. So a piece that would fit into one frame is not
-        // cut to fill up another, and a longer one is not cut where little room is left.
+        // Each piece costs every member on its path. So a piece that would fit into one frame is
+        // not split to fill another, and a longer one is not split if little room is left.
         if (room < rest && (rest <= capacity_ - sizeof(Piece) || room < capacity_ / 4)) {
             close(outlet);
             continue;

@@ -2,10 +2,10 @@
 // Blocks that travel in frames along the regions of the optimal scatter: the base of the optimal
 // scatter and gather.
 //
-// Each member keeps one receive posted for every stream that comes to it, and a few frames under
-// way on every link that it sends to. A block much longer than a frame is only named in a frame: it
-// travels apart, as a message of its own, which the core spreads over all shortest paths without a
-// copy. As all other blocks are short, what can arrive at a member that is late is bounded.
+// Each member keeps one receive posted for every incoming stream, and a few frames in flight on
+// every outgoing link. A block much longer than a frame is only announced in a frame: it travels
+// separately, as its own message, which the core spreads over all shortest paths without a copy.
+// All other blocks are short, so the data that can arrive at a late member is bounded.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ class Framed : public ApartBlocks {
   protected:
     explicit Framed(Messages& messages);
 
-    // Where frames leave.
+    // An outgoing stream of frames.
     struct Outlet {
         Regions::Branch to;
         std::size_t request = 0;  // the first of `frame_window`
@@ -31,7 +31,7 @@ class Framed : public ApartBlocks {
         bool open = false;  // `writer` holds a frame that is not full yet
         FrameWriter writer;
     };
-    // Where frames arrive.
+    // An incoming stream of frames.
     struct Inlet {
         Regions::Branch from;
         std::size_t request = 0;
@@ -41,26 +41,26 @@ class Framed : public ApartBlocks {
         FrameReader reader;
     };
     enum class Flow { down, up };  // from the root, to the root
-    // To be called in start(): first the streams, then how many blocks travel apart at once. Either
-    // number may be 0, or both.
+    // To be called in start(): lay_streams() first, then lay_requests() for the blocks that travel
+    // separately. Either number may be 0.
     void lay_streams(const Regions& regions, Flow flow);
     void lay_requests(std::size_t sends, std::size_t receives);
-    // Takes the frames that have come from an inlet and hands their pieces to deliver(), as far as
-    // that can take them.
+    // Takes the frames that have arrived at an inlet and passes their pieces to deliver() until it
+    // returns false.
     void take_frames(Inlet& inlet);
-    // Puts a piece of this inlet where it belongs; false: it has to wait. An impossible piece is
-    // refused.
+    // Delivers a piece of this inlet to its destination; false: the piece has to wait. Refuses an
+    // invalid piece.
     virtual bool deliver(Inlet& inlet, const Piece& piece) = 0;
     // Breaks off with an error that names the sender. Always false.
     bool refuse(const Inlet& inlet);
 
     bool goes_apart(std::size_t bytes) const { return bytes >= 4 * capacity_; }
-    // Puts in a whole piece; false: all frames of the outlet are under way.
+    // Puts in a whole piece; false: all frames of the outlet are in flight.
     bool put(Outlet& outlet, const Piece& piece, const std::byte* bytes);
-    // Puts in a block from `offset` on, and advances `offset`; true when all of it is in.
+    // Puts in a block from `offset` on, and advances `offset`; true when the whole block is in.
     bool put_block(Outlet& outlet, int place, const std::byte* block, std::size_t bytes,
                    std::size_t& offset);
-    // Sends unfinished frames where nothing else is under way.
+    // Sends unfinished frames on outlets with no other frame in flight.
     void flush_idle();
     bool streams_complete();
 

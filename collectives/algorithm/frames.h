@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames: how small blocks of many members travel together. A frame is one message of pieces of
-// blocks, each with the place that it belongs to. It says all about itself: members that pass it on
-// do not know how long blocks are.
+// Frames: small blocks of many members that travel together. A frame is one message of pieces of
+// blocks, each with the place that it belongs to. A frame describes itself: members that forward it
+// do not need the lengths of the blocks.
 //
-// Frames come from other ranks, so a reader trusts nothing: a malformed piece is reported as such.
-// The memory is the caller's; one thread at a time. Internal to collectives.
+// Frames come from other ranks, so a reader trusts nothing and reports a malformed piece. The
+// caller owns the memory; one thread at a time. Internal to collectives.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@
 
 namespace torusmp::collectives {
 
-// In front of each piece.
+// The header of each piece.
 struct Piece {
-    std::uint32_t place;  // whose block
-    std::uint32_t bytes;  // that follow
+    std::uint32_t place;  // owner of the block
+    std::uint32_t bytes;  // payload after this header
     std::uint64_t about;  // offset in the block, in bytes, and the flags
 
-    static constexpr std::uint64_t last = std::uint64_t(1) << 63;  // no more of this block follows
+    static constexpr std::uint64_t last = std::uint64_t(1) << 63;  // the block ends with this piece
     static constexpr std::uint64_t apart = std::uint64_t(1)
-                                           << 62;  // it comes as a message by itself
+                                           << 62;  // the block comes as a separate message
     std::uint64_t offset() const { return about & ~(last | apart); }
     bool is_last() const { return (about & last) != 0; }
     bool is_apart() const { return (about & apart) != 0; }
@@ -36,7 +36,7 @@ class FrameWriter {
     void clear() { used_ = 0; }
     std::byte* memory() const { return memory_; }
     std::size_t used() const { return used_; }
-    // How many bytes of a piece still fit; 0 also where nothing but its head would fit.
+    // The number of payload bytes that still fit; 0 also if only a header would fit.
     std::size_t room() const {
         return capacity_ > used_ + sizeof(Piece) ? capacity_ - used_ - sizeof(Piece) : 0;
     }
@@ -60,13 +60,13 @@ class FrameReader {
     FrameReader(const std::byte* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
 
     bool at_end() const { return at_ == bytes_; }
-    // Shows the next piece without taking it; false: what follows is not a piece.
+    // Reads the next piece without consuming it; false: the next bytes are not a piece.
     bool peek(Piece& piece) const {
         if (bytes_ - at_ < sizeof piece) return false;
         std::memcpy(&piece, memory_ + at_, sizeof piece);
         return piece.bytes <= bytes_ - at_ - sizeof piece;
     }
-    // The bytes of the piece that peek() showed.
+    // The bytes of the piece that peek() returned.
     const std::byte* bytes() const { return memory_ + at_ + sizeof(Piece); }
     void skip(const Piece& piece) { at_ += sizeof piece + piece.bytes; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A vector of which the members of each line own parts (ranges.h). On one host, broadcast and
-// allreduce of large vectors end with every member collecting them.
+// A vector whose parts are owned by the members of each line (ranges.h). On one host, broadcast and
+// allreduce of large vectors end with every member collecting all parts.
 #pragma once
 
 #include "collectives/algorithm/algorithm.h"
@@ -19,12 +19,13 @@ class LineParts : public Algorithm {
         element_ = element;
         ranges_.cut(grid, count);
     }
-    // The part that the member at a coordinate owns of what its line along a dimension owns.
+    // The part owned by the member at a coordinate, within the range that its line owns along a
+    // dimension.
     core::Buffer part(int dimension, int coordinate) const {
         const Range range = ranges_.line(dimension).part(coordinate, grid_->extent(dimension));
         return {base_ + range.from * element_, range.size() * element_};
     }
-    // Posts an exchange in which every member of the line gives its part to all others.
+    // Posts an exchange in which every member of the line sends its part to all others.
     void collect(int dimension) {
         exchange_line(*grid_, dimension, part(dimension, grid_->coordinate(dimension)),
                       [&](int coordinate) { return part(dimension, coordinate); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective of a group that spans hosts with several members each: a chain of collectives inside
-// the hosts and among their leaders.
+// A collective of a group that spans several hosts with several members each: a chain of
+// collectives inside the hosts and among their leaders.
 #pragma once
 
 #include "collectives/algorithm/table.h"
@@ -11,7 +11,7 @@ namespace torusmp::collectives {
 template <class Arguments>
 class OverHosts : public Sequence {
   public:
-    // algorithm: the one to use among the leaders; null: as the settings say.
+    // algorithm: the algorithm used among the leaders; null: chosen by the settings.
     void prepare(std::string_view name, const Arguments& call, const AlgorithmRow* algorithm) {
         call_ = call;
         algorithm_ = algorithm;

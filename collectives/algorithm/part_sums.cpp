@@ -12,12 +12,12 @@ void PartSums::begin_sums(Group& grid, const Operation& operation, const std::by
     values_ = values;
     sums_ = sums;
     cut(grid, sums, count, operation.element);
-    // A part is at most half.
+    // A part is at most half of the vector, rounded up.
     slot_bytes_ = Scratch::rounded((count / 2 + 1) * operation.element);
     slots_ = scratch_.reserve(slot_bytes_ * std::size_t(grid.longest()));
     dimension_ = grid.dimensions() - 1;
     posted_ = false;
-    if (grid.dimensions() == 0 && sums != values && count != 0)  // nobody else gives anything
+    if (grid.dimensions() == 0 && sums != values && count != 0)  // no other member contributes
         std::memcpy(sums, values, count * operation.element);
 }
 
@@ -31,7 +31,7 @@ bool PartSums::sum_lines() {
     return posted_;
 }
 
-// Every member of the line gets its part of what the line owns, from all others.
+// Each member of the line receives its part of the line's range from all others.
 void PartSums::post_parts() {
     const int extent = grid_->extent(dimension_);
     const int here = grid_->coordinate(dimension_);

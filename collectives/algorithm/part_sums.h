@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sum of which each member adds one part: dimension by dimension, the last first, the members of
-// a line give each other their parts of what the line owns (ranges.h). Reduce and allreduce of
-// large vectors on one host begin so.
+// A sum in which each member adds one part. Dimension by dimension, starting with the last, the
+// members of a line exchange their parts of the range that the line owns (ranges.h). Reduce and
+// allreduce of large vectors on one host begin this way.
 #pragma once
 
 #include "collectives/algorithm/line_parts.h"
@@ -13,12 +13,12 @@ class PartSums : public LineParts {
   protected:
     explicit PartSums(Messages& messages) : LineParts(messages) {}
 
-    // To be called in start(). values: what this member gives; they are read, and the sums written
-    // to `sums`, which may be the same, but only to the part that this member's first line cuts
-    // for it.
+    // To be called in start(). values: this member's contribution, only read. The sums are written
+    // to `sums`, which may be the same memory, but only to the part that this member's first line
+    // assigns to it.
     void begin_sums(Group& grid, const Operation& operation, const std::byte* values,
                     std::byte* sums, std::size_t count);
-    // Posts the next line's exchange, and adds what the one before has brought. False: this
+    // Posts the next line's exchange and adds the contributions of the previous one. False: this
     // member's own part is complete, and nothing was posted.
     bool sum_lines();
 
@@ -31,8 +31,8 @@ class PartSums : public LineParts {
     Operation operation_{};
     const std::byte* values_ = nullptr;
     std::byte* sums_ = nullptr;
-    int dimension_ = 0;    // the line at work
-    bool posted_ = false;  // its exchange is
+    int dimension_ = 0;    // the current line
+    bool posted_ = false;  // its exchange is posted
     Scratch scratch_;      // the others' parts by coordinate
     std::byte* slots_ = nullptr;
     std::size_t slot_bytes_ = 0;

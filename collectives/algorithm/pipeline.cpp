@@ -8,8 +8,8 @@
 namespace torusmp::collectives {
 namespace {
 
-// Segments of one stream under way at once: enough to hide the round trip of the packets that
-// prepare a remote write.
+// Segments of one stream in flight: enough to hide the round trip of the packets that prepare a
+// remote write.
 constexpr std::size_t segment_window = 4;
 // A large stripe is cut into about this many segments, but no segment is below the eager limit
 // (remote writes need no copies), nor above largest_segment.
@@ -61,7 +61,7 @@ void Pipeline::lay_stripe(Stripe& stripe, const TreeLinks& links, int index) {
     lay(stripe.to_children, down, sends_, links.children, 2 * index + 1);
 }
 
-// Room for what children contribute, and for the sums where the buffer must not be touched.
+// Memory for the contributions of the children, and for the sums if the buffer must not be written.
 void Pipeline::lay_memory() {
     const auto lay = [&](std::byte* memory) {
         std::size_t used = 0;
@@ -100,7 +100,7 @@ const std::byte* Pipeline::own(const Stripe& stripe, std::size_t index) const {
     return plan_.values + (stripe.from + index * stripe.segment) * plan_.operation.element;
 }
 
-// Where a segment is summed up, and sent on from.
+// Memory in which a segment is summed, and from which it is sent.
 std::byte* Pipeline::sum(const Stripe& stripe, std::size_t index) const {
     if (stripe.sums != nullptr) return slot(stripe.sums, stripe, index);
     const std::size_t offset = (stripe.from + index * stripe.segment) * plan_.operation.element;
@@ -119,7 +119,7 @@ bool Pipeline::move() {
     return finished;
 }
 
-// Adds what has come from all children, and passes the sums on to the parent.
+// Adds the contributions of all children and sends the sums to the parent.
 bool Pipeline::move_up(Stripe& stripe) {
     bool advanced = true;
     while (advanced) {
@@ -142,7 +142,7 @@ bool Pipeline::move_up(Stripe& stripe) {
            (stripe.to_parent.empty() || stripe.to_parent.front().done == stripe.segments);
 }
 
-// Whether all contributions to the next segment have come, and there is room for its sum.
+// Whether all contributions to the next segment have arrived and there is room for its sum.
 bool Pipeline::gather_contributions(Stripe& stripe) {
     if (stripe.sums != nullptr && stripe.folded >= stripe.to_parent.front().done + segment_window)
         return false;
@@ -185,12 +185,11 @@ bool Pipeline::post_sends(Stream& stream, const Stripe& stripe, std::size_t up_t
     return stream.done != done_before;
 }
 
-// Takes finished segments from the parent and passes them on to the children.
+// Receives finished segments from the parent and forwards them to the children.
 bool Pipeline::move_down(Stripe& stripe) {
     std::size_t there = plan_.flow == Flow::down ? stripe.segments : stripe.folded;  // at the root
     for (Stream& parent : stripe.from_parent) {
-        // Where the memory still holds values on their way up, the result waits until these are
-        // sent.
+        // If the memory still holds values on their way up, the result waits until these are sent.
         const std::size_t free =
             plan_.flow == Flow::down ? stripe.segments : stripe.to_parent.front().done;
         const auto take = [&] {

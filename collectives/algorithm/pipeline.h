@@ -3,10 +3,10 @@
 // the same time: the base of algorithms of broadcast, reduce and allreduce.
 //
 // Over one dimension-ordered tree a vector takes the fewest steps. Over the disjoint trees each
-// tree carries a stripe of it, so that all links of all members carry data both ways; with as many
-// trees as a member has links, an allreduce moves no more over each link than any algorithm must,
-// plus the filling of the pipeline. Contributions are added in the order of a tree's children, so
-// the bits are the same in every run with the same layout and root.
+// tree carries a stripe of the vector, so that all links of all members carry data both ways. With
+// as many trees as a member has links, an allreduce moves the minimum number of bytes over each
+// link, plus the filling of the pipeline. Contributions are added in the order of a tree's
+// children, so the bits are the same in every run with the same layout and root.
 #pragma once
 
 #include <vector>
@@ -25,32 +25,32 @@ class Pipeline : public Algorithm {
         Flow flow = Flow::down;
         Routes::Trees trees = Routes::Trees::dimension_ordered;
         int root_place = 0;
-        std::byte* buffer = nullptr;        // where the vector, or the result, belongs
+        std::byte* buffer = nullptr;        // destination of the vector or the result
         const std::byte* values = nullptr;  // own contribution to a reduce; may be `buffer`
         std::size_t count = 0;              // elements
-        Operation operation{};              // its `element` counts for a broadcast too
+        Operation operation{};              // a broadcast uses only its `element`
     };
     // To be called in start(). For Flow::up `buffer` is used at the root only.
     void lay_pipeline(const Plan& plan);
 
   private:
-    // How far a stream of segments between this member and another has come.
+    // The progress of a stream of segments between this member and another.
     struct Stream {
         routing::Direction direction;
         std::size_t request = 0;  // the first of `window`
         int number = 0;           // see Schedule: streams
         std::size_t posted = 0;   // segments
         std::size_t done = 0;
-        std::byte* slots = nullptr;  // where contributions arrive, `window` segments
+        std::byte* slots = nullptr;  // receive slots for contributions, `window` segments
     };
-    // One tree, and its stripe of the vector.
+    // One tree and its stripe of the vector.
     struct Stripe {
         std::size_t from = 0;     // first element of the stripe
         std::size_t count = 0;    // elements
         std::size_t segment = 0;  // elements
         std::size_t segments = 0;
         std::size_t folded = 0;     // segments to which all children have contributed
-        std::byte* sums = nullptr;  // where they are added, `window` segments; null: in the buffer
+        std::byte* sums = nullptr;  // memory for the sums, `window` segments; null: in the buffer
         std::vector<Stream> from_children, to_parent;  // at most one parent
         std::vector<Stream> from_parent, to_children;
     };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The parts of a vector that members own while a collective has it scattered over them.
 //
-// Dimension by dimension, the last first, the range that a member owned is cut into one part for
-// each member of its line; in the end each owns one part of the whole. Used by the algorithms
-// `scatter` of allreduce and reduce (reduce-scatter, then gather) and broadcast.
+// Dimension by dimension, starting with the last, the range that a member owns is cut into one part
+// for each member of its line; in the end each member owns one part of the whole. Used by the
+// algorithm `scatter` of allreduce and reduce (reduce-scatter, then gather) and of broadcast.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct Range {
     std::size_t from = 0;
     std::size_t to = 0;
     std::size_t size() const { return to - from; }
-    // Part j of n, sizes differing by one at most.
+    // Part j of n; sizes differ by at most one.
     Range part(int j, int n) const {
         return {from + size() * std::size_t(j) / std::size_t(n),
                 from + size() * std::size_t(j + 1) / std::size_t(n)};
@@ -33,14 +33,15 @@ class Ranges {
             range = range.part(group.coordinate(d), group.extent(d));
         }
     }
-    // What the member at a place owns in the end.
+    // The range that the member at a place owns in the end.
     static Range owned(const Group& group, int place, std::size_t elements) {
         Range range{0, elements};
         for (int d = group.dimensions(); d-- > 0;)
             range = range.part(group.coordinate(place, d), group.extent(d));
         return range;
     }
-    // What all members of the line along d own together before it is cut there.
+    // The range that all members of the line along the dimension own together before it is cut
+    // there.
     Range line(int dimension) const { return before_[std::size_t(dimension)]; }
 
   private:

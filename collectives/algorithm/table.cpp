@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "base/assert.h"
 #include "base/text.h"
+#include "base/trace.h"
 
 namespace torusmp::collectives {
 
@@ -20,7 +22,7 @@ AlgorithmTable::AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> row
         help_ += fmt::format(" {}: {}.", each.name, each.help);
         instead_.push_back(always ? -1 : index_of(row(each.instead)));
     }
-    // Whoever follows `instead` from row to row comes to one that always fits.
+    // Following `instead` from row to row must lead to a row that always fits.
     for (int at : instead_) {
         std::size_t steps = 0;
         for (; at >= 0 && steps <= rows_.size(); ++steps) at = instead_[std::size_t(at)];
@@ -42,7 +44,7 @@ const AlgorithmRow& AlgorithmTable::row(std::string_view name) const {
     const auto found = std::find_if(rows_.begin(), rows_.end(),
                                     [&](const AlgorithmRow& row) { return row.name == name; });
     if (found == rows_.end())
-        throw std::invalid_argument(fmt::format("'{}' is no algorithm of {}; expected one of {}",
+        throw std::invalid_argument(fmt::format("'{}' is not an algorithm of {} (expected {})",
                                                 base::printable(name), operation(), names()));
     return *found;
 }
@@ -59,8 +61,15 @@ const Choice& AlgorithmTable::choice_of(const Policy& policy) const {
     return found == policy.choices.end() ? defaults_ : found->second;
 }
 
+void AlgorithmTable::trace_choice(const Conditions& conditions, int row) const {
+    TORUSMP_TRACE(collective, debug, conditions.group.runtime().rank(),
+                  "{} of {} B with {} members: {}", operation(), conditions.bytes,
+                  conditions.group.size(), rows_[std::size_t(row)].name);
+}
+
 int AlgorithmTable::first_fitting(int row, bool asked, const Conditions& conditions) const {
     for (;; row = instead_[std::size_t(row)], asked = false) {
+        TORUSMP_ASSERT(row >= 0 && std::size_t(row) < rows_.size(), operation(), row, rows_.size());
         const AlgorithmRow& candidate = rows_[std::size_t(row)];
         if (candidate.applies != nullptr && !candidate.applies(conditions)) continue;
         if (asked || candidate.pays == nullptr || candidate.pays(conditions)) return row;

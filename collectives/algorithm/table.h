@@ -2,7 +2,7 @@
 // The algorithms of one operation, one row each: settings, help, torus-info, torus-bench and the
 // tests take their names from here.
 //
-// Made once (a static of the operation's table.cpp) and immutable; any thread may read it.
+// Created once (a static of the operation's table.cpp) and immutable; any thread may read it.
 #pragma once
 
 #include <span>
@@ -19,15 +19,15 @@
 
 namespace torusmp::collectives {
 
-// What decides whether an algorithm fits a call; the same on all members.
+// The conditions that decide whether an algorithm fits a call; the same on all members.
 struct Conditions {
     const Group& group;
     std::size_t bytes = 0;    // as the operation counts them, see AlgorithmTable::Facts
-    bool commutative = true;  // of reductions: the operation may be taken in any order
-    bool whole = false;       // and must see all elements at once
-    bool even = true;         // of blocks: all have one size
-    // The most that a member would leave in an area for the others, where that is known; and the
-    // most that it could. 0: there is no area.
+    bool commutative = true;  // reductions: operands may be combined in any order
+    bool whole = false;       // reductions: needs all elements in one call
+    bool even = true;         // blocks: all have the same size
+    // The largest contents that a member would leave in an area, if known, and the largest that it
+    // could leave. 0: there is no area.
     std::size_t share = 0;
     std::size_t room = 0;
 };
@@ -41,7 +41,7 @@ inline Conditions conditions_of(const Group& group, std::size_t bytes, const Ope
             .share = bytes};
 }
 
-// What rows ask of them.
+// Predicates for the rows.
 inline bool commutes(const Conditions& c) {
     return c.commutative;
 }
@@ -51,7 +51,7 @@ inline bool has_parts(const Conditions& c) {
 inline bool commutes_in_parts(const Conditions& c) {
     return c.commutative && !c.whole;
 }
-// Two members have a shorter way.
+// With two members another algorithm is shorter.
 inline bool more_than_two(const Conditions& c) {
     return c.group.size() != 2;
 }
@@ -61,8 +61,8 @@ inline bool fits_area(const Conditions& c) {
     return c.room != 0 && c.share <= c.room;
 }
 
-// Where one member adds what all others have left: those with cores of their own add at the same
-// time by other ways.
+// For algorithms in which one member adds all contributions: with a core for each member, other
+// algorithms add in parallel.
 inline bool adds_little(const Conditions& c) {
     constexpr std::size_t little = 512 * 1024;
     return c.group.situation() == Situation::crowded || c.share <= Area::room_bytes ||
@@ -70,14 +70,14 @@ inline bool adds_little(const Conditions& c) {
 }
 
 struct AlgorithmRow {
-    std::string_view name;  // as settings and options have it
-    std::string_view help;  // a line without a full stop
-    // Where it gives the right answer, and where it is of use if nobody asked for it by name. Null:
-    // everywhere.
+    std::string_view name;  // as in settings and options
+    std::string_view help;  // one line without a full stop
+    // Whether the algorithm gives the right result (applies), and whether it is useful if it was
+    // not requested by name (pays). Null: always.
     bool (*applies)(const Conditions&) = nullptr;
     bool (*pays)(const Conditions&) = nullptr;
-    std::string_view instead{};  // the row to try next where it does not fit
-    bool area = false;           // it goes through the area, so it begins when there is one
+    std::string_view instead{};  // the row to try next if this one does not fit
+    bool area = false;           // goes through the area, so it waits until there is one
 };
 
 // The algorithm that goes through the area.
@@ -103,28 +103,31 @@ class AlgorithmTable {
     };
 
     std::string_view operation() const { return facts_.operation; }
-    // Of its setting: "collectives.broadcast".
+    // The key of its setting: "collectives.broadcast".
     const std::string& key() const { return key_; }
     const Facts& facts() const { return facts_; }
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     const Choice& choice_of(const Policy& policy) const;
-    // The operation's help and that of all rows, in sentences.
+    // Full help text: the operation's, then that of all rows, in sentences.
     const std::string& help() const { return help_; }
     // The names, separated by commas.
     std::string names() const;
     // Throws std::invalid_argument that lists the names.
     const AlgorithmRow& row(std::string_view name) const;
-    // Throws std::invalid_argument if the row is of another table.
+    // Throws std::invalid_argument if the row belongs to another table.
     int index_of(const AlgorithmRow& row) const;
 
-    // The first row that fits, from this one on; asked: somebody asked for this very row.
+    // The first row, from this one on, that fits. asked: this row was requested by name.
     int fitting(int row, bool asked, const Conditions& conditions) const {
         return instead_[std::size_t(row)] < 0 ? row : first_fitting(row, asked, conditions);
     }
 
+    // Traces that a call takes that row.
+    void trace_choice(const Conditions& conditions, int row) const;
+
   protected:
-    // Throws std::invalid_argument if a row's `instead` names no other row.
+    // Throws std::invalid_argument if a row's `instead` does not name another row.
     AlgorithmTable(const Facts& facts, std::vector<AlgorithmRow> rows);
     ~AlgorithmTable() = default;
     AlgorithmTable(const AlgorithmTable&) = delete;
@@ -141,7 +144,7 @@ class AlgorithmTable {
     Choice defaults_;
 };
 
-// The same, with the makers of the algorithms, for calls with such arguments.
+// A table that also holds the factories of the algorithms, for calls with these arguments.
 template <class Arguments>
 class AlgorithmsFor final : public AlgorithmTable {
   public:

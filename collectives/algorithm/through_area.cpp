@@ -3,7 +3,7 @@
 
 namespace torusmp::collectives {
 
-// As for a message that does not fit its receive.
+// Handled like a message that does not fit its receive.
 void ThroughArea::misfit(int from, const Area::Slot& slot, std::size_t expected) {
     const std::uint64_t sizes = ~(~std::uint64_t{0} << 40);
     const std::size_t found = slot.what & sizes;
@@ -17,7 +17,8 @@ void ThroughArea::misfit(int from, std::size_t found, std::size_t expected) {
                          group().rank_of(from), found, expected);
 }
 
-// Of two roots each leaves its contents before it looks: one at least finds the other's.
+// If there are two roots, each leaves its contents before it looks, so at least one finds the
+// other's.
 bool ThroughArea::is_only_root(std::size_t bytes) {
     if (bytes <= Area::room_bytes) return true;
     std::atomic_thread_fence(std::memory_order_seq_cst);

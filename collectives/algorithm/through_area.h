@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms share that go through the area of a group: a member leaves what it has for the
-// others in its slot and takes what it needs from theirs. See area/area.h.
+// The base of algorithms that go through the area of a group: a member leaves data for the others
+// in its slot and reads their slots. See area/area.h.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class ThroughArea : public Algorithm {
   protected:
     explicit ThroughArea(Messages& messages) : Algorithm(messages), messages_(&messages) {}
 
-    // What kind of call it is: compared by those who read what others have left.
+    // The kind of call. Readers compare it with the kind in a writer's stamp.
     enum class Kind : std::uint32_t {
         broadcast = 1,
         reduce,
@@ -39,20 +39,22 @@ class ThroughArea : public Algorithm {
     int size() const { return group().size(); }
     int member() const { return group().member(); }
 
-    // How long contents may be; and how long those should be that could be sent instead. With a
-    // core for each member longer ones gain by being copied once.
+    // The largest contents that fit, and the largest that are worth leaving where they could be
+    // sent instead. With a core for each member, longer contents gain because they are copied only
+    // once.
     std::size_t largest() const { return area().largest(); }
     std::size_t most_left() const {
         constexpr std::size_t most_on_host = 256 * 1024;
         return group().situation() == Situation::crowded ? largest()
                                                          : std::min(most_on_host, largest());
     }
-    // Room in our slot for what one member reads, or all; null: not yet.
+    // Room in this member's slot for contents read by one member, or by all; null: not available
+    // yet.
     std::byte* claim_for(int to, std::size_t bytes) {
         return area().claim(messages_->call(), bytes, to);
     }
     std::byte* claim_for_all(std::size_t bytes) { return claim_for(Area::all, bytes); }
-    // It has been put there.
+    // Publishes the contents written to that room.
     void leave_for(int to, std::size_t bytes) {
         stamp(bytes);
         area().ring(to);
@@ -61,7 +63,7 @@ class ThroughArea : public Algorithm {
         stamp(bytes);
         area().ring();
     }
-    // The same with a copy. False: not yet.
+    // Claims room, copies the contents and publishes them. False: no room yet.
     bool leave_copy_for(int to, const void* from, std::size_t bytes) {
         return left_ || (copy_in(to, from, bytes) && (leave_for(to, bytes), true));
     }
@@ -69,13 +71,13 @@ class ThroughArea : public Algorithm {
         return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
     }
     bool has_left() const { return left_; }
-    // Of a root that has left so much: whether nobody else took himself for the root and left
-    // something in this call, which then breaks off. Asked where contents are so long that looking
-    // costs little beside them.
+    // For a root that has left this many bytes: whether it is the only root. If another member also
+    // took itself for the root and left something in this call, the call breaks off. Used where the
+    // contents are so long that this check costs little.
     bool is_only_root(std::size_t bytes);
 
-    // What a member has left, that many bytes; null: it is not there yet, or does not fit this
-    // call, which then breaks off.
+    // The contents, of this many bytes, that a member has left; null: not there yet, or they do not
+    // fit this call, which then breaks off.
     const std::byte* left_by(int from, std::size_t bytes) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return nullptr;
@@ -85,8 +87,8 @@ class ThroughArea : public Algorithm {
         }
         return area().contents(from, messages_->call(), bytes);
     }
-    // Where only its writer knows how long it is: what it said to leave_for(), less than 2^40.
-    // Nothing: it is not there yet, or is that of another call.
+    // For contents whose length only the writer knows: the value that it passed to leave_for(),
+    // less than 2^40. Empty: not there yet, or it belongs to another call.
     std::optional<std::uint64_t> said_by(int from) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return std::nullopt;
@@ -96,14 +98,14 @@ class ThroughArea : public Algorithm {
         }
         return slot->what & ~(~std::uint64_t{0} << 40);
     }
-    // Of that length.
+    // The contents of a member, of that length.
     const std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
-    // What it has left for this member has another size than expected: the call breaks off.
+    // The contents of that member have another size than expected: the call breaks off.
     void misfit(int from, std::size_t found, std::size_t expected);
-    // Calls take(member, what it has left) for all others in turn, as far as it is there. True: it
-    // was called for all.
+    // Calls take(member, its contents) for all other members in turn, as far as contents have
+    // arrived. True: it was called for all.
     template <class Take>
     bool take_all(std::size_t bytes, Take&& take) {
         for (; next_ < size(); ++next_) {
@@ -114,21 +116,22 @@ class ThroughArea : public Algorithm {
         }
         return true;
     }
-    // Whether all others have left something.
+    // Whether all other members have left their contents.
     bool all_left(std::size_t bytes) {
         return take_all(bytes, [](int, const std::byte*) {});
     }
 
-    // Adds the contributions of all members in the order in which all algorithms do, line by line
-    // of the grid and the last dimension first, to `sum`. from(member): its contribution; that of
-    // the member at place 0 may be `sum` itself.
+    // Adds the contributions of all members to `sum` in the order that all algorithms use: line by
+    // line of the grid, the last dimension first. from(member): its contribution; for the member at
+    // place 0 it may be `sum` itself.
     template <class From>
     void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
                    From&& from) {
         fold<false>(grid, operation, sum, count, 0, from);
     }
-    // The same in the order in which a member adds what the lines bring it: its own line first, the
-    // first dimension first, and in each line its own contribution before those of the others.
+    // Adds the contributions in the order in which a member adds them when the lines deliver them:
+    // its own line first, the first dimension first, and in each line its own contribution before
+    // the others.
     template <class From>
     void fold_to_own(const Group& grid, const Operation& operation, std::byte* sum,
                      std::size_t count, From&& from) {
@@ -166,8 +169,8 @@ class ThroughArea : public Algorithm {
         partial_ = sums_.reserve(Scratch::rounded(sum_bytes_) * std::size_t(grid.dimensions()));
         fold_lines<to_own>(grid, operation, sum, count, grid.dimensions() - 1, place, from);
     }
-    // Of all members that differ from `place` in so many dimensions and one more: the first ones,
-    // or the last.
+    // The sum over all members that differ from `place` in this many dimensions plus one: the first
+    // dimensions, or the last.
     template <bool to_own, class From>
     void fold_lines(const Group& grid, const Operation& operation, std::byte* sum,
                     std::size_t count, int level, int place, From& from) {
@@ -196,10 +199,10 @@ class ThroughArea : public Algorithm {
     }
 
     Messages* messages_;
-    std::uint64_t kind_ = 0;  // in the high bits, and the root
+    std::uint64_t kind_ = 0;  // kind of call in the high bits, root in the low bits
     bool left_ = false;
-    int next_ = 0;  // whose slot comes next
-    Scratch sums_;  // one a dimension
+    int next_ = 0;  // the member whose slot comes next
+    Scratch sums_;  // one per dimension
     std::byte* partial_ = nullptr;
     std::size_t sum_bytes_ = 0;
 };

@@ -8,7 +8,7 @@
 namespace torusmp::collectives {
 namespace allgather {
 
-// The arguments of a call, as its algorithm sees them: this member's block is in place already.
+// The arguments of a call, as its algorithm sees them: this member's block is already in place.
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
@@ -22,11 +22,23 @@ class Allgather final : public Collective<allgather::Arguments> {
     explicit Allgather(Group& group) : Collective(group, allgather::algorithms()) {}
     ~Allgather() = default;
 
-    // in_blocks: where member i's block goes in `in`; the sizes are the same on all members. out:
-    // this member's block; null: it is in its place in `in` already. algorithm: a row of
-    // allgather::algorithms(); null: as the settings say.
+    // in_blocks: location of member i's block in `in`; the sizes are the same on all members. out:
+    // this member's block; null: it is already at its place in `in`. algorithm: a row of
+    // allgather::algorithms(); null: chosen by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);
+    // As a part of another call, a literal, by which reports and members that differ name it.
+    void start_for(const char* call, void* in, const Blocks& in_blocks, const void* out);
+
+    // A start whose block has `sent` bytes, another size than in_blocks has for this member: fails
+    // on all members.
+    void refuse(const Blocks& in_blocks, std::size_t sent);
+
+  private:
+    // Puts our block in its place; returns the bytes of all blocks.
+    std::size_t prepare(void* in, const Blocks& in_blocks, const void* out);
+    void begin_as(std::string_view name, const Call& call, std::size_t bytes,
+                  const AlgorithmRow* algorithm);
 };
 
 }  // namespace torusmp::collectives

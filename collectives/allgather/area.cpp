@@ -30,7 +30,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
-    int next_ = 0;  // whose block
+    int next_ = 0;  // the member whose block comes next
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms of the allgather share: steps, each a batch of blocks that are in place before
-// the next one begins.
+// The base of allgather algorithms that proceed in steps: each step is a batch of blocks that are
+// in place before the next step begins.
 #pragma once
 
 #include "collectives/algorithm/block_moves.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dimension by dimension each member exchanges what it has with its whole line.
+// Dimension by dimension, each member exchanges everything it has with its whole line.
 #include "collectives/allgather/block_steps.h"
 
 namespace torusmp::collectives::allgather {
@@ -10,7 +10,7 @@ class Lines final : public BlockSteps {
     using BlockSteps::BlockSteps;
 
   private:
-    // The last dimension first: what a member has is then a range of places.
+    // The last dimension first, so that the blocks of a member are a range of places.
     bool post(int step) override {
         const int d = group().dimensions() - 1 - step;
         if (d < 0) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every member's block spreads over the links at once: all links busy, only neighbours talk.
+// Every member's block spreads over all links in parallel: all links are busy, and messages only
+// cross one link.
 #include "collectives/allgather/block_steps.h"
 #include "collectives/group/bundles.h"
 
@@ -16,8 +17,8 @@ class Rings final : public BlockSteps {
         const int step = number + 1;
         if (step > bundles.steps()) return false;
         begin_bundles(step);
-        // In a ring of two, what is sent by + arrives from -. So both ends post in the order of the
-        // sends.
+        // In a ring of two, messages sent in direction + arrive from direction -. So both ends post
+        // in the order of the sends.
         for (const auto direction : bundles.directions())
             receive_blocks(bundles.in(step, direction.opposite()), by(direction.opposite()));
         for (const auto direction : bundles.directions())

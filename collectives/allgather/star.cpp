@@ -15,7 +15,8 @@ class Star final : public BlockSteps {
         const Places all(0, size);
         if (group().place() != 0) {
             if (step > 0) return false;
-            // The blocks arrive only after our own has been received, so they may overwrite it.
+            // The blocks arrive only after this member's own block has been received, so they may
+            // overwrite it.
             begin_batch(bytes_of(all));
             receive_blocks(all, to_place(0));
             send_blocks({group().place(), 1}, to_place(0));

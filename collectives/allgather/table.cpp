@@ -9,14 +9,15 @@ extern AlgorithmMaker<Arguments> area, rings, lines, everyone, star;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allgather",
-         .help = "How an allgather goes, by the size of all blocks.",
+         .help = "Algorithm of allgather by the total size of all blocks.",
          .defaults = "host: area<512KiB lines; crowded: area<4MiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{area_row("left where all read it", "lines"), area},
-         {{.name = "rings", .help = "from neighbour to neighbour over all links at once"}, rings},
-         {{.name = "lines", .help = "line by line"}, lines},
-         {{.name = "everyone", .help = "each to each"}, everyone},
-         {{.name = "star", .help = "over the first rank"}, star}});
+        {{area_row("every rank reads the blocks from shared memory", "lines"), area},
+         {{.name = "rings", .help = "blocks move from neighbour to neighbour over all links"},
+          rings},
+         {{.name = "lines", .help = "along the lines of each dimension in turn"}, lines},
+         {{.name = "everyone", .help = "every rank sends to every rank"}, everyone},
+         {{.name = "star", .help = "gather to the first rank, then broadcast"}, star}});
     return table;
 }
 

@@ -4,7 +4,7 @@
 // Every algorithm but `disjoint` adds the contributions of a line in the order of their
 // coordinates, and takes the dimensions in the same order; `disjoint` adds along its trees. So the
 // result has the same bits on every member, and in every run with the same layout and algorithm. An
-// operation that is associative but does not commute runs over a grid of the members in member
+// operation that is associative but not commutative runs over a grid of the members in member
 // order, and never by `disjoint`.
 #pragma once
 
@@ -19,7 +19,7 @@ struct Arguments {
     std::byte* buffer = nullptr;
     std::size_t count = 0;
     Operation operation{};
-    Group* grid = nullptr;  // the group, or its members in their order
+    Group* grid = nullptr;  // the group, or its members in member order
     std::size_t bytes() const { return count * operation.element; }
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -33,8 +33,8 @@ class Allreduce final : public Collective<allreduce::Arguments> {
     explicit Allreduce(Group& group);
     ~Allreduce();
 
-    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(), or of
-    // the next one that fits where the operation rules it out; null: as the settings say.
+    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(); if the
+    // operation rules it out, the next row that fits is used. null: chosen by the settings.
     void start(void* buffer, std::size_t count, const Operation& operation,
                const AlgorithmRow* algorithm = nullptr);
     // Complete when all members have started it.

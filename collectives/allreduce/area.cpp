@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few members with a core each leave their values where everybody reads and adds them. Others
-// leave them for the first, which adds them and leaves the sum: as ranks that share cores run in
-// turns, that takes no longer, and each value is added once.
+// If the members are few and have a core each, every member leaves its values in the area and adds
+// the values of all. Otherwise the first member adds them and leaves the sum: ranks that share
+// cores run in turns, so this takes no longer, and each value is added once.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/allreduce/allreduce.h"
 
 namespace torusmp::collectives::allreduce {
 namespace {
 
-// Up to so many members everybody adds everything.
+// Up to this many members, every member adds all values.
 constexpr int few = 8;
 
 class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
@@ -49,7 +49,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     void add() {
         if (bytes_ == 0) return;
-        // The first one's values are where the sum begins; others have left a copy of their own.
+        // The sum starts from the values of the first member; the others have left a copy of their
+        // own.
         fold_grid(grid(), call_.operation, call_.buffer, call_.count, [&](int from) {
             if (from == member())
                 return member() == first_ ? call_.buffer : contents_of(from, bytes_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// First inside each host to its leader, then among the leaders, then inside each host from its
-// leader. Internal to Allreduce.
+// Reduces inside each host to its leader, then among the leaders, then broadcasts inside each host.
+// Internal to Allreduce.
 #pragma once
 
 #include <optional>

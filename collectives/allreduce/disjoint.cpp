@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A stripe along each disjoint tree, up and down in segments: all links busy.
+// One stripe along each disjoint tree, up and down in segments: all links are busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/allreduce/allreduce.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Along each line, every member gets every contribution and adds them all: fewest steps.
+// Along each line, every member receives and adds all contributions: fewest steps.
 #include "collectives/allreduce/line_sums.h"
 
 namespace torusmp::collectives::allreduce {
@@ -38,9 +38,9 @@ class Exchange final : public LineSums {
         return true;
     }
 
-    // Step k sends to each side what came from the other side in step k - 1, so everything has
-    // arrived by the shorter way round a ring after floor(extent / 2) steps, and along an open line
-    // after extent - 1.
+    // Step k sends to each side the contributions that came from the other side in step k - 1. So
+    // everything has arrived by the shorter way round a ring after floor(extent / 2) steps, and
+    // along an open line after extent - 1.
     void post_line_step() {
         const int extent = grid().extent(dimension_);
         const int here = grid().coordinate(dimension_);
@@ -62,7 +62,7 @@ class Exchange final : public LineSums {
     }
 
     int line_step_ = 0;      // without direct paths: steps done along the line
-    bool gathered_ = false;  // a line
+    bool gathered_ = false;  // contributions of the line are complete
 };
 
 }  // namespace

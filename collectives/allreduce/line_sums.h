@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What line-by-line algorithms of the allreduce share; they begin with the last dimension. The
-// contributions of a line stand in slots by coordinate.
+// The base of allreduce algorithms that go line by line, the last dimension first. The
+// contributions of a line are kept in slots by coordinate.
 #pragma once
 
 #include "collectives/allreduce/allreduce.h"
@@ -13,7 +13,7 @@ class LineSums : public AlgorithmOf<Arguments> {
 
   protected:
     Group& grid() const { return *call_.grid; }
-    // To be called in start(): so many slots of that size.
+    // To be called in start(): the size and the number of slots.
     void lay(std::size_t slot_bytes, int slots) {
         bytes_ = call_.bytes();
         slot_bytes_ = Scratch::rounded(slot_bytes);
@@ -22,7 +22,7 @@ class LineSums : public AlgorithmOf<Arguments> {
     }
     std::byte* slot(int index) { return slots_ + slot_bytes_ * std::size_t(index); }
     // Adds the contributions of a line in the order of their coordinates into `own`, which holds
-    // this member's; the others stand in the slots.
+    // this member's contribution; the others are in the slots.
     void fold(std::byte* own, std::size_t count) {
         if (count == 0 || bytes_ == 0) return;
         fold_line(call_.operation, own, grid().coordinate(dimension_), slots_, slot_bytes_,
@@ -30,7 +30,7 @@ class LineSums : public AlgorithmOf<Arguments> {
     }
 
     std::size_t bytes_ = 0;
-    int dimension_ = 0;  // the line at work
+    int dimension_ = 0;  // the current line
 
   private:
     Scratch scratch_;

@@ -31,8 +31,8 @@ class Lines final : public LineSums {
             }
             phase_ = Phase::spread;
             if (dimension_ >= 0) {
-                // The result arrives only after our contribution has been received, so it may
-                // overwrite it.
+                // The result arrives only after this member's contribution has been received, so it
+                // may overwrite it.
                 const Rank first = grid().line_rank(dimension_, 0);
                 receive({call_.buffer, bytes_}, first);
                 send({call_.buffer, bytes_}, first);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each member adds one part of the vector, then the parts are gathered: least bytes.
+// Each member adds one part of the vector, then the parts are gathered: fewest bytes.
 #include "collectives/algorithm/part_sums.h"
 #include "collectives/allreduce/allreduce.h"
 
@@ -28,7 +28,7 @@ class Scatter final : public AlgorithmOf<Arguments, PartSums> {
     }
 
     bool summed_ = false;
-    int dimension_ = 0;  // along which parts are gathered
+    int dimension_ = 0;  // the dimension along which parts are gathered
 };
 
 }  // namespace

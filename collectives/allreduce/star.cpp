@@ -21,8 +21,8 @@ class Star final : public LineSums {
     bool step() override {
         const auto rank_at = [this](int place) { return grid().rank_of(grid().member_at(place)); };
         if (phase_ == Phase::post && grid().place() != 0) {
-            // The result arrives only after our contribution has been received, so it may overwrite
-            // it.
+            // The result arrives only after this member's contribution has been received, so it may
+            // overwrite it.
             receive({call_.buffer, bytes_}, rank_at(0));
             send({call_.buffer, bytes_}, rank_at(0));
             phase_ = Phase::end;
@@ -40,7 +40,7 @@ class Star final : public LineSums {
         return true;
     }
 
-    // Adds what stands in the slots, here by place, into the buffer.
+    // Adds the contributions in the slots, here ordered by place, into the buffer.
     void fold_all() {
         if (bytes_ == 0) return;
         const Operation& operation = call_.operation;

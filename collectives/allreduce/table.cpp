@@ -12,7 +12,7 @@ bool parts_pay(const Conditions& c) {
     return more_than_two(c) ? c.bytes >= parts_from : c.group.direct() && c.bytes >= halves_from;
 }
 
-// Where ranks share cores, fewer messages are worth more than fewer steps.
+// If ranks share cores, fewer messages matter more than fewer steps.
 bool cores_for_all(const Conditions& c) {
     return !c.group.runtime().options().shares_cores;
 }
@@ -25,27 +25,28 @@ extern AlgorithmMaker<Arguments> area, exchange, star, lines, scatter, disjoint;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allreduce",
-         .help = "How a sum over all ranks goes, by its size.",
+         .help = "Algorithm of allreduce by vector size.",
          .defaults = "host: area<512KiB scatter; "
                      "crowded: area<1025KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{area_row("left where others add", "scatter", adds_little), area},
+        {{area_row("ranks add in shared memory", "scatter", adds_little), area},
          {{.name = "exchange",
-           .help = "along each line everybody gets all",
+           .help = "all ranks of a line exchange vectors, dimension by dimension",
            .pays = cores_for_all,
            .instead = "lines"},
           exchange},
-         {{.name = "star", .help = "to the first rank and back"}, star},
-         {{.name = "lines", .help = "to the first of each line and back"}, lines},
+         {{.name = "star", .help = "reduce to the first rank, then broadcast"}, star},
+         {{.name = "lines", .help = "reduce to the first rank of each line, then broadcast"},
+          lines},
          {{.name = "scatter",
-           .help = "each rank adds a part",
+           .help = "each rank adds one part of the vector",
            .applies = has_parts,
            .pays = parts_pay,
            .instead = "lines"},
           scatter},
          {{.name = "disjoint",
-           .help = "up and down all disjoint trees",
+           .help = "stripes up and down all disjoint trees",
            .applies = commutes_in_parts,
            .pays = more_than_two,
            .instead = "scatter"},

@@ -24,12 +24,16 @@ class Alltoall final : public Collective<alltoall::Arguments> {
     explicit Alltoall(Group& group) : Collective(group, alltoall::algorithms()) {}
     ~Alltoall() = default;
 
-    // The block that out_blocks names for member i goes to member i; what in_blocks names for it
-    // comes from there, and has the length that this member says. `in` and `out` do not overlap.
-    // Either all members give even blocks of one size for both, or none does. algorithm: a row of
-    // alltoall::algorithms(), or of the next one that fits these blocks; null: as the settings say.
+    // The block of out_blocks for member i is sent to member i; the block of in_blocks for member i
+    // is received from there, and its length must be the length that member i sends. `in` and `out`
+    // do not overlap. Either all members use even blocks of one size for both, or none does.
+    // algorithm: a row of alltoall::algorithms(); if these blocks rule it out, the next row that
+    // fits is used. null: chosen by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
                const AlgorithmRow* algorithm = nullptr);
+    // A start whose block for this member has another size than the place for it: fails on all
+    // members.
+    void refuse(const Blocks& in_blocks, const Blocks& out_blocks);
 };
 
 }  // namespace torusmp::collectives

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every member leaves its blocks for the others, one after the other, and takes its own from
-// theirs. Where blocks have sizes of their own, a table of where each ends stands in front of them;
-// a member whose blocks do not fit sends them, and says so there, since the others do not know.
+// Every member leaves its blocks for the others, one after the other, and takes its own blocks from
+// theirs. For uneven blocks, a table of their ends precedes them. A member whose blocks do not fit
+// sends them, and notes this in the area, since the others do not know.
 #include <cstdint>
 #include <vector>
 
@@ -29,7 +29,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
   private:
-    // What a member says that sends its blocks; others say how many bytes they have left.
+    // The stamp value of a member that sends its blocks; other members stamp the number of bytes
+    // they have left.
     static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
     using End = std::uint32_t;
 
@@ -123,15 +124,15 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         std::memcpy(&end, left + index * sizeof end, sizeof end);
         return end;
     }
-    // Of the block for `to` among those of `from`: it has none for itself.
+    // Index of the block for `to` among the blocks of `from`: a member has none for itself.
     static std::size_t index_of(int to, int from) { return std::size_t(to < from ? to : to - 1); }
 
     bool even_ = true;
-    std::size_t block_ = 0;  // of even ones
+    std::size_t block_ = 0;  // of even blocks
     std::size_t all_ = 0;
-    int from_ = 0;               // whose blocks come next
+    int from_ = 0;               // the member whose blocks come next
     bool sends_ = false;         // this member's blocks do not fit
-    std::vector<int> receives_;  // from members whose do not
+    std::vector<int> receives_;  // from members whose blocks do not fit
 };
 
 }  // namespace

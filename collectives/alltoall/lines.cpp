@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dimension by dimension, each slab straight to the member of the line that it is for: fewest
-// messages one after the other.
+// Dimension by dimension, each slab is sent directly to its member of the line: the shortest
+// sequence of messages.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every block in a message of its own; all members are at the same offset at the same time.
+// Each block is a message of its own; all members work on the same offset at the same time.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,7 +10,7 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Messages under way at once, each way, where other ranks relay them.
+// Messages in flight per direction if other ranks relay them.
 constexpr int offset_window = 8;
 
 class Pairs final : public AlgorithmOf<Arguments> {
@@ -47,8 +47,8 @@ class Pairs final : public AlgorithmOf<Arguments> {
         for (const bool sending : {false, true}) {
             Way& way = ways_[sending ? 0 : 1];
             for (std::size_t slot = 0; slot < way.busy.size(); ++slot) {
-                // A request that is complete as soon as it is posted brings no further event: look
-                // again at once.
+                // A request that is complete as soon as it is posted brings no further event, so
+                // the loop checks again immediately.
                 do {
                     if (way.busy[slot] && !(sending ? sent(slot) : received(slot))) break;
                     if (failed()) return false;

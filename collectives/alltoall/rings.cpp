@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dimension by dimension from neighbour to neighbour; what goes the same way travels together.
-// Parts of the blocks begin with different dimensions, so that all links are busy.
+// Dimension by dimension from neighbour to neighbour; slabs with the same direction travel
+// together. Parts of the blocks begin with different dimensions, so that all links are busy.
 //
-// In step s the slabs arrive that began s steps away; all but the nearest travel on.
+// In step s the slabs arrive that began s steps away; all but the nearest are forwarded.
 #include <algorithm>
 
 #include "collectives/alltoall/stripes.h"
@@ -10,7 +10,7 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Up to this many bytes in all, the number of messages counts for more than busy links.
+// Up to this many bytes in all, fewer messages matter more than busy links.
 constexpr std::size_t one_stripe_up_to = 8 * 1024;
 
 class Rings final : public Stripes {
@@ -27,8 +27,8 @@ class Rings final : public Stripes {
     }
 
   private:
-    // For each way round a ring: memory for this member's own slabs, the nearest first, and for
-    // those that arrive in even and in odd steps, the slab for this member first.
+    // For each direction of a ring: memory for this member's own slabs, the nearest first, and for
+    // the slabs that arrive in even and in odd steps, the slab for this member first.
     std::byte* packed(const Stripe& stripe, int sign) const {
         return stripe.slabs + (sign > 0 ? 0 : 3) * most_ * stripe.width;
     }
@@ -48,20 +48,20 @@ class Rings final : public Stripes {
         return group().torus().periodic(dimension) ? extent / 2 : extent - 1;
     }
 
-    // How far the slabs of a member at this coordinate travel this way.
+    // The number of steps that the slabs of a member at this coordinate travel in this direction.
     int reach(int dimension, int coordinate, int sign) const {
         const int extent = group().extent(dimension);
         if (group().torus().periodic(dimension)) return extent / 2;
         return sign > 0 ? extent - 1 - coordinate : coordinate;
     }
 
-    // The part of a slab that travels this way from its origin, a coordinate, over that distance:
-    // all of it, or half where both ways are equally long.
+    // The part of a slab that travels in this direction from its origin (a coordinate) over that
+    // distance: all of it, or half if both directions are equally long.
     Cells cells_of(int dimension, int origin, int distance, int sign) const {
         const std::size_t all = slab_size(dimension);
         const int extent = group().extent(dimension);
         if (!group().torus().periodic(dimension) || 2 * distance != extent) return {0, all};
-        // Which way takes the odd cell alternates from member to member.
+        // The direction of the odd cell alternates from member to member.
         int sum = origin;
         for (int d = 0; d < group().dimensions(); ++d)
             if (d != dimension) sum += group().coordinate(d);
@@ -69,7 +69,7 @@ class Rings final : public Stripes {
         return sign > 0 ? Cells{0, middle} : Cells{middle, all};
     }
 
-    // Of all slabs of an origin that travel at least this far.
+    // The number of cells, of all slabs of an origin, that travel at least this far.
     std::size_t cells_beyond(int dimension, int origin, int distance, int sign) const {
         std::size_t cells = 0;
         for (int k = distance; k <= reach(dimension, origin, sign); ++k)
@@ -87,8 +87,9 @@ class Rings final : public Stripes {
         }
     }
 
-    // What arrives one way is announced over the link on which the other way begins: behind slabs
-    // on their way out it would reach the neighbour when they have crossed that link.
+    // Arrivals from one direction are announced over the link on which the other direction begins:
+    // queued behind outgoing slabs, an announcement would reach the neighbour only after they have
+    // crossed that link.
     void post_step(Stripe& stripe) override {
         for (const int sign : {+1, -1}) post_receive(stripe, sign);
         for (const int sign : {+1, -1}) post_send(stripe, sign);

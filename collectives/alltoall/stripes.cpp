@@ -81,7 +81,7 @@ bool Stripes::next_step(Stripe& stripe) {
     return true;
 }
 
-// The cells of a slab, runs of them at a time. Calls use(memory of the run, its bytes).
+// Iterates over the cells of a slab in runs. Calls use(memory of the run, its bytes).
 template <class Use>
 void Stripes::each_run(const Stripe& stripe, int coordinate, Cells cells, Use&& use) const {
     const int d = dimension_of(stripe);

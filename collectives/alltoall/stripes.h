@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms of the alltoall share that go dimension by dimension: stripes, each of which
-// takes one part of every block through all dimensions.
+// The base of alltoall algorithms that go dimension by dimension: each stripe takes one part of
+// every block through all dimensions.
 #pragma once
 
 #include <vector>
@@ -14,28 +14,28 @@ class Stripes : public AlgorithmOf<Arguments> {
     using AlgorithmOf::AlgorithmOf;
 
   protected:
-    // One cell for each block's part, indexed by place. In a dimension that is done the coordinate
-    // is the source's, in the others the destination's. A slab is the cells of one coordinate.
+    // One cell for each block's part, indexed by place. In a completed dimension the coordinate is
+    // the source's, in the others the destination's. A slab is the cells of one coordinate.
     struct Cells {
         std::size_t from = 0;
         std::size_t to = 0;
         std::size_t size() const { return to - from; }
     };
     struct Stripe {
-        int index = 0;         // among the stripes, and the dimension it begins with
+        int index = 0;         // index of the stripe, and the dimension it begins with
         std::size_t from = 0;  // the part: bytes [from, from + width) of every block
         std::size_t width = 0;
         std::byte* cells = nullptr;
-        std::byte* slabs = nullptr;  // under way
+        std::byte* slabs = nullptr;  // in flight
         int phase = -1;              // dimensions done
         int step = 0;                // in this dimension
         bool done = false;
-        std::size_t request = 0;  // its first of each kind, and how many are in use
+        std::size_t request = 0;  // its first request of each kind, and how many are in use
         std::size_t sends = 0;
         std::size_t receives = 0;
     };
-    // To be called in start(): how many stripes, how many requests of each kind a stripe needs, and
-    // how many cells its slabs under way take.
+    // To be called in start(): the number of stripes, the number of requests of each kind per
+    // stripe, and the number of cells of its slabs in flight.
     void lay_stripes(std::size_t count, std::size_t requests, std::size_t room);
     std::size_t block_bytes() const { return call_.out_blocks.size(0); }
 
@@ -46,14 +46,13 @@ class Stripes : public AlgorithmOf<Arguments> {
         return std::size_t(group().size() / group().extent(dimension));
     }
     // Copies some cells of a coordinate's slab, in the current dimension, out of the stripe's cells
-    // and returns the end of what was packed; or back into them.
+    // and returns the end of the packed data; unpack() copies them back.
     std::byte* pack(const Stripe& stripe, int coordinate, Cells cells, std::byte* to) const;
     void unpack(const Stripe& stripe, int coordinate, Cells cells, const std::byte* from) const;
 
   private:
     virtual int steps_in(int dimension) const = 0;
-    // Called when a stripe comes to a dimension, begins a step of it, and has all messages of a
-    // step.
+    // Called when a stripe enters a dimension, begins a step of it, and has all messages of a step.
     virtual void enter_dimension(const Stripe&) {}
     virtual void post_step(Stripe& stripe) = 0;
     virtual void take_step(const Stripe& stripe) = 0;

@@ -4,14 +4,14 @@
 namespace torusmp::collectives::alltoall {
 namespace {
 
-// Where neighbours in the grid are not neighbours in the torus, rings only make paths longer, which
-// does not pay for blocks larger than this.
+// If neighbours in the grid are not neighbours in the torus, rings only lengthen paths, which does
+// not pay for blocks larger than this.
 constexpr std::size_t detours_up_to = 1024;
 // Rings need several times as much memory as a member sends.
 constexpr std::size_t rings_up_to = 64 * 1024 * 1024;
 
-// A message to each of so many members costs more than a short block that goes through a few of
-// them.
+// From this many members on, one message per member costs more than a short block that is forwarded
+// by a few of them.
 constexpr int lines_from = 32;
 constexpr std::size_t short_block = 4096;
 
@@ -34,23 +34,23 @@ extern AlgorithmMaker<Arguments> area, rings, lines, pairs;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "alltoall",
-         .help = "How an alltoall goes, by the size of a block.",
+         .help = "Algorithm of alltoall by block size.",
          .defaults = "host: area<128KiB pairs; crowded: area<256KiB pairs; links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
-        {{area_row("left where each rank takes its own", "lines"), area},
+        {{area_row("each rank takes its blocks from shared memory", "lines"), area},
          {{.name = "rings",
-           .help = "from neighbour to neighbour",
+           .help = "blocks move from neighbour to neighbour",
            .applies = is_even,
            .pays = is_near_and_fits,
            .instead = "pairs"},
           rings},
          {{.name = "lines",
-           .help = "line by line",
+           .help = "along the lines of each dimension in turn",
            .applies = is_even,
            .pays = has_many,
            .instead = "pairs"},
           lines},
-         {{.name = "pairs", .help = "every block by itself"}, pairs}});
+         {{.name = "pairs", .help = "one message per block"}, pairs}});
     return table;
 }
 

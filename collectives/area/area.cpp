@@ -5,18 +5,19 @@
 #include <cstring>
 #include <deque>
 
+#include "base/assert.h"
 #include "collectives/group/group.h"
 
 namespace torusmp::collectives {
 
-// What the member at place 0 says to all others.
+// The message from the member at place 0 to all others.
 struct Area::Setup {
     core::SharedMemory::Name name;  // length 0: there is none
     std::uint64_t before;           // areas with that tag
     std::uint64_t largest;
 };
 
-// The messages by which it is made.
+// The messages that set up the area.
 struct Area::Opening {
     std::deque<Setup> setups;
     std::deque<core::SendRequest> sends;
@@ -49,7 +50,9 @@ Area::~Area() {
     core::Runtime& runtime = group_.runtime();
     if (opening_ != nullptr && !opening_->complete()) {
         runtime.cancel(opening_->receive);
-        for (core::SendRequest& send : opening_->sends) runtime.cancel(send);
+        // A member that has not called yet what this one has completed still needs its message.
+        if (!others_receive_)
+            for (core::SendRequest& send : opening_->sends) runtime.cancel(send);
         runtime.wait_until([this] { return opening_->complete(); }, "the end of a group");
     }
     const auto lock = runtime.lock();
@@ -61,8 +64,8 @@ bool Area::fits(const Group& group) {
            group.runtime().shared().possible();
 }
 
-// Behind the head: a line for each member, the rings, and apart from them rooms and halls for
-// contents that do not fit in a slot, which cost memory only where they are used.
+// Layout behind the head: a line for each member, then the rings, then the rooms and halls for
+// contents that do not fit in a slot; these use memory only once they are touched.
 std::size_t Area::rings_bytes() const {
     return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
 }
@@ -142,7 +145,8 @@ bool Area::settle() {
     return true;
 }
 
-// Of an area that this member never came to use: its maker waits for this to free the memory.
+// Releases an area that this member never used: its creator waits for this before it frees the
+// memory.
 void Area::throw_away(const Setup& setup, core::Rank maker) {
     core::SharedBlock block(group_.runtime().shared());
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
@@ -162,8 +166,8 @@ std::byte* Area::claim_hall(std::uint64_t call, int reader) {
     return hall(member_, call);
 }
 
-// There are few halls, so their writers must hear soon that this reader is done. Small calls in
-// between pay nothing for that.
+// There are few halls, so their writers must learn soon that this reader is done. Small calls in
+// between cost nothing extra.
 std::byte* Area::look_into_hall(int member, std::uint64_t call) {
     tell_soon(call);
     return hall(member, call);
@@ -174,33 +178,38 @@ void Area::tell_soon(std::uint64_t call) {
     say_at_ = std::min(say_at_, call);
 }
 
-// The parts of a call over hosts have the numbers behind its own.
+// The parts of a call over hosts have the numbers after its own.
 void Area::leave_early(std::uint64_t call) {
     tell_soon(call + Hosts::parts_inside - 1);
 }
 
 void Area::leave_one(std::uint64_t call) {
+    TORUSMP_ASSERT(std::count(active_.begin(), active_.end(), call) == 1, call, active_.size(),
+                   member_);
     const bool oldest = active_.front() == call;
     active_.erase(std::find(active_.begin(), active_.end(), call));
     if (oldest) say_done(active_.empty() ? newest_ : active_.front() - 1);
-    // Another thread may sleep for other calls that are under way.
+    // Another thread may sleep for other calls that are in progress.
     if (asleep_ && active_.empty()) set_asleep(false);
-    // The call has failed before there was an area: the next one begins again.
+    // The call failed before there was an area: the next one tries again.
     if (state_ != State::opening || !active_.empty()) return;
     group_.runtime().cancel(opening_->receive);
     if (!opening_->receive.complete()) return;
-    if (opening_->receive.status().error == core::Error::none) return;  // it has just come
+    if (opening_->receive.status().error == core::Error::none) return;  // it has just arrived
     opening_.reset();
     state_ = State::closed;
 }
 
-// Others learn it some calls at a time, unless halls are used. That is soon enough for them: who
-// waits for a slot waits for calls of a whole ring ago, and each member begins this call, too.
+// The other members are informed every few calls, unless halls are used. This is soon enough: a
+// member that waits for a slot waits for calls one whole ring ago, and each member takes part in
+// this call, too.
 void Area::say_done(std::uint64_t call) {
     if (call < say_at_ || state_ != State::ready || !block_->usable()) return;
     const std::uint64_t step = (room_mask_ + 1) / 2;
     say_at_ = (call / step + 1) * step;
     if (hall_call_ > call) say_at_ = std::min(say_at_, hall_call_);
+    TORUSMP_ASSERT(progress_[member_].done.load(std::memory_order_relaxed) <= call, call, member_,
+                   newest_);
     progress_[member_].done.store(call, std::memory_order_release);
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (int word = 0; word < words_; ++word) {
@@ -251,7 +260,7 @@ void Area::wake_all(int word) {
     for (; bits != 0; bits &= bits - 1) wake(word * 64 + std::countr_zero(bits));
 }
 
-// The last look before a sleep comes after this, and a fence (Interface::prepare_sleep()).
+// The last check before a sleep comes after this, and after a fence (Interface::prepare_sleep()).
 void Area::set_asleep(bool asleep) {
     if (asleep == asleep_ || state_ != State::ready || !block_->usable()) return;
     asleep_ = asleep;

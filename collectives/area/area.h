@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The area of a group whose members share a host: memory in which they leave what the others need,
-// instead of sending it.
+// The area of a group whose members share a host: shared memory in which members leave data for the
+// others instead of sending it.
 //
-// Each member has a ring of slots which it alone writes and all others read. A collective of the
-// group has a number, the same on all members; its slot in a ring is the one of that number,
-// stamped with it when the contents are there. So a member reads what another has left for this
-// very call, in whatever order calls proceed, and may be as many calls ahead of its readers as the
-// ring has slots.
-// Each member says up to which call it is done with everything; before a slot is written again, all
-// who read what it held must be done with it: where that is one member, as along a chain, the
-// others may be far behind.
+// Each member has a ring of slots, written by this member alone and read by all others. A
+// collective of the group has a number, the same on all members. Its slot in a ring is chosen by
+// that number, and stamped with it when the contents are ready. So a member finds the contents of
+// exactly this call, in whatever order calls proceed, and may be as many calls ahead of its readers
+// as the ring has slots. Each member publishes the number up to which it is done with all calls.
+// Before a slot is written again, all its readers must be done with its contents; if there is only
+// one reader, as along a chain, the other members may be far behind.
 //
-// Nobody spins here: what is not there yet is looked for at the next turn of progress. A member
-// that goes to sleep leaves word, and whoever stamps a slot or finishes calls wakes it.
+// Members do not spin here: progress checks again for missing contents. A member that goes to sleep
+// sets a flag, and a member that stamps a slot or finishes calls wakes it.
 //
-// The memory is made when the first call wants it, by the member at place 0, and let go with the
-// group. Used under the Runtime's lock, but for its making and its end.
+// The member at place 0 creates the memory when the first call wants it; the memory is released
+// with the group. Used under the Runtime's lock, except for creation and destruction.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +26,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/api.h"
 
 namespace torusmp::collectives {
@@ -35,15 +35,15 @@ class Group;
 
 class Area {
   public:
-    // What fits beside a stamp.
+    // The contents that fit beside a stamp.
     static constexpr std::size_t inline_bytes = 112;
     static constexpr int most_members = 256;
-    // Longer contents have rooms of their own beside the slots. They are few, so that the memory at
-    // work stays in the cache.
+    // Longer contents have rooms of their own beside the slots. Rooms are few, so that the memory
+    // in use stays in the cache.
     static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
-    // And still longer ones have halls, unless there is no memory for them. Each is so long that
-    // all together do not exceed a limit.
+    // Still longer contents have halls, unless there is no memory for them. The length of a hall is
+    // such that all halls together do not exceed a limit.
     static constexpr unsigned halls = 2;
     static std::size_t hall_bytes(int members, unsigned slots) {
         const std::size_t all = slots == slots_of_one ? most_in_halls / 8 : most_in_halls;
@@ -52,25 +52,25 @@ class Area {
     }
 
     struct alignas(128) Slot {
-        std::atomic<std::uint64_t> stamp;  // the call whose contents these are
-        std::uint64_t what;                // what its writer has called; the algorithm's
+        std::atomic<std::uint64_t> stamp;  // the call that these contents belong to
+        std::uint64_t what;                // the kind of call, set by the algorithm of the writer
         std::byte payload[inline_bytes];
     };
     static_assert(sizeof(Slot) == 128);
 
-    // How many slots rings have: so many calls a rank can be ahead of others with which it shares a
-    // core, and each switch between them costs as much as many calls. Fewer where there are many
-    // rings.
+    // The number of slots of a ring, which is the number of calls that a rank can be ahead of
+    // others with which it shares a core (each switch between them costs as much as many calls).
+    // Fewer if there are many rings.
     static unsigned slots_of(int members) { return members <= 16 ? 128 : members <= 64 ? 64 : 16; }
-    // For calls that the members start again and again, each after the one before.
+    // For calls that the members start repeatedly, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
     // As a reader: all others.
     static constexpr int all = -1;
 
-    // tag: for the messages by which it is made; nothing else uses it. slots: of each ring, a power
-    // of two. before: how many areas of the group had that tag before, the same on all members:
-    // what was said of those is not taken for this one.
+    // tag: for the messages that set up the area; not used by anything else. slots: per ring, a
+    // power of two. before: the number of areas of the group that had this tag before, the same on
+    // all members: it distinguishes stale messages from current ones.
     Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before = 0);
     ~Area();
     Area(const Area&) = delete;
@@ -80,35 +80,42 @@ class Area {
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
-    // How long contents may be; 0: there is no memory for an area. The same on all members once it
-    // is settled, until then what is hoped for.
+    // The largest contents in bytes; 0: there is no memory for an area. The same on all members
+    // once settled; until then, the size that will be requested.
     std::size_t largest() const { return largest_; }
-    // Whether it is known if there is an area. The first to ask begins to make it.
+    // Whether it is known if there is an area. The first call begins to create it.
     bool settled() { return state_ == State::ready || state_ == State::absent || settle(); }
 
-    // A call of the group begins here, and ends: in the order of their numbers, 1 and up. Calls
-    // that do not use the area need not be told.
+    // enter() and leave(): a call of the group begins here, and ends, in the order of their
+    // numbers, from 1 up. Calls that do not use the area need not be reported.
     void enter(std::uint64_t call) {
+        TORUSMP_ASSERT(active_.empty() || call > newest_, call, newest_, active_.size(), member_);
         active_.push_back(call);
         newest_ = call;
         if (active_.size() == 1 && call > say_at_) [[unlikely]]
             say_done(call - 1);
     }
     void leave(std::uint64_t call) {
+        TORUSMP_ASSERT(!active_.empty() && call >= active_.front(), call, newest_, active_.size(),
+                       member_);
         if (active_.size() == 1 && !asleep_ && call < say_at_) [[likely]]
             active_.clear();
         else
             leave_one(call);
     }
 
-    // Before leave(), of a call that has failed: how far the others came is not known.
+    // Called before leave() for a call that has failed: the progress of the others is unknown.
     void leave_early(std::uint64_t call);
+    // A call has failed on this member: others may never receive the messages that set up the area.
+    void expect_no_others() { others_receive_ = false; }
 
-    // ---- of calls that have begun, once the area is there ----
-    // Where this member's contents for a call go, which one member reads, or all; null: those who
-    // read what stands there are not done with it, or a call of ours that is still under way may
-    // want that slot first.
+    // ---- for calls that have begun, once the area is ready ----
+    // Memory for this member's contents of a call, read by one member or by all; null: the readers
+    // of the old contents are not done, or another call of this member in progress may need that
+    // slot first.
     std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
+        TORUSMP_ASSERT(bytes <= largest_ && !active_.empty() && call >= active_.front(), call,
+                       bytes, largest_, active_.size(), member_);
         if (bytes > room_bytes) [[unlikely]]
             return claim_hall(call, reader);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
@@ -122,7 +129,7 @@ class Area {
         use = {call, reader};
         return contents(member_, call, bytes);
     }
-    // They are there; `what` is for the readers to compare. To be followed by ring().
+    // Marks the contents as ready; `what` is compared by the readers. To be followed by ring().
     void stamp(std::uint64_t call, std::uint64_t what) {
         Slot& slot = slot_of(member_, call & mask_);
         slot.what = what;
@@ -142,18 +149,19 @@ class Area {
             if (sleepers(word).load(std::memory_order_relaxed) != 0) [[unlikely]]
                 wake_all(word);
     }
-    // What another member has left for a call; null: nothing yet.
+    // The contents that another member has left for a call; null: nothing yet.
     const Slot* look(int member, std::uint64_t call) const {
         const Slot& slot = slot_of(member, call & mask_);
         if (slot.stamp.load(std::memory_order_acquire) != call) return nullptr;
         __builtin_prefetch(&slot_of(member, (call + calls_ahead) & mask_));
         return &slot;
     }
-    // It has left something for a later call there: what it left for this one was for others.
+    // Whether that member has reused the slot for a later call: its contents for this call were not
+    // meant for this reader.
     bool is_gone(int member, std::uint64_t call) const {
         return slot_of(member, call & mask_).stamp.load(std::memory_order_relaxed) > call;
     }
-    // Every reader asks for them in the course of its call.
+    // Every reader must call this during its call.
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
         if (bytes > room_bytes) [[unlikely]]
@@ -165,8 +173,8 @@ class Area {
     void set_asleep(bool asleep);
 
   private:
-    // A line from another core takes as long as several calls: those of calls to come are fetched
-    // in time, if they have been written.
+    // Fetching a line from another core takes as long as several calls, so the lines of future
+    // calls are prefetched if they have been written.
     static constexpr unsigned calls_ahead = 4;
     static constexpr std::size_t longest_hall = 1024 * 1024;
     static constexpr std::size_t most_in_halls = 32 * 1024 * 1024;
@@ -174,16 +182,16 @@ class Area {
     enum class State { closed, opening, ready, absent };
     struct Setup;
     struct Opening;
-    // Of a member, in a line of its own.
+    // The progress of a member, in a cache line of its own.
     struct alignas(128) Progress {
         std::atomic<std::uint64_t> done;  // with all calls up to this one
     };
-    // What a slot or a room was last used for.
+    // The last use of a slot or a room.
     struct Use {
         std::uint64_t call = 0;
         int reader = all;
     };
-    // By member, a bit each.
+    // One bit per member.
     using Bits = std::array<std::atomic<std::uint64_t>, most_members / 64>;
     struct alignas(128) Head {
         Bits sleepers;  // asleep, or about to be
@@ -203,7 +211,7 @@ class Area {
     std::byte* look_into_hall(int member, std::uint64_t call);
     void tell_soon(std::uint64_t call);
     void leave_one(std::uint64_t call);
-    // Whether its readers are done with it, as far as seen; or by looking.
+    // Whether its readers are done with it: as last seen, or after a fresh look.
     bool is_past(const Use& use) const {
         return use.call <= all_done_ || (use.reader == reader_ && use.call <= reader_done_);
     }
@@ -235,6 +243,7 @@ class Area {
     const int size_;
     const int words_;
     State state_ = State::closed;
+    bool others_receive_ = true;  // all members will call what this one has called
     std::size_t largest_;
     bool must_fence_ = true;
     Slot* slots_ = nullptr;
@@ -248,14 +257,15 @@ class Area {
     std::vector<Use> uses_;  // by slot of the own ring
     std::vector<Use> room_uses_;
     std::array<Use, halls> hall_uses_{};
-    std::uint64_t hall_call_ = 0;  // the last one for which this member has looked into a hall
-    // Up to which call others are done, at least, as far as seen: all, and a reader.
+    std::uint64_t hall_call_ = 0;  // the last call for which this member has looked into a hall
+    // Lower bound of the calls that the others have completed, as last seen: all of them, and one
+    // reader.
     std::uint64_t all_done_ = 0;
     std::uint64_t reader_done_ = 0;
     int reader_ = all;
     std::vector<std::uint64_t> active_;  // calls that have begun, in order
     std::uint64_t newest_ = 0;
-    std::uint64_t say_at_ = 0;  // what is done is said when it comes to this
+    std::uint64_t say_at_ = 0;  // completion is published when it reaches this call
     bool starved_ = false;
     bool asleep_ = false;
 };

@@ -24,11 +24,15 @@ class Broadcast final : public Collective<broadcast::Arguments> {
     explicit Broadcast(Group& group);
     ~Broadcast();
 
-    // `bytes` bytes at `buffer`, from the root to all; root is a member number. algorithm: a row of
-    // broadcast::algorithms(); null: as the settings say.
+    // Sends `bytes` bytes at `buffer` from the root to all members; root is a member number.
+    // algorithm: a row of broadcast::algorithms(); null: chosen by the settings.
     void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
+    // As a part of another call, a literal, by which reports and members that differ name it.
+    void start_for(const char* call, void* buffer, std::size_t bytes, int root);
 
   private:
+    void begin_as(std::string_view name, const Call& call, const AlgorithmRow* algorithm);
+
     std::unique_ptr<broadcast::ByHosts> by_hosts_;
 };
 

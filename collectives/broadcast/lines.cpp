@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The root to its line, then each of these to theirs: fewest messages one after the other.
+// The root sends to its line, then each of these members to its next line: the shortest sequence of
+// messages.
 #include "collectives/broadcast/broadcast.h"
 
 namespace torusmp::collectives::broadcast {
@@ -9,8 +10,8 @@ class Lines final : public AlgorithmOf<Arguments> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    // Lines are served in ascending order: the vector arrives along the last dimension in which we
-    // differ from the root.
+    // Lines are served in ascending order: the vector arrives along the last dimension in which
+    // this member differs from the root.
     void start() override {
         root_place_ = group().place_of(call_.root);
         from_ = group().dimensions() - 1;

@@ -10,8 +10,8 @@ class Scatter final : public AlgorithmOf<Arguments, LineParts> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    // Parts are dealt out in descending order: ours arrives along the first dimension in which we
-    // differ from the root.
+    // Parts are dealt out in descending order: this member's part arrives along the first dimension
+    // in which it differs from the root.
     void start() override {
         root_place_ = group().place_of(call_.root);
         cut(group(), call_.buffer, call_.bytes, 1);

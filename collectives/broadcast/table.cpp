@@ -9,19 +9,19 @@ extern AlgorithmMaker<Arguments> area, lines, scatter, tree, disjoint;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "broadcast",
-         .help = "How a broadcast goes, by its size.",
+         .help = "Algorithm of broadcast by size.",
          .defaults = "host: area<256KiB scatter; crowded: area<1025KiB lines; "
                      "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
-        {{area_row("left where all read it", "lines"), area},
-         {{.name = "lines", .help = "each root of a line to all of the line"}, lines},
+        {{area_row("every rank reads from shared memory", "lines"), area},
+         {{.name = "lines", .help = "the first rank of each line sends to the whole line"}, lines},
          {{.name = "scatter",
-           .help = "parts are dealt out and gathered",
+           .help = "scatter, then allgather",
            .pays = more_than_two,
            .instead = "lines"},
           scatter},
-         {{.name = "tree", .help = "from neighbour to neighbour"}, tree},
-         {{.name = "disjoint", .help = "a stripe along each disjoint tree, all links busy"},
+         {{.name = "tree", .help = "from neighbour to neighbour along one tree"}, tree},
+         {{.name = "disjoint", .help = "one stripe along each disjoint tree, over all links"},
           disjoint}});
     return table;
 }

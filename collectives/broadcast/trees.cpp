@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Down trees in segments. tree: from neighbour to neighbour, dimension by dimension; each link
-// carries the vector once. disjoint: a stripe along each disjoint tree, all links busy.
+// carries the vector once. disjoint: one stripe along each disjoint tree, all links busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/broadcast/broadcast.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message from each member; those from beyond the neighbours are relayed, shortest direction
-// first.
+// One message from each member; messages from members that are not neighbours are relayed, shortest
+// direction first.
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/gather/gather.h"
 

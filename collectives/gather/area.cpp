@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every member leaves its block, if it is small, where the root takes it. A larger one it sends,
-// and says so there, since the root does not know how long it is.
+// A member with a small block leaves it in the area, where the root reads it. A member with a
+// larger block sends it, and notes this in the area, since the root does not know its length.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/gather/gather.h"
 
 namespace torusmp::collectives::gather {
 namespace {
 
-// What a member says instead of the length of its block.
+// Stamp value of a member that sends its block, in place of the length.
 constexpr std::uint64_t sends = std::uint64_t{1} << 33;
 
 class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
@@ -72,13 +72,13 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         use_requests(0, coming_.size());
         receive(coming_.size() - 1, place, group().rank_of(from));
     }
-    // That concerns the root alone, and it takes all others first.
+    // The error concerns the root alone, which receives all other blocks first.
     void cut_short(int from) {
         if (cut_short_ < 0) cut_short_ = from;
     }
 
-    int next_ = 0;             // the root: whose block comes next
-    std::vector<int> coming_;  // whose blocks come as messages, by request
+    int next_ = 0;             // at the root: the member whose block comes next
+    std::vector<int> coming_;  // members whose blocks come as messages, by request
     int cut_short_ = -1;       // the first member whose block is longer than the room for it
 };
 

@@ -7,7 +7,7 @@ namespace torusmp::collectives {
 
 bool gather::Arguments::keep_own_block() const {
     if (out == nullptr) return true;
-    if (out_bytes > in_blocks.size(root)) return false;
+    if (out_bytes != in_blocks.size(root)) return false;
     if (out_bytes != 0) std::memcpy(in + in_blocks.offset(root), out, out_bytes);
     return true;
 }

@@ -15,12 +15,12 @@ struct Arguments {
     const std::byte* out = nullptr;  // null at the root: its own block is in place
     std::size_t out_bytes = 0;
     int root = 0;
-    // At the root: where a member's block goes.
+    // At the root: the place of a member's block.
     core::Buffer place_of(int member) const {
         return {in + in_blocks.offset(member), in_blocks.size(member)};
     }
     core::Buffer own_block() const { return {out, out_bytes}; }
-    // At the root: copies its own block into place. False: there is not enough room.
+    // At the root: copies its own block into place. False: the place has another size.
     bool keep_own_block() const;
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -32,11 +32,11 @@ class Gather final : public Collective<gather::Arguments> {
     explicit Gather(Group& group) : Collective(group, gather::algorithms()) {}
     ~Gather() = default;
 
-    // Each member's `out_bytes` bytes at `out` go to its block in `in` at the root; a block that
-    // does not fit there is an error (truncated). `in` and `in_blocks` are used at the root only,
-    // where `out` may be null: its own block is in place already. root is a member number, the same
-    // on all members, and so is the algorithm, a row of gather::algorithms(); null: as the settings
-    // say.
+    // Each member sends `out_bytes` bytes at `out` to its block in `in` at the root; a block that
+    // does not fit there is an error (truncated), and so is a shorter one of the root itself. `in`
+    // and `in_blocks` are used at the root only, where `out` may be null: its own block is already
+    // in place. root is a member number, the same on all members. algorithm: a row of
+    // gather::algorithms(), the same on all members; null: chosen by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
                const AlgorithmRow* algorithm = nullptr);
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The optimal scatter backwards: the blocks of a region travel along its tree, and each member puts
-// its own and those that reach it into common frames.
+// The reverse of the optimal scatter: the blocks of a region travel along its tree, and each member
+// puts its own block and the blocks it receives into common frames.
 #include <algorithm>
 #include <cstring>
 
@@ -57,14 +57,14 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         const auto from = std::size_t(&inlet - inlets_.data());
         if (regions_->child_to[piece.place] != std::int8_t(from)) return refuse(inlet);
         if (at_root()) return take(piece, inlet.reader.bytes()) || refuse(inlet);
-        // Our own block first, so that the link has something to carry while others arrive.
+        // The own block goes first, so that the link is busy while others arrive.
         Outlet* outlet = outlet_of(inlet.from.region);
         if (outlet->to.region == regions_->own_region && !own_is_put_) return false;
         if (outlet->left == 0) return refuse(inlet);
         return put(*outlet, piece, inlet.reader.bytes());
     }
 
-    // At the root. False: an impossible piece.
+    // At the root. False: an invalid piece.
     bool take(const Piece& piece, const std::byte* bytes) {
         const int member = group().member_at(int(piece.place));
         if (piece.is_apart()) {

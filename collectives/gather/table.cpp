@@ -9,14 +9,14 @@ extern AlgorithmMaker<Arguments> area, optimal, apart;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "gather",
-         .help = "How a gather goes, whatever its size.",
+         .help = "Algorithm of gather (the same for all sizes).",
          .defaults = "host: area; crowded: area; links: optimal",
          .example = "links: optimal",
          .sized = false},
-        {{area_row("small blocks left where the root takes them", "apart"), area},
-         {{.name = "optimal", .help = "over all links of the root at once, in common frames"},
+        {{area_row("the root takes small blocks from shared memory", "apart"), area},
+         {{.name = "optimal", .help = "over all links of the root, several blocks per packet"},
           optimal},
-         {{.name = "apart", .help = "a message from each rank"}, apart}});
+         {{.name = "apart", .help = "one message per rank"}, apart}});
     return table;
 }
 

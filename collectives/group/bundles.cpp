@@ -13,7 +13,7 @@ using routing::Coordinates;
 using routing::Direction;
 using routing::Torus;
 
-// The trees of all origins: how a block comes to a member, and after how many steps.
+// The trees of all origins: the path of a block to a member, and the number of steps.
 class Spread {
   public:
     explicit Spread(const Torus& torus) : torus_(torus) {
@@ -23,7 +23,7 @@ class Spread {
         if (wraps) tree_ = routing::arc_balanced_tree(torus);
     }
 
-    // The direction of the last step from `origin` to `to`, which are not the same.
+    // The direction of the last step from `origin` to `to`, which differ.
     Direction by(const Coordinates& origin, const Coordinates& to) const {
         if (tree_) return Direction::from_index(tree_->by[std::size_t(moved(origin, to))]);
         const int first = sum(origin) % torus_.dimensions();
@@ -46,7 +46,7 @@ class Spread {
         return sum;
     }
 
-    // Where `to` lies as seen from `origin`.
+    // The position of `to` relative to `origin`.
     routing::Rank moved(const Coordinates& origin, const Coordinates& to) const {
         Coordinates offset{};
         for (std::size_t d = 0; d < std::size_t(torus_.dimensions()); ++d) {
@@ -56,8 +56,7 @@ class Spread {
         return torus_.rank(offset);
     }
 
-    // The sign of the shorter way round; half-way round either one, decided by the other
-    // coordinates.
+    // The sign of the shorter way round; if both are equally long, the other coordinates decide.
     int sign(const Coordinates& origin, const Coordinates& to, int d) const {
         const int steps = to[std::size_t(d)] - origin[std::size_t(d)];
         if (!torus_.periodic(d)) return steps > 0 ? +1 : -1;
@@ -69,7 +68,7 @@ class Spread {
     }
 
     const Torus& torus_;
-    std::optional<routing::SpanningTree> tree_;  // of rank 0; nothing: dimension-ordered
+    std::optional<routing::SpanningTree> tree_;  // of rank 0; empty: dimension-ordered
 };
 
 }  // namespace

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What crosses which link when all members broadcast a block at once (allgather, or backwards
-// reduce-scatter).
+// The blocks that cross each link in each step when all members broadcast a block at the same time
+// (allgather, or reduce-scatter in reverse).
 //
 // Each member's block spreads along a tree of shortest paths of its own. In step t every block
 // reaches the members that are t steps away from its origin, and all blocks that cross one link in
 // one step travel together, as a bundle. On a torus that is periodic in all dimensions the trees
-// are one tree, shifted to each origin, that uses all directions alike, so all links carry the same
-// load. On others each tree is dimension-ordered, and origins take turns in the dimension they
-// begin with.
+// are one tree, shifted to each origin, that uses all directions equally, so all links carry the
+// same load. On other grids each tree is dimension-ordered, and origins take turns in the dimension
+// they begin with.
 //
-// A pure value, O(size) memory; built once and kept by the Group. Any thread may read it.
+// A pure value of O(size) memory, built once and kept by the Group. Any thread may read it.
 #pragma once
 
 #include <span>
@@ -25,7 +25,7 @@ class Bundles {
     Bundles(const routing::Torus& torus, int me);
 
     int steps() const { return steps_; }
-    // All directions of the torus, by index; those without a neighbour have no bundles.
+    // All directions of the torus, by index; directions without a neighbour have no bundles.
     std::span<const routing::Direction> directions() const { return directions_; }
     // The origins (places, ascending) whose blocks go to the neighbour in that direction, or come
     // from it, in step 1 to steps(). Both ends of a link have the same list.

@@ -75,6 +75,15 @@ void CallRecord::close() {
     name[sizeof name - 1] = operation[sizeof operation - 1] = elements[sizeof elements - 1] = '\0';
 }
 
+std::string describe_own_block(std::string_view rank, std::uint64_t sent, std::uint64_t room) {
+    return fmt::format("{} sends {} bytes to itself and receives {}, expected the same", rank, sent,
+                       room);
+}
+
+std::string advise_check(const CallRecord& known) {
+    return fmt::format("; {}; collectives.check=true names both calls", known.text());
+}
+
 std::string describe_difference(const CallRecord& a, const CallRecord& b) {
     return a.text() + ", but " + b.text();
 }

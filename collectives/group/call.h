@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member calls, in the form in which members tell each other: compared before a collective
-// begins (check.h), and when one does not end (ledger.h).
+// A member's call in the form that members send to each other: compared before a collective begins
+// (check.h), and when one does not end (ledger.h).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace torusmp::collectives {
 
-// What all members of a group have to agree on in a collective.
+// The arguments that all members of a group have to agree on in a collective.
 struct Call {
     static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
     int root = -1;                    // member; -1: there is none
     std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
     std::size_t element = 0;          // bytes; 0: not known
-    Label label{};                    // what a reduction computes, and of what
+    Label label{};                    // the operation of a reduction and its element type
 
     // "MPI_SUM of integers of 4 B"
     std::string what() const;
@@ -28,7 +28,7 @@ Call call_of(int root, std::uint64_t bytes, const Operation& operation);
 
 // A call as it crosses the wire.
 struct CallRecord {
-    char name[24];
+    char name[32];
     char operation[32];
     char elements[32];
     std::uint64_t bytes;
@@ -38,19 +38,24 @@ struct CallRecord {
     std::uint32_t unused;
 
     static CallRecord of(std::string_view name, const Call& call, core::Rank rank);
-    // Whether both are calls of the same collective with the same arguments, as far as is known.
+    // Whether both are calls of the same collective with the same arguments, as far as known.
     bool like(const CallRecord& other) const;
-    // Whether they agree in all that the messages depend on; what is computed may differ.
+    // Whether they agree in everything that the messages depend on; the operation may differ.
     bool may_meet(const CallRecord& other) const;
     bool same_size(const CallRecord& other) const;
     // "rank 3 called reduce with root 1 and 8 B (MPI_SUM of integers of 4 B)"
     std::string text() const;
-    // Terminates the texts, which came from outside, so that they are safe to read.
+    // Terminates the texts, which came from another rank, so that they are safe to read.
     void close();
 };
-static_assert(sizeof(CallRecord) == 112);
+static_assert(sizeof(CallRecord) == 120);
 
+// "rank 3 sends 80 bytes to itself and receives 40, expected the same"
+std::string describe_own_block(std::string_view rank, std::uint64_t sent, std::uint64_t room);
 // "rank 0 called ..., but rank 1 called ..."
 std::string describe_difference(const CallRecord& a, const CallRecord& b);
+// One member's call, and how to find the other's: the end of an error text for a mismatch that was
+// detected by the size of a message, which does not show the sender's call.
+std::string advise_check(const CallRecord& known);
 
 }  // namespace torusmp::collectives

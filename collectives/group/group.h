@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The members of a communicator as the grid over which their collectives run.
 //
-// A member has a member number (its place in the communicator, what users see) and a place: its
+// A member has a member number (its place in the communicator, seen by users) and a place: its
 // position in a grid that follows the machine. Members that fill a box of the machine's torus (all
 // of it, or a slice) keep the machine's dimensions; any others are laid out as a balanced grid in
 // rank order. Places are row-major, the last dimension fastest, and dimensions of extent 1 are left
-// out. All members work out the same grid by themselves.
+// out. All members compute the same grid independently.
 //
-// Owned by a front end's communicator, which keeps it longer than any schedule on it. One thread at
-// a time may start collectives on it; the grid is immutable.
+// Owned by a front end's communicator, which outlives every schedule on it. One thread at a time
+// may start collectives on it; the grid is immutable.
 #pragma once
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assert.h"
 #include "collectives/group/policy.h"
 #include "collectives/group/routes.h"
 #include "collectives/group/tags.h"
@@ -29,18 +30,18 @@ class Area;
 class Ledger;
 using core::Rank;
 
-// Messages between the same two members in one collective match by streams; their tags are the
-// collective's times this number, plus the stream's.
+// Messages between the same two members in one collective match by stream: a tag is the
+// collective's tag times this number, plus the stream.
 inline constexpr int max_streams = 32;
 
 struct Hosts;
 
 class Group {
   public:
-    // members: the machine rank of each member; the runtime's own rank is among them. context: one
-    // that no other communicator of these ranks uses for matched messages.
-    // Throws std::invalid_argument when own rank is missing or a rank stands twice.
-    // policy: kept by the caller; the same on all members.
+    // members: the machine rank of each member, including the runtime's own rank. context: not used
+    // by any other communicator of these ranks for matched messages. policy: kept by the caller;
+    // the same on all members. Throws std::invalid_argument if the own rank is missing or a rank is
+    // listed twice.
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
           const Policy& policy = default_policy());
     ~Group();
@@ -51,16 +52,25 @@ class Group {
     core::Context context() const { return context_; }
     int size() const { return int(members_.size()); }
     int member() const { return member_; }
-    Rank rank_of(int member) const { return members_[std::size_t(member)]; }
+    Rank rank_of(int member) const {
+        TORUSMP_ASSERT(member >= 0 && member < size(), member, size(), context_);
+        return members_[std::size_t(member)];
+    }
     const std::vector<Rank>& members() const { return members_; }
 
     int place() const { return place_; }
-    int place_of(int member) const { return place_of_[std::size_t(member)]; }
-    int member_at(int place) const { return member_at_[std::size_t(place)]; }
+    int place_of(int member) const {
+        TORUSMP_ASSERT(member >= 0 && member < size(), member, size(), context_);
+        return place_of_[std::size_t(member)];
+    }
+    int member_at(int place) const {
+        TORUSMP_ASSERT(place >= 0 && place < size(), place, size(), context_);
+        return member_at_[std::size_t(place)];
+    }
 
     int dimensions() const { return int(dims_.size()); }
     int extent(int dimension) const { return dims_[std::size_t(dimension)]; }
-    // The largest extent; 0 of a group of one member.
+    // The largest extent; 0 for a group of one member.
     int longest() const {
         return dims_.empty() ? 0 : *std::max_element(dims_.begin(), dims_.end());
     }
@@ -71,53 +81,52 @@ class Group {
     int coordinate(int dimension) const { return coordinate(place_, dimension); }
     // Distance in places of one step along a dimension.
     int stride(int dimension) const { return strides_[std::size_t(dimension)]; }
-    // The member with own coordinates except for this one.
+    // The member with the own coordinates except for this one.
     Rank line_rank(int dimension, int coordinate) const {
         const int place = place_ + (coordinate - this->coordinate(dimension)) * stride(dimension);
         return rank_of(member_at(place));
     }
 
-    // The grid of places as a torus of its own; of one member, a torus of extent 1. A dimension
-    // wraps around where the members fill a ring of the machine, and in balanced grids.
+    // The grid of places as a torus of its own; for one member, a torus of extent 1. A dimension
+    // wraps around if the members fill a ring of the machine, and in balanced grids.
     const routing::Torus& torus() const { return *torus_; }
-    // The member one step away in the grid; any_source where there is none.
+    // The member one step away in the grid; any_source if there is none.
     Rank neighbour(routing::Direction direction) const {
         return neighbours_[std::size_t(direction.index())].rank;
     }
-    // The machine's link to it, where that step is one.
+    // The machine's link to that member, if the step is a link.
     std::optional<routing::Direction> link(routing::Direction direction) const {
         return neighbours_[std::size_t(direction.index())].link;
     }
 
-    // Every step in the grid is a link, for whichever member.
+    // Whether every step in the grid is a link, for every member.
     bool on_links() const { return on_links_; }
 
-    // Trees, regions and bundles over the grid, as this member sees them.
+    // Trees, regions and bundles over the grid, as seen by this member.
     Routes& routes() { return *routes_; }
-    // Of the collectives on this group.
+    // The tags of the collectives on this group.
     Tags& tags() { return tags_; }
 
-    // Every member reaches every other without a relay (they share a host).
+    // Whether every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
-    // Memory through which members of one host work together; null: there can be none.
+    // Memory through which members of one host work together; null: not possible.
     Area* area() const { return area_.get(); }
 
-    // Which algorithms are taken, by where the members are.
+    // The choice of algorithms, by situation of the members.
     const Policy& policy() const { return *policy_; }
     Situation situation() const { return situation_; }
-    // What this member has called, and heard of the others' calls.
+    // This member's calls, and the calls that others have reported.
     Ledger& ledger() const { return *ledger_; }
 
-    // Who says in reports what the program calls this group; kept by the caller.
+    // Gives the program's name of this group for reports; kept by the caller.
     void set_names(const core::Reporter& names) { names_ = &names; }
     const core::Reporter* names() const { return names_; }
 
-    // The same members laid out in the order of their member numbers: for operations that do not
-    // commute. Itself where that is so anyway; else made on first use.
+    // The same members laid out in member order, for operations that do not commute. The group
+    // itself if it already has that order; otherwise created on first use.
     Group& ordered();
-    // The members by hosts; null where all are on one host, or each on one of its own. Made on
-    // first use.
+    // The members by hosts; null if all are on one host, or each on its own. Created on first use.
     Hosts* hosts() {
         if (!hosts_known_) [[unlikely]]
             find_hosts();
@@ -158,7 +167,7 @@ class Group {
     Kind kind_;
     Tags tags_;
     std::optional<Routes> routes_;
-    std::unique_ptr<Ledger> ledger_;  // null where no collectives begin, but parts of others
+    std::unique_ptr<Ledger> ledger_;  // null if no collectives begin here, only parts of others
     std::unique_ptr<Area> area_;
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
@@ -166,13 +175,14 @@ class Group {
     const core::Reporter* names_ = nullptr;
 };
 
-// A group that spans hosts with several members each: collectives go through shared memory inside a
-// host, and over the links once for each host.
+// A group that spans several hosts with several members each: collectives go through shared memory
+// inside a host, and over the links once for each host.
 struct Hosts {
     explicit Hosts(Group& group);
 
-    // The numbers of the parts of collectives over hosts, see Schedule::nest(). Those inside a host
-    // come first: in the area of the host's members each part of a call has a number of its own.
+    // The numbers of the parts of collectives over hosts, see Schedule::nest(). The parts inside a
+    // host come first: in the area of the host's members each part of a call has a number of its
+    // own.
     static constexpr std::uint64_t parts_inside = 2;
     enum Part : int {
         broadcast_inside = 1,
@@ -181,15 +191,15 @@ struct Hosts {
         reduce_of_leaders,
         allreduce_of_leaders
     };
-    // Whether a member of the group these are the hosts of is on this one.
+    // Whether a member of the group is on this host. group: the group that these hosts belong to.
     bool is_here(const Group& group, int member) const {
         return host_of_member[std::size_t(member)] == host_of_member[std::size_t(group.member())];
     }
 
     Group local;                      // the members of this host, in the order of their places
-    std::unique_ptr<Group> leaders;   // the first of each host; null on all others
-    std::vector<int> host_of_member;  // index of its host among the leaders
-    std::vector<int> local_member;    // and its member number in `local` there
+    std::unique_ptr<Group> leaders;   // the first of each host; null on all other members
+    std::vector<int> host_of_member;  // index of the member's host among the leaders
+    std::vector<int> local_member;    // its member number in `local` there
 };
 
 }  // namespace torusmp::collectives

@@ -13,13 +13,15 @@ namespace torusmp::collectives {
 
 std::string Verdict::text() const {
     if (by_message == 0) return describe_difference(culprit, other);
+    if (found != expected && culprit.rank == other.rank)
+        return describe_own_block(fmt::format("rank {}", culprit.rank), found, expected);
     if (found != expected)
         return fmt::format(
             "rank {} sent {} bytes where {} were expected by rank {}: the members gave different "
-            "counts or types",
-            culprit.rank, found, expected, other.rank);
-    return fmt::format("rank {} sent what does not fit the call of rank {}: {}", culprit.rank,
-                       other.rank, core::describe(error));
+            "counts or types{}",
+            culprit.rank, found, expected, other.rank, advise_check(other));
+    return fmt::format("the data sent by rank {} does not match the call of rank {}: {}{}",
+                       culprit.rank, other.rank, core::describe(error), advise_check(other));
 }
 
 Ledger::Ledger(const Group& group, core::Tag kind)
@@ -58,8 +60,8 @@ const Ledger::Entry* Ledger::find(core::Tag tag) const {
     return entry.tag == tag ? &entry : nullptr;
 }
 
-// Later than all that has begun here. Counts wrap around. A collective with a fixed tag may begin
-// at any time, and again: if it is not remembered nobody knows, so it counts as later.
+// Whether a tag is later than every call begun here. Counts wrap around. A collective with a fixed
+// tag may begin at any time and repeatedly: if it is not remembered, it counts as later.
 bool Ledger::is_later(core::Tag tag) const {
     if (Tags::is_fixed(tag)) return find(tag) == nullptr;
     const core::Tag ahead = ((tag >> Tags::shift) - (last_ >> Tags::shift)) & Tags::counted;
@@ -94,7 +96,8 @@ void Ledger::inquire(core::Tag tag, int round) {
 
 void Ledger::accuse(core::Tag tag, const Verdict& verdict) {
     judge(tag, verdict);
-    verdicts_.erase(tag);  // whoever accuses knows already
+    verdicts_.erase(tag);  // the accusing member already knows
+    remember(tag, verdict);
 }
 
 std::optional<Verdict> Ledger::take_verdict(core::Tag tag) {
@@ -102,10 +105,32 @@ std::optional<Verdict> Ledger::take_verdict(core::Tag tag) {
     if (found == verdicts_.end()) return std::nullopt;
     const Verdict verdict = found->second;
     verdicts_.erase(found);
+    remember(tag, verdict);
     return verdict;
 }
 
-// ---- what others say ----
+void Ledger::remember(core::Tag tag, const Verdict& verdict) {
+    Entry& entry = entry_of(tag);
+    if (entry.tag != tag) return;
+    entry.ended = true;
+    ended_[place_of(tag)] = verdict;
+}
+
+// The verdict that has ended a call here, or will.
+const Verdict* Ledger::verdict_on(core::Tag tag) const {
+    if (const auto found = verdicts_.find(tag); found != verdicts_.end()) return &found->second;
+    const Entry* const entry = find(tag);
+    return entry != nullptr && entry->ended ? &ended_.at(place_of(tag)) : nullptr;
+}
+
+void Ledger::send_verdict(int member, core::Tag tag, const Verdict& verdict) {
+    Note note;
+    note.kind = Kind::verdict;
+    note.verdict = verdict;
+    send(member, tag, note);
+}
+
+// ---- notes from other members ----
 
 int Ledger::clerk() const {
     return group_.member_at(0);
@@ -118,7 +143,7 @@ void Ledger::send(int member, core::Tag tag, const Note& note) {
 
 bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) {
     static_assert(sizeof(Note) <= core::Notes::longest);
-    if (tag < 0 || (tag & 3) != kind_) return true;  // for another of the groups in this context
+    if (tag < 0 || (tag & 3) != kind_) return true;  // for another group in this context
     const auto& members = group_.members();
     const auto found = std::find(members.begin(), members.end(), source);
     if (found == members.end() || bytes.size() != sizeof(Note)) return false;
@@ -130,9 +155,16 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
     switch (note.kind) {
         case Kind::statement:
             if (clerk() != group_.member() || note.state > State::past) return false;
-            hear_statement(member, tag, note);
+            if (const Verdict* const known = verdict_on(tag))
+                send_verdict(member, tag, *known);
+            else
+                hear_statement(member, tag, note);
             return true;
         case Kind::question:
+            if (const Verdict* const known = verdict_on(tag)) {
+                send_verdict(member, tag, *known);
+                return true;
+            }
             if (is_later(tag)) asked_ = tag;
             send(member, tag, statement_of(tag));
             return true;
@@ -150,11 +182,11 @@ bool Ledger::on_note(core::Rank source, core::Tag tag, transport::ConstBytes byt
 
 void Ledger::hear_verdict(core::Tag tag, const Verdict& verdict) {
     cases_.erase(tag);
-    // Messages that have come for it will never be received.
+    // Messages that have arrived for it will never be received.
     runtime_->notes().discard(group_.context(), tag * max_streams,
                               tag * max_streams + max_streams - 1);
     const Entry* entry = find(tag);
-    if (entry == nullptr ? !is_later(tag) : entry->done) return;
+    if (entry == nullptr ? !is_later(tag) : entry->done) return remember(tag, verdict);
     verdicts_.emplace(tag, verdict);
     while (verdicts_.size() > most_cases) verdicts_.erase(verdicts_.begin());
     runtime_->notes().count_fault();
@@ -191,7 +223,7 @@ void Ledger::hear_statement(int member, core::Tag tag, const Note& note) {
     const Note own = statement_of(tag);
     if (!hear(group_.member(), own.state, own.verdict.culprit)) return;
     if (!hear(member, note.state, note.verdict.culprit)) return;
-    // A difference in what is computed must not end a call in which somebody is only late.
+    // A difference in the operation must not end a call in which a member is only late.
     const auto called = [](State state) { return state == State::called; };
     if (about.odd && std::all_of(about.heard.begin(), about.heard.end(), called))
         return judge_calls(tag, *about.first, *about.odd);
@@ -229,17 +261,14 @@ void Ledger::ask(core::Tag tag, const Case& about) {
             send(member, tag, question);
 }
 
-// Tells all members.
+// Sends the verdict to all members.
 void Ledger::judge(core::Tag tag, const Verdict& verdict) {
-    Note note;
-    note.kind = Kind::verdict;
-    note.verdict = verdict;
     for (int member = 0; member < group_.size(); ++member)
-        if (member != group_.member()) send(member, tag, note);
+        if (member != group_.member()) send_verdict(member, tag, verdict);
     hear_verdict(tag, verdict);
 }
 
-// The first of those that have not called it; if all have, of those that do not answer.
+// The first member that has not called it; if all have called, the first that does not answer.
 Ledger::Overview Ledger::overview_of(const Case& about) const {
     Overview overview;
     std::uint32_t missing = 0;
@@ -268,14 +297,14 @@ std::string Ledger::describe(core::Tag tag) const {
     std::string text;
     switch (known.state) {
         case State::called:
-            return "all members have called it alike";
+            return "all members have made the same call";
         case State::not_yet:
             text = fmt::format("rank {} has not called it", known.missing.rank);
             if (known.missing.name[0] != '\0')
                 text += fmt::format(": it waits in {}", known.missing.name);
             break;
         case State::past:
-            text = fmt::format("rank {} is past it", known.missing.rank);
+            text = fmt::format("rank {} has completed it", known.missing.rank);
             break;
         case State::silent:
             text = fmt::format("rank {} does not answer: it computes, or is stopped",
@@ -283,7 +312,7 @@ std::string Ledger::describe(core::Tag tag) const {
             break;
     }
     if (known.others != 0)
-        text += fmt::format("; {} more have not called it, or do not answer", known.others);
+        text += fmt::format("; {} more ranks have not called it or do not answer", known.others);
     return text;
 }
 

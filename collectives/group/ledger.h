@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a member of a group knows of the calls of the others, and they of its own, so that a
-// collective on which the members disagree ends on all of them, and nobody waits for ever.
+// The calls of the members of a group as known to each other, so that a collective on which the
+// members disagree ends on all of them and does not hang.
 //
-// A member that receives what does not fit its own call tells all others at once. Where no message
-// shows the disagreement, because it leads members to different algorithms, members that have
-// waited long tell the clerk, the member at place 0, what they called. The clerk asks those from
-// whom it has not heard, compares, and tells all when two calls differ. Slowness ends nothing:
-// members that have not called yet, or do not answer because they compute, are only named in
-// reports. All of it travels in notes, a few for each member and long wait.
+// A member that receives a message that does not fit its own call informs all others immediately.
+// If no message shows the disagreement, because it leads members to different algorithms, members
+// that have waited long report their call to the clerk, the member at place 0. The clerk asks the
+// silent members, compares the calls, and informs all members when two calls differ. Slowness does
+// not end a call: members that have not called yet, or do not answer because they compute, are only
+// named in reports. All of it travels in notes, a few for each member and long wait.
 //
-// The last calls are remembered, since a member may have ended a call well that others never can.
-// There is one Ledger for each group with collectives of its own. Used under the Runtime's lock.
+// The last calls and their verdicts are remembered, since a member may complete a call that others
+// never can, and since a verdict does not reach a member that has not created the group yet: such a
+// member waits long, and is answered with the verdict. There is
+// one Ledger for each group with collectives of its own. Used under the Runtime's lock.
 #pragma once
 
 #include <array>
@@ -28,16 +30,16 @@ namespace torusmp::collectives {
 
 class Group;
 
-// Why a collective has ended on all members.
+// The reason why a collective has ended on all members.
 struct Verdict {
     core::Error error = core::Error::mismatch;
-    std::uint8_t by_message = 0;  // else by the calls
+    std::uint8_t by_message = 0;  // found by a message; 0: found by comparing calls
     std::uint16_t unused = 0;
     std::uint32_t unused_too = 0;
-    // Whose message, or call, it is, and who did not expect it.
+    // culprit: the sender of the message or call; other: the member that did not expect it.
     CallRecord culprit{};
     CallRecord other{};
-    // Bytes of the message, and bytes expected; if equal, something else was wrong with it.
+    // Bytes of the message, and bytes expected; if equal, the message was wrong in another way.
     std::uint64_t found = 0;
     std::uint64_t expected = 0;
 
@@ -52,12 +54,12 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     Ledger(const Ledger&) = delete;
     Ledger& operator=(const Ledger&) = delete;
 
-    // The member begins a collective, named by its tag, and ends it.
+    // enter() and leave(): the member begins and ends a collective, identified by its tag.
     void enter(core::Tag tag, std::string_view name, const Call& call) {
         if (!Tags::is_fixed(tag)) last_ = tag;
         Entry& entry = entry_of(tag);
         entry.tag = tag;
-        entry.done = false;
+        entry.done = entry.ended = false;
         entry.name = name;
         entry.call = call;
         if (asked_ == tag) [[unlikely]]
@@ -70,42 +72,43 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     }
     // The member has waited long in it, for the round-th time, counted from 0.
     void inquire(core::Tag tag, int round);
-    // The collective cannot end here, and so must not on the others.
+    // The collective cannot complete here, and so must not complete on the others.
     void accuse(core::Tag tag, const Verdict& verdict);
-    // The verdict of another member that ends it here; returned once.
+    // The verdict of another member that ends the collective here; returned once.
     std::optional<Verdict> take_verdict(core::Tag tag);
-    // Who keeps members waiting in it, as far as is known; empty: nobody.
+    // The members that keep others waiting in it, as far as known; empty: none.
     std::string describe(core::Tag tag) const;
 
   private:
     enum class Kind : std::uint32_t { statement, question, verdict, overview };
-    // What a member says about a collective.
+    // The state that a member reports for a collective.
     enum class State : std::uint32_t {
-        silent,   // nothing
+        silent,   // no report
         called,   // the record is its call
-        not_yet,  // it has not called it; the record's name is the call in which it waits, if any
-        past,     // it has ended it, and does not remember with what arguments
+        not_yet,  // not called yet; the record's name is the call in which it waits, if any
+        past,     // completed; its arguments are not remembered
     };
     struct Note {
         Kind kind = Kind::statement;
         State state = State::silent;
-        std::int32_t round = -1;  // of waiting; -1: an answer
+        std::int32_t round = -1;  // round of waiting; -1: an answer
         std::uint32_t others = 0;
-        Verdict verdict{};  // in statements, `culprit` is the call of the member that speaks
+        Verdict verdict{};  // in statements, `culprit` is the call of the reporting member
     };
     struct Entry {
         core::Tag tag = -1;
         bool done = false;
+        bool ended = false;  // by the verdict at its place in ended_
         std::string_view name;
         Call call;
     };
-    // What the clerk has heard of one collective.
+    // The reports that the clerk has received for one collective.
     struct Case {
         std::vector<State> heard;           // by member
-        std::map<int, CallRecord> missing;  // those that have not called it, by member
-        std::optional<CallRecord> first;    // the first call that it heard of
-        std::optional<CallRecord> odd;      // one unlike it whose messages would fit all the same
-        int asked = -1;                     // the last round in which it has asked the others
+        std::map<int, CallRecord> missing;  // members that have not called it
+        std::optional<CallRecord> first;    // the first call that was reported
+        std::optional<CallRecord> odd;      // a different call whose messages would still fit
+        int asked = -1;                     // the last round in which the clerk asked the others
     };
     struct Overview {
         State state = State::silent;
@@ -120,10 +123,13 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     static std::size_t place_of(core::Tag tag) {
         return std::size_t(tag >> Tags::shift) % remembered;
     }
-    void answer(core::Tag tag);  // the clerk has asked before it began
+    void answer(core::Tag tag);  // the clerk asked before the call began
     void forget_case(core::Tag tag);
     Entry& entry_of(core::Tag tag) { return entries_[place_of(tag)]; }
     const Entry* find(core::Tag tag) const;
+    const Verdict* verdict_on(core::Tag tag) const;
+    void remember(core::Tag tag, const Verdict& verdict);
+    void send_verdict(int member, core::Tag tag, const Verdict& verdict);
     bool is_later(core::Tag tag) const;
     Note statement_of(core::Tag tag) const;
     void hear_statement(int member, core::Tag tag, const Note& note);
@@ -143,11 +149,12 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     core::Runtime* runtime_;  // null: it has ended
     const Group& group_;
     const core::Tag kind_;
-    core::Tag last_ = 0;    // the last begun of those that are counted
-    core::Tag asked_ = -1;  // by the clerk, and not yet begun
+    core::Tag last_ = 0;    // the last counted collective that began
+    core::Tag asked_ = -1;  // asked for by the clerk, and not yet begun
     std::array<Entry, remembered> entries_{};
-    std::map<core::Tag, Verdict> verdicts_;    // of what runs, or has not begun
-    std::map<core::Tag, Overview> overviews_;  // what the clerk has said
+    std::map<core::Tag, Verdict> verdicts_;    // of collectives that run or have not begun
+    std::map<std::size_t, Verdict> ended_;     // by place in entries_
+    std::map<core::Tag, Overview> overviews_;  // reports from the clerk
     std::map<core::Tag, Case> cases_;          // at the clerk
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a reduction does with the contributions of the members.
+// The operation that a reduction applies to the contributions of the members.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace torusmp::collectives {
 // inout[i] = inout[i] op in[i] for i in [0, count).
 using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
 
-// An operation in words, for comparison and reports. Both are literals, the same on all members;
+// The operation as text, for comparison and reports. Both are literals, the same on all members;
 // empty: nothing to compare.
 struct Label {
     std::string_view operation{};
@@ -20,15 +20,16 @@ struct Label {
 struct Operation {
     Combine combine = nullptr;
     std::size_t element = 1;        // bytes of one element
-    const void* closure = nullptr;  // handed to combine; kept by the caller until complete
-    bool whole = false;             // combine must see all elements at once: never cut the vector
-    bool commutative = true;        // may be taken in another order than that of the members
+    const void* closure = nullptr;  // passed to combine; kept by the caller until complete
+    bool whole = false;             // combine needs all elements in one call: the vector must not
+                                    // be cut
+    bool commutative = true;        // operands may be combined out of member order
     Label label{};
 };
 
 // Adds the contributions of a line of members in the order of their coordinates into `own`, which
-// holds that of coordinate `here`; the others stand in slots by coordinate, which are overwritten.
-// count: elements of each. Precondition: the element size is not 0.
+// holds the contribution of coordinate `here`; the others are in slots by coordinate, which are
+// overwritten. count: elements of each. Precondition: the element size is not 0.
 void fold_line(const Operation& operation, std::byte* own, int here, std::byte* slots,
                std::size_t slot_bytes, int extent, std::size_t count);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which algorithms the collectives of a job take, by size and by where the ranks are.
+// The choice of algorithms for the collectives of a job, by size and by situation of the ranks.
 //
 // Plain values; any thread may read them.
 #pragma once
@@ -13,15 +13,15 @@ namespace torusmp::collectives {
 
 class AlgorithmTable;
 
-// Where the ranks of a group are.
+// The situation of the ranks of a group.
 enum class Situation {
     host,     // all on one host, a core for each
     crowded,  // all on one host, more ranks than cores
-    links     // they talk over links
+    links     // connected over links
 };
 inline constexpr int situations = 3;
 
-// The choice for one operation; choice.h says how it is written.
+// The choice for one operation; choice.h describes the text form.
 struct Choice {
     struct Entry {
         int row = 0;            // of the operation's table
@@ -40,10 +40,11 @@ struct Choice {
 };
 
 struct Policy {
-    std::map<const AlgorithmTable*, Choice> choices;  // those left out go by their defaults
-    bool check = false;  // members compare what they call, before each collective
+    std::map<const AlgorithmTable*, Choice> choices;  // operations without an entry use their
+                                                      // defaults
+    bool check = false;  // members compare their calls before each collective
 };
-// The policy where the settings say nothing.
+// The policy used if the settings do not choose.
 const Policy& default_policy();
 
 }  // namespace torusmp::collectives

@@ -7,7 +7,7 @@ namespace {
 using routing::Direction;
 using routing::Partition;
 
-// The step by which the path to `place` leaves `from`; nothing if `from` is `place`.
+// The step by which the path to `place` leaves `from`; empty if `from` is `place`.
 struct Step {
     bool passes = false;  // `from` is on the path
     int child = -1;

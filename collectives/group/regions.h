@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One member's part in the optimal scatter and gather from a place (routing/partition.h): the
-// streams that pass through it, and who is reached through which of its neighbours.
+// streams that pass through it, and the neighbour through which each member is reached.
 //
-// A value that Group works out on first use and keeps. Internal to collectives.
+// A value that Group computes on first use and keeps. Internal to collectives.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Regions {
     // A stream of one region between this member and a neighbour.
     struct Branch {
         routing::Direction direction;
-        int region = 0;   // tells apart streams between the same two members
-        int members = 0;  // how many members it serves
+        int region = 0;   // distinguishes streams between the same two members
+        int members = 0;  // number of members it serves
     };
     // Towards the root: one stream, but two at a gate of two regions and none at the root.
-    // `members` counts this one, in its own region, and all behind it.
+    // `members` counts this member, in its own region, and all members behind it.
     std::vector<Branch> parents;
     std::vector<Branch> children;
     int own_region = -1;  // -1: at the root

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ways through a group's grid that its algorithms take, as one member sees them: trees, regions
-// and bundles. Each is worked out on first use and kept.
+// The paths through a group's grid that its algorithms use, as seen by one member: trees, regions
+// and bundles. Each is computed on first use and kept.
 //
 // Owned by a Group. One thread at a time.
 #pragma once
@@ -18,16 +18,16 @@ namespace torusmp::collectives {
 
 class Bundles;
 
-// This member in one tree over the grid: where its parent and its children lie.
+// This member in one tree over the grid: the directions of its parent and its children.
 struct TreeLinks {
-    std::optional<routing::Direction> parent;  // nothing at the root
+    std::optional<routing::Direction> parent;  // empty at the root
     std::vector<routing::Direction> children;
     int height = 0;  // of the whole tree
 };
 
 class Routes {
   public:
-    // Those of the member at `place`. torus: the grid, kept by the caller.
+    // The routes of the member at `place`. torus: the grid, kept by the caller.
     Routes(const routing::Torus& torus, int place);
     ~Routes();
     Routes(const Routes&) = delete;
@@ -38,9 +38,9 @@ class Routes {
     const std::vector<TreeLinks>& trees(Trees kind, int root_place);
     // A place from which the trees are low: the middle of an open dimension.
     int middle() const;
-    // The part in the optimal scatter and gather from a place.
+    // This member's part in the optimal scatter and gather from a place.
     const Regions& regions(int root_place);
-    // What crosses which link when all members broadcast at once.
+    // The blocks that cross each link when all members broadcast at the same time.
     const Bundles& bundles();
 
   private:

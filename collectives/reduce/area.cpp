@@ -33,7 +33,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     std::size_t bytes_ = 0;
-    Scratch own_;  // the root's values, where they lie where the result goes
+    Scratch own_;  // the root's values, if they are in the memory of the result
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside each host to its leader; from the leaders to that of the root's host; from there to the
-// root. Internal to Reduce.
+// Inside each host to its leader; from the leaders to the leader of the root's host; from there to
+// the root. Internal to Reduce.
 #pragma once
 
 #include <optional>
@@ -20,7 +20,7 @@ class ByHosts final : public OverHosts<Arguments> {
 
     Reduce inside_;
     std::optional<Reduce> leaders_;
-    Scratch sum_;  // of the host, where the result is not wanted here
+    Scratch sum_;  // of the host, if the result is not wanted here
 };
 
 }  // namespace torusmp::collectives::reduce

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Along each line, the last dimension first, to the member at the root's coordinate: fewest
-// messages one after the other. In member order where the operation does not commute.
+// Along each line, the last dimension first, to the member at the root's coordinate: the shortest
+// sequence of messages. In member order if the operation does not commute.
 #include <cstring>
 
 #include "collectives/reduce/reduce.h"
@@ -55,9 +55,9 @@ class Lines final : public AlgorithmOf<Arguments> {
     std::byte* sum_ = nullptr;  // the result; scratch memory on the other members
     std::size_t bytes_ = 0;
     int root_place_ = 0;
-    int dimension_ = 0;      // the line at work
-    bool gathered_ = false;  // its contributions are there
-    Scratch memory_;         // a slot a coordinate, and a sum
+    int dimension_ = 0;      // the current line
+    bool gathered_ = false;  // its contributions have arrived
+    Scratch memory_;         // one slot per coordinate, and a sum
     std::size_t slot_bytes_ = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each member adds one part of the vector, then the root gathers them: all members add at the same
-// time.
+// Each member adds one part of the vector, then the root gathers the parts: all members add at the
+// same time.
 #include "collectives/algorithm/part_sums.h"
 #include "collectives/reduce/reduce.h"
 
@@ -51,7 +51,7 @@ class Scatter final : public AlgorithmOf<Arguments, PartSums> {
     enum class Phase { sum, end };
     Phase phase_ = Phase::end;
     std::byte* sums_ = nullptr;
-    Scratch memory_;  // of the sums, where the result is not wanted
+    Scratch memory_;  // for the sums, if the result is not wanted here
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Up trees in segments, which are added on the way. tree: from neighbour to neighbour, dimension by
-// dimension. disjoint: a stripe up each disjoint tree, all links busy.
+// dimension. disjoint: one stripe up each disjoint tree, all links busy.
 #include "collectives/algorithm/pipeline.h"
 #include "collectives/reduce/reduce.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every member leaves its vector, from which each other adds up its own block: of long vectors in
-// the order in which `lines` adds, so that the bits are the same, else in member order.
+// Every member leaves its vector, from which each other member adds up its own block: long vectors
+// in the order in which `lines` adds, so that the bits are the same, others in member order.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"
 
@@ -19,14 +19,15 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         const std::size_t own = call_.sizes[std::size_t(member())];
         const std::size_t offset = call_.offsets[std::size_t(member())];
         if (!leave_copy_for_all(call_.values, call_.bytes)) return false;
-        if (own == 0) return true;  // nobody is waited for
+        if (own == 0) return true;  // no other member is waited for
         if (!all_left(call_.bytes)) return false;
         const Operation& operation = call_.operation;
         if (call_.bytes > Area::room_bytes && operation.commutative && !operation.whole) {
             sum_lines(own, offset);
             return true;
         }
-        // What is added up: the own block, or all where the operation must see it at once.
+        // The elements to add: the own block, or all of them if the operation needs all elements in
+        // one call.
         const std::size_t begin = operation.whole ? 0 : offset;
         const std::size_t bytes = operation.whole ? call_.bytes : own;
         std::byte* const sum = sum_.reserve(bytes);  // the result may be part of the values

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dimension by dimension, beginning with the first: each member of a line gets the part of its
+// Dimension by dimension, the first dimension first: each member of a line receives the part of its
 // coordinate.
 #include "collectives/reduce_scatter/sums.h"
 

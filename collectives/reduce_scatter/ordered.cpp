@@ -8,7 +8,7 @@
 namespace torusmp::collectives::reduce_scatter {
 namespace {
 
-// Messages under way at once, each way.
+// Messages in flight, per direction.
 constexpr int step_window = 8;
 
 class Ordered final : public AlgorithmOf<Arguments> {
@@ -57,7 +57,7 @@ class Ordered final : public AlgorithmOf<Arguments> {
     Scratch memory_;
     std::byte* slots_ = nullptr;
     std::size_t own_ = 0;  // bytes of own block
-    int posted_ = 0;       // messages, each way
+    int posted_ = 0;       // messages, per direction
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An allgather backwards: where blocks would part, partial sums come together. All links are busy,
-// and only neighbours talk.
+// The reverse of an allgather: where blocks would branch, partial sums are combined. All links are
+// busy, and messages only cross one link.
 #include "collectives/group/bundles.h"
 #include "collectives/reduce_scatter/sums.h"
 
@@ -18,8 +18,8 @@ class Rings final : public Sums {
         if (number == 0) begin_sums({0, group().size()});
         if (step == 0) return false;
         begin_bundles(step);
-        // In a ring of two, what is sent by + arrives from -. So both ends post in the order of the
-        // sends.
+        // In a ring of two, messages sent in direction + arrive from direction -. So both ends post
+        // in the order of the sends.
         for (const auto direction : bundles.directions())
             receive_apart(bundles.out(step, direction.opposite()), by(direction.opposite()));
         for (const auto direction : bundles.directions())

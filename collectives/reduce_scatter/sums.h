@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms of the reduce-scatter share that run an allgather backwards, adding partial sums
-// where blocks would part.
+// The base of reduce-scatter algorithms that run an allgather in reverse, adding partial sums where
+// blocks would branch.
 #pragma once
 
 #include <cstring>
@@ -14,7 +14,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    // Blocks that are sent are the member's values, until begin_sums().
+    // Until begin_sums(), the blocks that are sent are the member's values.
     void start() override {
         use_blocks(const_cast<std::byte*>(call_.values), call_.blocks());
         own_ = block(group().member());
@@ -22,9 +22,9 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
     }
 
   protected:
-    // From now on the blocks of these places are partial sums: a copy of the values, into which
-    // what is received is added. The own block needs no copy but the result, unless that lies among
-    // the values, which are still being sent.
+    // From now on the blocks of these places are partial sums: a copy of the values, to which
+    // received blocks are added. The own block uses the result as its copy, unless the result lies
+    // among the values, which are still being sent.
     void begin_sums(Places places) {
         const int member = group().member();
         std::byte* const sums = memory_.reserve(call_.bytes);

@@ -17,28 +17,28 @@ extern AlgorithmMaker<Arguments> area, rings, lines, ordered, tree;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce_scatter",
-         .help = "How a reduce-scatter goes, by the size of the vector.",
+         .help = "Algorithm of reduce-scatter by vector size.",
          .defaults =
              "host: area<256KiB lines; crowded: area<1025KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{area_row("left where each rank adds its own", "lines"), area},
+        {{area_row("each rank adds its block in shared memory", "lines"), area},
          {{.name = "rings",
-           .help = "from neighbour to neighbour over all links at once",
+           .help = "blocks move from neighbour to neighbour over all links",
            .applies = commutes_in_parts,
            .instead = "ordered"},
           rings},
          {{.name = "lines",
-           .help = "line by line",
+           .help = "along the lines of each dimension in turn",
            .applies = commutes_in_parts,
            .instead = "ordered"},
           lines},
          {{.name = "ordered",
-           .help = "each rank gets its block from all",
+           .help = "each rank receives its block from every rank",
            .applies = has_parts,
            .pays = is_large_if_ordered,
            .instead = "tree"},
           ordered},
-         {{.name = "tree", .help = "over the first rank"}, tree}});
+         {{.name = "tree", .help = "reduce to the first rank, then scatter"}, tree}});
     return table;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All contributions to member 0, in member order by halves, and the blocks from there: fewest
-// messages.
+// Combines all contributions at member 0 along a tree, in member order, and sends the blocks from
+// there: fewest messages.
 #include <algorithm>
 #include <cstring>
 
@@ -45,14 +45,14 @@ class Tree final : public AlgorithmOf<Arguments> {
         return true;
     }
 
-    // How many partial sums become one in a step.
+    // The number of partial sums that are combined in one step.
     int arity() const {
         const bool crowded = group().runtime().options().oversubscribed && group().direct();
         return crowded ? std::max(2, group().size()) : 2;
     }
 
-    // Receives the sums of the next members, each of which stands for as many members as ours.
-    // False: there are no more.
+    // Receives the sums of the next members, each of which covers as many members as this one's
+    // sums. False: there are no more.
     bool post_subtrees() {
         const int member = group().member();
         if (reach_ >= group().size() || member % (reach_ * arity()) != 0) return false;
@@ -79,8 +79,8 @@ class Tree final : public AlgorithmOf<Arguments> {
     Scratch slots_memory_;
     std::byte* slots_ = nullptr;
     bool dealt_ = false;
-    int reach_ = 1;     // how many members our sums stand for
-    int subtrees_ = 0;  // how many further sums are in the slots
+    int reach_ = 1;     // number of members that the own sums cover
+    int subtrees_ = 0;  // number of further sums in the slots
 };
 
 }  // namespace

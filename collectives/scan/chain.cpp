@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From member to member: fewest messages, and nobody waits for those behind, so consecutive calls
-// overlap.
+// From member to member: fewest messages, and no member waits for those after it, so consecutive
+// calls overlap.
 #include "collectives/scan/totals.h"
 
 namespace torusmp::collectives::scan {

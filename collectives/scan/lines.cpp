@@ -38,7 +38,7 @@ class Lines final : public Totals {
         return true;
     }
 
-    // Step k of a ring sends to each side what came from the other side in step k - 1.
+    // Step k of a ring sends to each side the totals that came from the other side in step k - 1.
     void post_ring_step() {
         const int extent = group().extent(dimension_);
         const int here = group().coordinate(dimension_);
@@ -55,8 +55,8 @@ class Lines final : public Totals {
         if (both_ways) send(vector(total_of(at(k - 1))), down);
     }
 
-    // The totals of a line have arrived: combines what comes before this member, and the whole
-    // line.
+    // The totals of a line have arrived: combines the totals before this member, and those of the
+    // whole line.
     void fold_totals() {
         const int here = group().coordinate(dimension_);
         std::byte* sum = here == 0 ? total_ : slot(0);
@@ -69,7 +69,7 @@ class Lines final : public Totals {
         ring_step_ = 0;
     }
 
-    bool gathered_ = false;  // a line
+    bool gathered_ = false;  // the totals of the line are complete
     int dimension_ = 0;
     int ring_step_ = 0;
 };

@@ -12,7 +12,7 @@ namespace torusmp::collectives {
 
 enum class ScanKind {
     inclusive,  // members 0 to this one
-    exclusive   // members 0 to the one before; the buffer of member 0 stays as it was
+    exclusive   // members 0 to the one before; the buffer of member 0 is unchanged
 };
 
 namespace scan {
@@ -34,8 +34,8 @@ class Scan final : public Collective<scan::Arguments> {
     explicit Scan(Group& group) : Collective(group.ordered(), scan::algorithms()) {}
     ~Scan() = default;
 
-    // In place: `count` elements at `buffer`. algorithm: a row of scan::algorithms(); null: as the
-    // settings say.
+    // In place: `count` elements at `buffer`. algorithm: a row of scan::algorithms(); null: chosen
+    // by the settings.
     void start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
                const AlgorithmRow* algorithm = nullptr);
 };

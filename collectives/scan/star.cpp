@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every member sends to member 0, which works out all results and sends them back: two steps.
+// Every member sends to member 0, which computes all results and sends them back: two steps.
 #include "collectives/scan/totals.h"
 
 namespace torusmp::collectives::scan {
@@ -20,7 +20,8 @@ class Star final : public Totals {
         if (answered_) return false;
         if (group().member() != 0) {
             answered_ = true;
-            // The answer arrives only after our value has been received, so it may overwrite it.
+            // The answer arrives only after this member's value has been received, so it may
+            // overwrite it.
             receive(vector(call_.buffer), group().rank_of(0));
             send(vector(call_.buffer), group().rank_of(0));
         } else if (!posted_) {

@@ -8,24 +8,27 @@ extern AlgorithmMaker<Arguments> area, lines, doubling, star, chain;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "scan",
-         .help = "How a scan goes, by its size.",
+         .help = "Algorithm of scan by vector size.",
          .defaults =
              "host: area<4KiB doubling; crowded: area<4KiB chain; links: doubling<16KiB lines",
          .example = "lines<8KiB doubling"},
-        {{area_row("left where the next rank adds", "doubling"), area},
-         {{.name = "lines", .help = "line by line", .pays = more_than_two, .instead = "chain"},
+        {{area_row("the next rank adds in shared memory", "doubling"), area},
+         {{.name = "lines",
+           .help = "along the lines of each dimension in turn",
+           .pays = more_than_two,
+           .instead = "chain"},
           lines},
          {{.name = "doubling",
-           .help = "from 1, 2, 4, ... before",
+           .help = "recursive doubling",
            .pays = more_than_two,
            .instead = "chain"},
           doubling},
          {{.name = "star",
-           .help = "over the first rank",
+           .help = "the first rank adds all vectors",
            .pays = more_than_two,
            .instead = "chain"},
           star},
-         {{.name = "chain", .help = "from each to the next"}, chain}});
+         {{.name = "chain", .help = "from each rank to the next"}, chain}});
     return table;
 }
 

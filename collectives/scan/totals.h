@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What algorithms of the scan share: vectors of scratch memory, and the total of what comes before
-// this member.
+// The base of scan algorithms: vectors of scratch memory, and the total of all members before this
+// one.
 #pragma once
 
 #include <cstring>
@@ -15,8 +15,8 @@ class Totals : public AlgorithmOf<Arguments> {
     using AlgorithmOf::AlgorithmOf;
 
   protected:
-    // To be called in start(): so many slots. The first total, where one is wanted, is this
-    // member's value.
+    // To be called in start(): the number of slots. The first total, if wanted, is this member's
+    // value.
     void lay(int slots) {
         bytes_ = call_.bytes();
         slot_bytes_ = Scratch::rounded(bytes_);
@@ -39,7 +39,7 @@ class Totals : public AlgorithmOf<Arguments> {
     void combine(std::byte* a, const std::byte* b) const {
         call_.operation.combine(a, b, call_.count, call_.operation.closure);
     }
-    // Puts this total of further members in front of those already known to come before this one.
+    // Puts this total of further members in front of the total already known.
     void put_before(const std::byte* total) {
         copy(spare_, total);
         if (any_before_) combine(spare_, before_);
@@ -50,13 +50,13 @@ class Totals : public AlgorithmOf<Arguments> {
     std::size_t bytes_ = 0;
     std::byte* total_ = nullptr;   // of some members, including this one
     std::byte* before_ = nullptr;  // of the members right before this one, as far as known
-    std::byte* come_ = nullptr;    // for what is received
+    std::byte* come_ = nullptr;    // receive buffer
     std::byte* spare_ = nullptr;
     bool any_before_ = false;
 
   private:
     bool step() final { return bytes_ != 0 && next(); }
-    // As step(), but only called for vectors that are not empty.
+    // Like step(), but only called for vectors that are not empty.
     virtual bool next() = 0;
 
     Scratch scratch_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message to each member, in member order; those to beyond the neighbours are relayed, shortest
-// direction first.
+// One message to each member, in member order; messages to members that are not neighbours are
+// relayed, shortest direction first.
 #include "collectives/algorithm/apart_blocks.h"
 #include "collectives/scatter/scatter.h"
 

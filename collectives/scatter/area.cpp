@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The root leaves small blocks where each member takes its own. Larger ones it sends, and says so
-// there, since the others do not know how long they are.
+// The root leaves small blocks in the area, where each member reads its own. It sends larger
+// blocks, and notes this in the area, since the others do not know their lengths.
 #include <algorithm>
 
 #include "collectives/algorithm/through_area.h"
@@ -9,8 +9,8 @@
 namespace torusmp::collectives::scatter {
 namespace {
 
-// What the root says: how far it is from block to block, all of which have that length unless each
-// says its own in front; or that it sends them.
+// Stamp value of the root: the distance between blocks, which is also their length unless each
+// block is preceded by its own (uneven); or the note that it sends them (sends).
 constexpr std::uint64_t uneven = std::uint64_t{1} << 32;
 constexpr std::uint64_t sends = std::uint64_t{1} << 33;
 constexpr std::size_t length_bytes = 16;  // keeps blocks aligned

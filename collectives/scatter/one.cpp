@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The baseline of the paper: the root sends one message in each step, in member order, and the next
-// rank on its way, shortest direction first, passes it on. The root goes on when that rank says
-// that it has the message, so a step takes as long as a message takes over a cable.
+// rank on the path, shortest direction first, forwards it. The root continues when that rank
+// confirms that it has the message, so a step takes as long as a message takes over a cable.
 //
-// Long blocks go in pieces; a piece that is shorter than others can be ends its block, so nobody
-// besides root and receiver has to know how long the block is.
+// Long blocks are split into pieces. A piece shorter than the maximum ends its block, so only the
+// root and the receiver need to know the length of the block.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -36,12 +36,12 @@ class One final : public AlgorithmOf<Arguments, ApartBlocks> {
             if (place != root_ && (at_root || next_place(place) == group().place()))
                 members_.push_back(member);
         }
-        // Whoever passes nothing on takes its own block from the neighbour of the root.
+        // A member that forwards nothing takes its own block from the neighbour of the root.
         if (!at_root && members_.empty()) members_.push_back(group().member());
     }
 
   private:
-    // The first place on the way from the root.
+    // The first place on the path from the root.
     int next_place(int place) const { return group().torus().next_hop(root_, place)->rank; }
     core::Rank next_to(int member) const {
         return group().rank_of(group().member_at(next_place(group().place_of(member))));
@@ -98,9 +98,9 @@ class One final : public AlgorithmOf<Arguments, ApartBlocks> {
     }
 
     int root_ = 0;              // its place
-    std::vector<int> members_;  // whose blocks come by here, in the order of the root
-    std::size_t at_ = 0;        // in these
-    std::size_t taken_ = 0;     // bytes of that one's block
+    std::vector<int> members_;  // members whose blocks pass through here, in the order of the root
+    std::size_t at_ = 0;        // index in `members_`
+    std::size_t taken_ = 0;     // bytes of the current member's block
     bool receiving_ = false;
     std::byte word_{};
     Scratch scratch_;

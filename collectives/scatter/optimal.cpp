@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The grid is split into as many regions as the root has links. The root sends to all of them at
-// once, to the furthest members first; small blocks of a region share frames.
+// The grid is split into as many regions as the root has links. The root sends to all of them in
+// parallel, to the furthest members first; small blocks of a region share frames.
 #include <algorithm>
 #include <cstring>
 
@@ -51,7 +51,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return end_well();
     }
 
-    // At the root: fills as many frames as may be under way to one region.
+    // At the root: fills as many frames as may be in flight to one region.
     void fill(std::size_t child) {
         const std::vector<int>& order = regions_->order[child];
         Cursor& cursor = cursors_[child];
@@ -94,10 +94,10 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     bool at_root() const { return group().member() == call_.root; }
 
     const Regions* regions_ = nullptr;
-    // At the root, for each child: how far it has come.
+    // At the root, for each child: its progress.
     struct Cursor {
         std::size_t place = 0;   // in the region's order
-        std::size_t offset = 0;  // in that one's block
+        std::size_t offset = 0;  // in that member's block
     };
     std::vector<Cursor> cursors_;
     std::size_t taken_ = 0;  // bytes of the own block

@@ -20,4 +20,9 @@ void Scatter::start(void* in, std::size_t in_bytes, const void* out, const Block
     run("scatter", {root}, {.group = group()}, algorithm);
 }
 
+void Scatter::refuse(std::size_t sent, std::size_t room) {
+    const auto lock = group().runtime().lock();
+    begin_refused("scatter", {group().member()}, sent, room);
+}
+
 }  // namespace torusmp::collectives

@@ -31,12 +31,16 @@ class Scatter final : public Collective<scatter::Arguments> {
     explicit Scatter(Group& group) : Collective(group, scatter::algorithms()) {}
     ~Scatter() = default;
 
-    // Each member gets its block, at most `in_bytes` bytes, at `in`; a longer one is an error
+    // Each member receives its block, at most `in_bytes` bytes, at `in`; a longer one is an error
     // (truncated). `out` and `out_blocks` are read at the root only, where `in` may be null: its
-    // own block then stays where it is. root is a member number, the same on all members, and so is
-    // the algorithm, a row of scatter::algorithms(); null: as the settings say.
+    // own block then stays where it is. root is a member number, the same on all members.
+    // algorithm: a row of scatter::algorithms(), the same on all members; null: chosen by the
+    // settings.
     void start(void* in, std::size_t in_bytes, const void* out, const Blocks& out_blocks, int root,
                const AlgorithmRow* algorithm = nullptr);
+    // A start of the root whose block for itself has `sent` bytes where `room` are expected: fails
+    // on all members.
+    void refuse(std::size_t sent, std::size_t room);
 };
 
 }  // namespace torusmp::collectives

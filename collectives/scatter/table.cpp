@@ -9,15 +9,14 @@ extern AlgorithmMaker<Arguments> area, optimal, apart, one;
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "scatter",
-         .help = "How a scatter goes, whatever its size.",
+         .help = "Algorithm of scatter (the same for all sizes).",
          .defaults = "host: area; crowded: area; links: optimal",
          .example = "links: optimal",
          .sized = false},
-        {{area_row("small blocks left where each rank takes its own", "apart"), area},
-         {{.name = "optimal", .help = "over all links of the root at once, furthest first"},
-          optimal},
-         {{.name = "apart", .help = "a message to each rank"}, apart},
-         {{.name = "one", .help = "one message at a time leaves the root, to compare with"}, one}});
+        {{area_row("each rank takes small blocks from shared memory", "apart"), area},
+         {{.name = "optimal", .help = "over all links of the root, furthest ranks first"}, optimal},
+         {{.name = "apart", .help = "one message per rank"}, apart},
+         {{.name = "one", .help = "one message at a time, for comparison"}, one}});
     return table;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the blocks of a group's members lie in one buffer, in bytes, by member number.
+// The layout of the blocks of a group's members in one buffer, in bytes, by member number.
 //
-// A view: arrays given to each() belong to the caller and are kept until the collective is
+// A view: arrays passed to each() belong to the caller, who keeps them until the collective is
 // complete.
 #pragma once
 
@@ -46,7 +46,7 @@ class Blocks {
     bool is_even() const { return sizes_ == nullptr; }
 
   private:
-    // In this order a copy of even() reads in the pieces in which that was written (see
+    // A copy of even() loads these members in the same pieces in which they were stored (see
     // Schedule::keep()).
     const std::size_t* sizes_ = nullptr;  // null: even
     const std::size_t* offsets_ = nullptr;

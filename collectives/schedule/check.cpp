@@ -26,7 +26,7 @@ bool CallCheck::step() {
     return gathered_ = true;
 }
 
-// In the order of the coordinates, so that all members of the line come to the same finding.
+// In the order of the coordinates, so that all members of the line reach the same finding.
 void CallCheck::fold() {
     for (Finding& finding : line_) {
         finding.first.close();

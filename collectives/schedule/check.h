@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode of a group: before a collective begins, all members compare what they called.
+// The checking mode of a group: before a collective begins, all members compare their calls.
 //
-// Each tells all others along the lines of the grid, so that all come to the same verdict and none
-// is left waiting for the others. Internal to Schedule.
+// Each member sends its call to all others along the lines of the grid, so that all reach the same
+// verdict and no member keeps waiting. Internal to Schedule.
 #pragma once
 
 #include <string>
@@ -19,19 +19,19 @@ class CallCheck final : public Schedule {
 
     // To be advanced by the schedule that is being checked until it has finished.
     void prepare(std::string_view name, const Call& call);
-    // Whose calls differ, and how; empty: all agree.
+    // The members whose calls differ, and the difference; empty: all agree.
     std::string verdict() const;
     Rank culprit() const { return found_.second.rank; }
 
   private:
-    // A call that stands for many members, and one that differs from it, if any does.
+    // A call that stands for many members, and a different one, if there is any.
     struct Finding {
         CallRecord first;
         CallRecord second;
         std::uint32_t differ;
         std::uint32_t unused;
     };
-    static_assert(sizeof(Finding) == 232);
+    static_assert(sizeof(Finding) == 248);
 
     bool step() override;
     void fold();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between members that all know about them: each member sends and receives what its list
-// says, all at once. Several messages from one member to the same other one match the receives
+// Messages between members that all know about them: each member posts all sends and receives of
+// its list together. Several messages from one member to the same other one match the receives
 // there in order.
 #pragma once
 
@@ -16,8 +16,8 @@ class Exchange final : public Schedule {
     explicit Exchange(Group& group) : Schedule(group) { expect(Fit::at_most); }
     ~Exchange() = default;
 
-    // The list, made before start() and kept for later starts. Buffers may have layouts. The other
-    // end is named by its rank of the machine, or by a link of the machine.
+    // The list, created before start() and kept for later starts. Buffers may have layouts. The
+    // peer is named by its machine rank, or by a link of the machine.
     void clear() {
         to_.clear();
         from_.clear();
@@ -28,7 +28,7 @@ class Exchange final : public Schedule {
     }
     void add_receive(core::Buffer buffer, Rank source) { from_.push_back({buffer, source, {}}); }
 
-    // name: what it does, for reports and for the comparison of calls; it outlives the schedule.
+    // name: the name of the call in reports and comparisons; must outlive the schedule.
     void start(std::string_view name = "exchange", const Call& call = {}) {
         posted_ = false;
         begin(name, call);

@@ -7,7 +7,7 @@ void Messages::fail(core::Error error, Rank peer) {
     if (failed()) return;
     failure_.error = error;
     failure_.peer = peer;
-    // That a peer is out of reach may be a mere consequence of what happened to another.
+    // A peer may be unreachable only because of another peer's failure.
     if (error == core::Error::unreachable)
         failure_.peer = group_->runtime().state().lost_in(group_->members()).value_or(peer);
 }
@@ -30,7 +30,7 @@ void Messages::fail_receive(const core::ReceiveRequest& request) {
         status.error == core::Error::none || status.error == core::Error::truncated;
     if (!size_alone) return fail(status.error, request.peer());
     const auto error = status.error == core::Error::none ? core::Error::mismatch : status.error;
-    // Frames have sizes of their own, which say nothing about the sizes of the call.
+    // The sizes of frames are independent of the sizes of the call.
     if (fit_ == Fit::framed) return break_off(error, request.peer());
     break_off(error, request.peer(), status.bytes, request.bytes());
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages that a schedule has under way, and the first failure among them.
+// The messages that a schedule has in flight, and the first failure among them.
 //
-// Requests live as long as the schedule and are reused, so that a start hardly allocates. Internal
+// Requests live as long as the schedule and are reused, so that a start rarely allocates. Internal
 // to Schedule and Steps.
 #pragma once
 
@@ -9,14 +9,15 @@
 #include <deque>
 #include <string>
 
+#include "base/assert.h"
 #include "collectives/group/group.h"
 
 namespace torusmp::collectives {
 
 class Messages {
   public:
-    // How a message has to fit the receive that it matches. One that does not means that the
-    // members disagree about the call: the schedule breaks off.
+    // How a message has to fit the receive that it matches. If it does not fit, the members
+    // disagree about the call and the schedule breaks off.
     enum class Fit { exact, at_most, framed };
 
     struct Failure {
@@ -24,7 +25,7 @@ class Messages {
         Rank peer = core::any_source;
         std::size_t found = 0;  // bytes of a message of the wrong size
         std::size_t expected = 0;
-        bool to_tell = false;  // the other members must be told that it ends with an error
+        bool to_tell = false;  // the other members must be informed of the failure
     };
 
     explicit Messages(Group& group) : group_(&group) {}
@@ -35,7 +36,7 @@ class Messages {
     core::Tag tag() const { return tag_; }
     void set_tag(core::Tag tag) { tag_ = tag; }
     void expect(Fit fit) { fit_ = fit; }
-    // Forgets the last failure.
+    // Clears the last failure.
     void begin() {
         failure_ = {};
         taken_back_ = false;
@@ -44,14 +45,13 @@ class Messages {
     bool failed() const { return failure_.error != core::Error::none; }
     const Failure& failure() const { return failure_; }
     void fail(core::Error error, Rank peer);
-    // With both sizes, where these were wrong.
+    // found, expected: the sizes in bytes, if these were wrong.
     void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
-    // Another member has said what is wrong, or all have been told.
+    // Sizes reported by another member, or already sent to all members.
     void note_sizes(std::size_t found, std::size_t expected);
     void told() { failure_.to_tell = false; }
 
-    // The call as the area knows it in which its members leave what they have for each other; null:
-    // they send it.
+    // The area through which the members of this call exchange data; null: they send messages.
     Area* area() const { return area_; }
     std::uint64_t call() const { return call_; }
     void use_area(Area* area, std::uint64_t call) {
@@ -59,14 +59,21 @@ class Messages {
         call_ = call;
         awaited_ = core::any_source;
     }
-    // Who has not left it yet, for reports.
+    // The member whose contents are awaited, for reports.
     void await(Rank rank) { awaited_ = rank; }
 
     // Requests of a batch, one after the other; or by index, if the algorithm numbers them.
     core::SendRequest& next_send() { return sends_.next(); }
     core::ReceiveRequest& next_receive() { return receives_.next(); }
-    core::SendRequest& send_at(std::size_t index) { return sends_.requests[index]; }
-    core::ReceiveRequest& receive_at(std::size_t index) { return receives_.requests[index]; }
+    // A request of the last batch can still be read.
+    core::SendRequest& send_at(std::size_t index) {
+        TORUSMP_ASSERT(index < sends_.requests.size(), index, sends_.used, tag_);
+        return sends_.requests[index];
+    }
+    core::ReceiveRequest& receive_at(std::size_t index) {
+        TORUSMP_ASSERT(index < receives_.requests.size(), index, receives_.used, tag_);
+        return receives_.requests[index];
+    }
     void use_requests(std::size_t sends, std::size_t receives);
     void use_none() { begin_batch(); }
 
@@ -78,19 +85,19 @@ class Messages {
         ++posts_;
         group_->runtime().receive(request, buffer, source, group_->context(), tag_of(stream));
     }
-    // To the neighbour in a direction of the group's torus, over that very link.
+    // Sends to the neighbour in a direction of the group's torus, over exactly that link.
     void post_by(core::SendRequest& request, core::Buffer buffer, routing::Direction direction,
                  int stream);
-    // Over a link of the machine.
+    // Sends over a link of the machine.
     void post_over(core::SendRequest& request, core::Buffer buffer, routing::Direction link) {
         ++posts_;
         group_->runtime().send_by(request, buffer, link, group_->context(), tag_of(0));
     }
-    // How many were posted so far, including those of parts.
+    // The number of posts so far, including those of parts.
     std::uint64_t posts() const { return posts_; }
     void count_posts(std::uint64_t more) { posts_ += more; }
 
-    // Whether a request is complete; one that ended with an error is a failure.
+    // Whether a request is complete; a request that ended with an error is a failure.
     bool done(const core::SendRequest& request) {
         if (!request.complete()) return false;
         if (request.status().error != core::Error::none)
@@ -110,10 +117,10 @@ class Messages {
         receives_.used = receives_.settled = 0;
     }
 
-    // Cancels what is under way, once; false: that has been done before.
+    // Cancels the requests in flight, once; false: already cancelled.
     bool take_back();
     bool all_complete() const;
-    // Adds the members that it waits for, and to which it sends.
+    // Adds the members that it waits for, and those to which it sends.
     void report(core::Waits::Collective& open) const;
 
   private:
@@ -134,10 +141,15 @@ class Messages {
         }
     };
 
-    core::Tag tag_of(int stream) const { return tag_ * max_streams + stream; }
+    core::Tag tag_of(int stream) const {
+        TORUSMP_ASSERT(stream >= 0 && stream < max_streams, stream, tag_);
+        return tag_ * max_streams + stream;
+    }
     void fail_receive(const core::ReceiveRequest& request);
     template <class RequestType>
     bool settle(Batch<RequestType>& batch) {
+        TORUSMP_ASSERT(batch.settled <= batch.used && batch.used <= batch.requests.size(),
+                       batch.settled, batch.used, tag_);
         for (; batch.settled < batch.used; ++batch.settled)
             if (!done(batch.requests[batch.settled])) return false;
         return true;

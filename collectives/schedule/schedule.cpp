@@ -1,16 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/schedule/schedule.h"
 
+#include "base/assert.h"
 #include "collectives/area/area.h"
 #include "collectives/group/ledger.h"
 #include "collectives/schedule/check.h"
 
 namespace torusmp::collectives {
 
+// The steps of a call that is refused.
+class Schedule::Refusal final : public Steps {
+  public:
+    explicit Refusal(Messages& messages) : Steps(messages), messages_(messages) {}
+    std::size_t sent = 0, room = 0;
+
+  private:
+    bool move() override {
+        messages_.break_off(sent > room ? core::Error::truncated : core::Error::mismatch,
+                            group().runtime().rank(), sent, room);
+        return false;
+    }
+    Messages& messages_;
+};
+
 Schedule::Schedule(Group& group) : Steps(messages_), messages_(group) {}
 Schedule::~Schedule() = default;
 
 void Schedule::fix() {
+    TORUSMP_ASSERT(complete() && !nested_, name_, nested_);
     fixed_tag_ = group().tags().next_fixed();
     fixed_calls_ = 0;
     Group* inside = &group();
@@ -21,6 +38,7 @@ void Schedule::fix() {
 }
 
 void Schedule::forget_fixed() {
+    TORUSMP_ASSERT(complete(), name_);
     fixed_tag_.reset();
     fixed_area_.reset();
 }
@@ -46,8 +64,9 @@ void Schedule::set_asleep(bool asleep) {
     messages_.area()->set_asleep(asleep);
 }
 
-// Calls in a row are often alike. A copy of what has just been written would wait until the stores
-// before it, to lines that other cores hold, are done: several words in one load are not forwarded.
+// Consecutive calls are often alike. A copy that loads several just-written words at once would
+// stall, since one wide load cannot be forwarded from several stores, until the stores before it,
+// to lines that other cores hold, are done.
 void Schedule::keep(const Call& call) {
     const std::string_view elements = call.element == 0 ? elements_ : call.label.elements;
     const std::size_t element = call.element == 0 ? element_ : call.element;
@@ -62,14 +81,14 @@ void Schedule::keep(const Call& call) {
 
 void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     reset(name);
-    if (nested_) {  // the schedule that this is a part of has been checked, and advances it
+    if (nested_) {  // the enclosing schedule has been checked, and advances this one
         if (area != nullptr)
             messages_.use_area(area, outermost().messages_.call() + std::uint64_t(number_ - 1));
         return;
     }
     if (area != nullptr) {
-        // The whole enters before its parts and leaves behind them, so that it does not matter in
-        // which order those of several calls begin.
+        // The whole enters before its parts and leaves after them, so the order in which the parts
+        // of several calls begin does not matter.
         const std::uint64_t number = fixed_tag_ ? fixed_calls_ : group().tags().count();
         messages_.use_area(area,
                            &area->group() == &group() ? number : number * Hosts::parts_inside);
@@ -89,7 +108,17 @@ void Schedule::begin(std::string_view name, const Call& call, Area* area) {
     group().runtime().add_task(*this);
 }
 
+void Schedule::begin_refused(std::string_view name, const Call& call, std::size_t sent,
+                             std::size_t room) {
+    if (refusal_ == nullptr) refusal_ = std::make_unique<Refusal>(messages_);
+    refusal_->sent = sent;
+    refusal_->room = room;
+    take(*refusal_);
+    begin(name, call, area());
+}
+
 void Schedule::reset(std::string_view name) {
+    TORUSMP_ASSERT(nested_ || complete(), group().runtime().rank(), name_, name, messages_.tag());
     name_ = name;
     if (!nested_)  // a part gets its tag when it is moved
         messages_.set_tag(fixed_tag_ ? (++fixed_calls_, *fixed_tag_) : group().tags().next());
@@ -101,6 +130,8 @@ void Schedule::reset(std::string_view name) {
 }
 
 void Schedule::nest(Schedule& part, int number) {
+    TORUSMP_ASSERT(part.whole_ == nullptr && &part != this, number, part.number_, name_);
+    TORUSMP_ASSERT(number >= 0 && number < 31, number, name_);  // 31: see Tags::beside()
     part.nested_ = true;
     part.whole_ = this;
     part.number_ = number;
@@ -108,6 +139,7 @@ void Schedule::nest(Schedule& part, int number) {
 }
 
 bool Schedule::move_part(Schedule& part) {
+    TORUSMP_ASSERT(part.whole_ == this, group().runtime().rank(), part.number_, name_);
     const int number_so_far = messages_.tag() >> 2 & 31;
     part.messages_.set_tag(part.group().tags().part(messages_.tag(), number_so_far | part.number_));
     const std::uint64_t posts = part.messages_.posts();
@@ -125,14 +157,15 @@ bool Schedule::move_part(Schedule& part) {
 bool Schedule::advance() {
     // Posting a request may complete others, and so re-enter this function.
     if (advancing_) return false;
+    TORUSMP_ASSERT(!complete(), group().runtime().rank(), name_, messages_.tag());
     advancing_ = true;
     if (!begun_ && !has_begun()) {
         advancing_ = false;
         return false;
     }
     look_for_faults();
-    // A request may be complete as soon as it is posted, or complete others after the schedule has
-    // looked at them, and no further event may come to make it look again: so it looks once more.
+    // A request may be complete as soon as it is posted, or complete others that the schedule has
+    // already checked, without a further event. So the schedule checks once more.
     bool finished = false;
     std::uint64_t posts = 0;
     const Steps* steps = nullptr;
@@ -145,8 +178,11 @@ bool Schedule::advance() {
         tell_all();
     advancing_ = false;
     if (!finished) return false;
+    TORUSMP_ASSERT(!failed() || messages_.all_complete(), group().runtime().rank(), name_,
+                   messages_.tag());
     messages_.use_none();
     if (Area* const area = messages_.area()) {
+        if (failed()) area->expect_no_others();
         if (!nested_) {
             if (failed()) area->leave_early(messages_.call());
             area->leave(messages_.call());
@@ -154,7 +190,7 @@ bool Schedule::advance() {
         messages_.use_area(nullptr, 0);
     }
     if (entered_) group().ledger().leave(messages_.tag());
-    // The last access: from here on the owner may start this again or destroy it.
+    // The last access: from here on the owner may restart or destroy this schedule.
     complete_.store(true, std::memory_order_release);
     return true;
 }
@@ -178,18 +214,24 @@ bool Schedule::has_begun() {
 std::string Schedule::failure() const {
     if (!verdict_.empty()) return verdict_;
     const Messages::Failure& failure = messages_.failure();
+    if (failure.found != failure.expected && failure.peer == group().runtime().rank())
+        return describe_own_block("this rank", failure.found, failure.expected);
     if (failure.found != failure.expected)
         return "rank " + std::to_string(failure.peer) + " sent " + std::to_string(failure.found) +
                " bytes where " + std::to_string(failure.expected) +
-               " were expected: the members gave different counts, types or roots";
+               " were expected: the members gave different counts, types or roots" +
+               advise_check(own_record());
     if (failure.error == core::Error::mismatch && check_ != nullptr) return check_->verdict();
+    if (failure.error == core::Error::truncated && failure.peer == group().runtime().rank())
+        return "the block for this rank does not fit: the counts and types of both sides must "
+               "describe the same number of bytes";
     const std::string rank = "rank " + std::to_string(failure.peer);
     if (failure.error == core::Error::unreachable)
         return rank + " cannot be reached: " + group().runtime().state().fault_of(failure.peer);
     return rank + ": " + std::string(core::describe(failure.error));
 }
 
-// Members that never talk to each other in this collective still depend on each other: a fault that
+// Members that exchange no messages in this collective still depend on each other: a fault that
 // separates two of them ends it for all.
 void Schedule::look_for_faults() {
     const std::uint64_t faults = group().runtime().state().faults();
@@ -208,6 +250,10 @@ void Schedule::heed(const Verdict& verdict) {
     messages_.note_sizes(std::size_t(verdict.found), std::size_t(verdict.expected));
 }
 
+CallRecord Schedule::own_record() const {
+    return CallRecord::of(name_, call_, group().runtime().rank());
+}
+
 void Schedule::tell_all() {
     messages_.told();
     const Messages::Failure& failure = messages_.failure();
@@ -215,7 +261,7 @@ void Schedule::tell_all() {
     verdict.error = failure.error;
     verdict.by_message = 1;
     verdict.culprit.rank = failure.peer;
-    verdict.other.rank = group().runtime().rank();
+    verdict.other = own_record();
     verdict.found = failure.found;
     verdict.expected = failure.expected;
     group().ledger().accuse(messages_.tag(), verdict);
@@ -226,8 +272,8 @@ void Schedule::linger() {
         group().ledger().inquire(messages_.tag(), lingered_++);
 }
 
-// Members that wait for our messages end by the same fault. By then neither their memory nor ours
-// may be in use any more.
+// Members that wait for messages of this one fail by the same fault. By then neither their memory
+// nor this member's may be in use any more.
 void Schedule::take_back() {
     if (!messages_.take_back()) return;
     for (Schedule* part : parts_)

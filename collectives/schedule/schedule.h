@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A collective as a small state machine that the progress engine advances, so that many run at once
-// and a blocking collective is start + wait.
+// A collective as a small state machine that the progress engine advances, so that many run
+// concurrently and a blocking collective is start + wait.
 //
 // The caller owns a schedule, keeps it and its buffers in place until complete(), and may then
-// start it again, which hardly allocates: requests and scratch memory stay. A schedule belongs to
-// one Group; all members start the same collectives in the same order, except for those that they
-// fix. What it posts is decided by its steps (steps.h): its own, or those of an algorithm.
+// start it again, which rarely allocates: requests and scratch memory stay. A schedule belongs to
+// one Group; all members start the same collectives in the same order, except for fixed ones. Its
+// steps (steps.h), its own or those of an algorithm, decide what it posts.
 //
-// A fault between any two members ends the schedule on all of them: each takes back what it has
-// posted, and ends with an error that names the rank. So does a disagreement about the call:
-// ledger.h says how that is found out.
+// A fault between any two members ends the schedule on all of them: each member cancels its
+// requests and ends with an error that names the rank. A disagreement about the call has the same
+// effect; ledger.h describes how it is detected.
 #pragma once
 
 #include <atomic>
@@ -31,13 +31,14 @@ struct Verdict;
 class Schedule : public core::Task, protected Steps {
   public:
     bool complete() const { return complete_.load(std::memory_order_acquire); }
-    // What the elements of the next calls are, where known, and their size: compared in the
+    // The type of the elements of the next calls, if known, and their size: compared in the
     // checking mode. `what` is a literal.
     void set_elements(std::string_view what, std::size_t bytes) {
         elements_ = what;
         element_ = bytes;
     }
-    // Blocks until complete. call: how reports name the wait; empty: as the collective.
+    // Blocks until complete. call: the name of the wait in reports; empty: the name of the
+    // collective.
     void wait(std::string_view call = {}) {
         if (complete()) return;
         const core::AwaitedTask awaited(*this);
@@ -46,17 +47,17 @@ class Schedule : public core::Task, protected Steps {
     }
     // fix() gives this schedule a tag of its own: its starts then match those of the schedules that
     // the other members fixed as their n-th, in whatever order each member starts them. unfix()
-    // ends that. Neither may be called while it runs.
+    // reverts this. Neither may be called while it runs.
     void fix();
     void unfix() {
         if (fixed_tag_) [[unlikely]]
             forget_fixed();
     }
 
-    // After completion: the first failure, and with whom. The result is then undefined.
+    // After completion: the first failure and its peer. The result is then undefined.
     core::Error error() const { return messages_.failure().error; }
     Rank failed_peer() const { return messages_.failure().peer; }
-    // Both in words.
+    // The error and the peer as text.
     std::string failure() const;
     // Whether it failed because members gave different sizes.
     bool sizes_differ() const {
@@ -66,7 +67,7 @@ class Schedule : public core::Task, protected Steps {
 
     bool advance() final;
     void report(core::Waits& waits) const final;
-    // What it waits for, in words.
+    // The messages or members that it waits for, as text.
     std::string describe() const;
     void linger() final;
     bool looks() const final { return messages_.area() != nullptr; }
@@ -76,28 +77,34 @@ class Schedule : public core::Task, protected Steps {
     explicit Schedule(Group& group);
     ~Schedule();
 
-    // Hands the schedule to the progress engine. `name` is a literal. area: through which the call
-    // goes; null: through none.
+    // Like begin(), for a call whose own arguments contradict each other: this member's block for
+    // itself has `sent` bytes where `room` are expected. Nothing is posted, and the call fails on
+    // all members, so that the next one is one call of all.
+    void begin_refused(std::string_view name, const Call& call, std::size_t sent, std::size_t room);
+    // Hands the schedule to the progress engine. `name` is a literal. area: the area that the call
+    // goes through; null: none.
     void begin(std::string_view name, const Call& call = {}, Area* area = nullptr);
-    // As begin(), but the caller advances it.
+    // Like begin(), but the caller advances it.
     void reset(std::string_view name);
-    // Whose steps it takes, until the next call of take(): an algorithm's, which works on
-    // messages(), or its own.
+    // Sets the steps to run until the next call of take(): those of an algorithm, which works on
+    // messages(), or the schedule's own.
     void take(Steps& steps) { steps_ = &steps; }
     Messages& messages() { return messages_; }
-    // Where calls of this schedule may go through; null: there is none. A part goes through the
-    // area of its host that the whole has entered.
+    // The area that calls of this schedule may go through; null: there is none. A part goes through
+    // the area of its host, which the whole has entered.
     Area* area() const;
-    // The same for the parts of a call over hosts.
+    // The area for the parts of a call over hosts.
     Area* area_inside(const Hosts& hosts) const;
-    // From now on this schedule starts and advances `part` as a part of its own. number: tells
-    // parts on one group apart, 1 to 7; parts that have parts of their own leave these bits 0, so
-    // 8, 16 or 24; 0: it does the work of this very schedule.
+    // From now on this schedule starts and advances `part`. number: distinguishes the parts on one
+    // group, 1 to 7; parts that have parts of their own leave these bits 0, so 8, 16 or 24; 0: the
+    // part does the work of this schedule itself.
     void nest(Schedule& part, int number);
-    // Advances a part; true: it has ended well.
+    // Advances a part; true: it has completed successfully.
     bool move_part(Schedule& part);
 
   private:
+    class Refusal;
+
     void forget_fixed();
     const Schedule& outermost() const;
     core::Waits::Collective open() const;
@@ -106,28 +113,30 @@ class Schedule : public core::Task, protected Steps {
     bool has_begun();
     void look_for_faults();
     void heed(const Verdict& verdict);
+    CallRecord own_record() const;
     void tell_all();
     void take_back();
     bool all_complete();
 
     Messages messages_;
     Steps* steps_ = this;
+    std::unique_ptr<Refusal> refusal_;  // null: no call was refused yet
     std::string_view name_ = "collective";
     std::optional<core::Tag> fixed_tag_;
-    std::unique_ptr<Area> fixed_area_;  // of the calls with that tag
+    std::unique_ptr<Area> fixed_area_;  // for calls with that tag
     std::uint64_t fixed_calls_ = 0;
     std::vector<Schedule*> parts_;
     bool nested_ = false;
-    const Schedule* whole_ = nullptr;  // what this is a part of
+    const Schedule* whole_ = nullptr;  // the schedule that this is a part of
     int number_ = 0;                   // as a part
     Call call_{};
     std::string_view elements_;
     std::size_t element_ = 0;
-    std::unique_ptr<CallCheck> check_;  // where the group checks
-    bool begun_ = true;                 // calls are compared, if that is asked for
+    std::unique_ptr<CallCheck> check_;  // if the group checks calls
+    bool begun_ = true;                 // calls are compared, if the group checks them
     bool entered_ = false;              // in the ledger
     int lingered_ = 0;
-    std::string verdict_;  // the verdict of another member that ended it, in words
+    std::string verdict_;  // the verdict of another member that ended it, as text
     bool advancing_ = false;
     std::uint64_t faults_seen_ = 0;
     std::atomic<bool> complete_{true};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several collectives, one after the other, as one: what groups of several hosts and pairs of
-// groups do.
+// Several collectives in sequence that act as one: used by groups that span several hosts and by
+// pairs of groups.
 //
-// A base: the derived class nests its parts and starts each when its turn comes. The whole is one
-// schedule, so several may run at once like any other.
+// A base: the derived class nests its parts and starts each in its turn. The whole is one schedule,
+// so several may run concurrently.
 #pragma once
 
 #include "collectives/schedule/schedule.h"
@@ -21,8 +21,8 @@ class Sequence : public Schedule {
         part_ = 0;
         running_ = nullptr;
     }
-    // Starts part `number`, counted from 0, and returns it; null: this member has no share in that
-    // part.
+    // Starts part `number`, counted from 0, and returns it; null: this member does not take part in
+    // it.
     virtual Schedule* start_part(int number) = 0;
     bool move() override {
         while (running_ == nullptr || move_part(*running_)) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What carries out a collective: it posts messages whenever its schedule is advanced. The base of
-// algorithms, and of schedules that have only one.
+// The code that carries out a collective: it posts messages whenever its schedule is advanced. The
+// base of algorithms, and of schedules that have only one algorithm.
 //
 // There are two styles. Most go step by step: step() posts a batch of sends and receives, and the
-// next step begins when the whole batch is complete. Those that keep many messages under way
+// next step begins when the whole batch is complete. Those that keep many messages in flight
 // override move(), which is called after every event, and number their requests themselves.
 #pragma once
 
@@ -23,9 +23,9 @@ class Steps {
     ~Steps() = default;
 
     Group& group() const { return messages_->group(); }
-    // Ends the schedule with an error, after taking back what it has posted.
+    // Ends the schedule with an error, after cancelling its requests.
     void fail(core::Error error, Rank peer) { messages_->fail(error, peer); }
-    // The same on all members: a message of that peer does not fit the call.
+    // Ends the schedule with an error on all members: a message of that peer does not fit the call.
     void break_off(core::Error error, Rank peer) { messages_->break_off(error, peer); }
     bool failed() const { return messages_->failed(); }
     using Fit = Messages::Fit;
@@ -40,15 +40,16 @@ class Steps {
     void receive(core::Buffer buffer, Rank source) {
         messages_->post(messages_->next_receive(), buffer, source, 0);
     }
-    // To and from the neighbour in a direction of the group's torus, over that very link.
+    // To and from the neighbour in a direction of the group's torus, over exactly that link.
     void send_by(routing::Direction direction, core::Buffer buffer) {
         messages_->post_by(messages_->next_send(), buffer, direction, 0);
     }
     void receive_by(routing::Direction direction, core::Buffer buffer) {
         receive(buffer, group().neighbour(direction));
     }
-    // Along a line of the grid: `own` to all other members, and theirs to into(coordinate). Each
-    // begins with the next one, so that the members do not all turn to the same.
+    // Along a line of the grid: sends `own` to all other members, and receives theirs at
+    // into(coordinate). Each member begins with the next one, so that they do not all send to the
+    // same member first.
     template <class Into>
     void exchange_line(const Group& grid, int dimension, core::Buffer own, Into&& into) {
         const int extent = grid.extent(dimension);
@@ -74,8 +75,8 @@ class Steps {
         }
         return false;
     }
-    // Requests 0 to count - 1 of each kind, to be used in any order; all earlier ones must be
-    // complete.
+    // Reserves requests 0 to count - 1 of each kind, to be used in any order; all earlier ones must
+    // be complete.
     void use_requests(std::size_t sends, std::size_t receives) {
         messages_->use_requests(sends, receives);
     }
@@ -95,10 +96,10 @@ class Steps {
                     int stream = 0) {
         receive(index, buffer, group().neighbour(direction), stream);
     }
-    // Whether a request is complete; one that ended with an error fails the schedule.
+    // Whether a request is complete; a request that ended with an error fails the schedule.
     bool sent(std::size_t index) { return messages_->done(messages_->send_at(index)); }
     bool received(std::size_t index) { return messages_->done(messages_->receive_at(index)); }
-    // How a receive has ended, without judging it; null: it has not ended.
+    // The status of a receive, without acting on it; null: it has not ended.
     const core::Status* arrived(std::size_t index) const {
         const core::ReceiveRequest& request = messages_->receive_at(index);
         return request.complete() ? &request.status() : nullptr;

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/assert.h"
 #include "core/packets.h"
 #include "core/request.h"
 #include "core/transport/api/channel.h"
@@ -23,20 +24,24 @@ struct Statistics {
     std::uint64_t bytes_sent = 0;  // payload in packets
     std::uint64_t packets_received = 0;
     std::uint64_t bytes_received = 0;
-    std::uint64_t bytes_written = 0;  // by remote writes of ours
-    std::uint64_t bytes_read = 0;     // by remote reads of ours
+    std::uint64_t bytes_written = 0;  // by our remote writes
+    std::uint64_t bytes_read = 0;     // by our remote reads
     std::uint64_t relayed = 0;        // packets sent here that came from another connection
     std::uint64_t bytes_relayed = 0;
-    std::uint64_t rendezvous = 0;  // large messages of ours
+    std::uint64_t rendezvous = 0;  // our large messages
     std::uint64_t streamed = 0;    // packets that carry pieces of them
     std::uint64_t bytes_streamed = 0;
-    std::uint64_t control = 0;  // packets of the protocol's own
+    std::uint64_t control = 0;  // packets of the protocol itself
     std::uint64_t bytes_control = 0;
-    std::uint64_t placed = 0;  // of these, those whose payload we put in the receiver's memory
+    std::uint64_t placed = 0;  // relayed packets whose payload was placed in the receiver's memory
     std::uint64_t credit_waits = 0;  // times a packet had to wait for a credit
     std::uint64_t grants_sent = 0;   // explicit returns of credits
-    std::uint64_t resent = 0;        // packets and writes not taken when their way died
+    std::uint64_t resent = 0;        // packets and writes not confirmed when their path died
 
+    // Bytes sent, headers included.
+    std::uint64_t load() const {
+        return bytes_sent + packets_sent * sizeof(transport::PacketHeader);
+    }
     void count_control(std::size_t bytes) {
         ++control;
         bytes_control += bytes;
@@ -47,19 +52,24 @@ struct Statistics {
     }
 };
 
-// FIFO of things that wait for credits, linked through them.
+// FIFO of items that wait for credits, linked through the items.
 class OutgoingQueue {
   public:
     bool empty() const { return head_ == nullptr; }
     Outgoing* front() const { return head_; }
     void push(Outgoing& item) {
+        TORUSMP_ASSERT(item.next_ == nullptr && (head_ == nullptr || tail_ != &item), &item);
         item.next_ = nullptr;
         (head_ == nullptr ? head_ : tail_->next_) = &item;
         tail_ = &item;
     }
     Outgoing* pop() {
+        TORUSMP_ASSERT(head_ != nullptr);
+        TORUSMP_ASSERT((head_ == tail_) == (head_->next_ == nullptr), head_, tail_);
         Outgoing* item = head_;
         head_ = item->next_;
+        // Shows push() that the item is in no queue.
+        if constexpr (base::assertions) item->next_ = nullptr;
         return item;
     }
 
@@ -72,36 +82,46 @@ struct Connection {
     std::string_view transport() const {
         return interface != nullptr ? interface->name() : std::string_view("self");
     }
-    // Whether a packet of our own may leave.
+    // Whether the credits of no virtual channel exceed those granted at the start.
+    bool credits_fit() const { return transport::grants_fit(credits, 0, all_credits); }
+    bool owed_fits() const { return transport::grants_fit(0, owed, all_credits); }
+    // Whether a packet of this rank may enter the network.
     bool may_enter() const { return transport::credits_in(credits, 0) >= credits_to_enter; }
 
     transport::Channel* channel = nullptr;
-    // The transport's own, for which memory is registered. Null while there is none: then memory is
-    // registered for all links.
+    // The transport's own channel, for which memory is registered. Null while there is none: then
+    // memory is registered for all links.
     transport::Channel* cable = nullptr;
-    LinkEnd* end = nullptr;                     // null: what dies with its cable
-    ShortcutEnd* shortcut = nullptr;            // null: what is no shortcut
-    transport::Interface* interface = nullptr;  // the channel's; null: loopback, or Nowhere
+    LinkEnd* end = nullptr;                     // null if the connection ends with its cable
+    ShortcutEnd* shortcut = nullptr;            // null if the connection is not a shortcut
+    transport::Interface* interface = nullptr;  // the channel's; null for Loopback and Nowhere
     transport::CreditWord credits = 0;          // packets we may send now, by virtual channel
-    transport::CreditWord owed = 0;             // slots freed here and not yet told to the peer
-    // A packet of ours may enter while there are this many credits of virtual channel 0: 2 where it
-    // enters a ring (bubble flow control), else 1.
+    // Slots freed here whose credits are not yet returned to the peer.
+    transport::CreditWord owed = 0;
+    // A packet of this rank may enter while there are at least this many credits of virtual channel
+    // 0: 2 if it enters a ring (bubble flow control), else 1.
     unsigned credits_to_enter = 1;
-    unsigned credits_to_turn = 1;  // the same for packets that turn into this dimension
-    std::uint8_t held = 0;  // by virtual channel: the packet at the head was delivered before
-    bool queued = false;    // is in the Sender's backlog
+    unsigned credits_to_turn = 1;  // the same limit for packets that turn into this dimension
+    // By virtual channel: the held packet at the head has already been delivered.
+    std::uint8_t held = 0;
+    bool queued = false;  // is in the backlog of PacketSender
     bool down = false;
-    std::uint64_t used = 0;  // of a shortcut: when something went by it last, see Shortcuts
-    bool misled = false;     // packets came by it that belong elsewhere; reported once
+    // Statistics::load() when the queues were last flushed in a poll.
+    std::uint64_t load_at_poll = 0;
+    std::uint64_t used = 0;  // for a shortcut: the clock of Shortcuts at its last use
+    bool misled = false;     // packets arrived here that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
     std::array<std::uint8_t, transport::max_virtual_channels>
-        grant_at{};            // owed credits that go home alone
-    int virtual_channels = 1;  // 0: a shortcut, whose packets the dispatcher takes in its own way
+        grant_at{};            // number of owed credits at which they are returned alone
+    int virtual_channels = 1;  // 0 for a shortcut, whose packets the dispatcher handles separately
     transport::CreditWord all_credits = 0;
+    // The most credits after some have returned with a packet: all, or 0 on a link, whose credits
+    // never return so (see PacketSender::grants_for()).
+    transport::CreditWord most_by_packet = 0;
 
-    OutgoingQueue messages;  // control and eager packets: first come, first served
-    OutgoingQueue streams;   // large messages in packets: in turns, behind the messages
+    OutgoingQueue messages;  // control and eager packets, in FIFO order
+    OutgoingQueue streams;   // large messages sent in packets, in turns, after the messages
     Statistics statistics;
 };
 

@@ -7,22 +7,25 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/assert.h"
+#include "base/trace.h"
 #include "core/link/frames.h"
 #include "routing/ways.h"
 
 namespace torusmp::core {
 namespace {
 
-// Direct peers that are not neighbours get fewer slots: there may be many of them.
+// Direct peers that are not neighbours get fewer slots, because there may be many of them.
 constexpr int most_far_credits = 16;
 
 }  // namespace
 
 Connections::Connections(Commons& commons, const InterfaceFactory& make_interface,
-                         std::vector<LinkTransport> link_transports, std::function<void()> wake)
+                         std::vector<LinkTransport> link_transports)
     : commons_(commons), options_(commons.options), link_transports_(std::move(link_transports)) {
-    loopback_ = std::make_unique<Loopback>(options_.credits, std::move(wake));
+    loopback_ = std::make_unique<Loopback>(options_.credits);
     peers_.resize(std::size_t(options_.torus.size()));
+    for (Peer& peer : peers_) peer.eager_limit = options_.eager_limit;
     for (Rank rank = 0; rank < size(); ++rank) peer(rank).rank = rank;
     local_.resize(peers_.size());
     for (const Rank rank : options_.direct) local_[std::size_t(rank)] = true;
@@ -31,6 +34,7 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     self->channel = loopback_.get();
     self->peer = options_.rank;
     self->all_credits = self->credits = transport::CreditWord(options_.credits);
+    self->most_by_packet = self->all_credits;
     self->grant_at[0] = std::uint8_t(std::max(1, options_.credits / 2));
     loopback_->owner = self.get();
     Peer& own = peer(options_.rank);
@@ -52,7 +56,7 @@ void Connections::open_interfaces(const InterfaceFactory& make_interface) {
         interfaces_.push_back(carriers_[i].get());
     }
     if (!interfaces_.empty()) return;
-    // A rank alone has nobody to talk to, but memory to allocate.
+    // A single rank has no peers, but memory to allocate.
     carriers_.front() = make_interface({});
     interfaces_.push_back(carriers_.front().get());
 }
@@ -62,8 +66,7 @@ int Connections::credits_between(Rank a, Rank b) const {
                                               : std::min(options_.credits, most_far_credits);
 }
 
-// The host, by its lowest rank; then what each carrier wants its peers to know, preceded by its
-// length.
+// The host, named by its lowest rank; then the address of each carrier, preceded by its length.
 std::vector<std::byte> Connections::address() const {
     std::vector<std::byte> all;
     const auto add = [&](transport::ConstBytes bytes) {
@@ -86,7 +89,7 @@ std::vector<std::byte> Connections::address() const {
 
 namespace {
 
-// Takes a number off the front of an address.
+// Takes a number from the front of an address.
 std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose) {
     std::uint32_t number = 0;
     if (bytes.size() < sizeof number)
@@ -98,7 +101,7 @@ std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose
 
 }  // namespace
 
-// The part of a peer's address that this carrier of ours understands.
+// The part of a peer's address for this carrier.
 transport::ConstBytes Connections::address_of(Rank peer, std::size_t carrier) const {
     transport::ConstBytes rest = addresses_[std::size_t(peer)];
     take_number(rest, commons_.name_of(peer));
@@ -115,7 +118,7 @@ transport::ConstBytes Connections::address_of(Rank peer, std::size_t carrier) co
 void Connections::learn_hosts() {
     for (Rank rank = 0; rank < size(); ++rank) {
         transport::ConstBytes address = addresses_[std::size_t(rank)];
-        // One that is dead already has none.
+        // A rank that is already dead has no address.
         const auto host =
             address.empty() ? std::uint32_t(rank) : take_number(address, commons_.name_of(rank));
         if (host > std::uint32_t(rank))
@@ -126,7 +129,7 @@ void Connections::learn_hosts() {
     }
 }
 
-// What carries a connection, by its place in carriers_.
+// Finds the carrier of a connection, as an index into carriers_.
 std::optional<std::size_t> Connections::find_carrier(Rank peer,
                                                      std::optional<routing::Direction> link) const {
     if (local_[std::size_t(peer)] || link_transports_.empty()) return 0;
@@ -144,15 +147,15 @@ std::size_t Connections::carrier_of(Rank peer, std::optional<routing::Direction>
         commons_.name_of(peer)));
 }
 
-// Whether there may be a shortcut to that rank.
+// Whether a shortcut to that rank is possible.
 bool Connections::may_cut_short(Rank rank) const {
     return options_.shortcuts != 0 && !local_[std::size_t(rank)] && !options_.far_direct &&
            options_.torus.distance(options_.rank, rank) > 1 &&
            find_carrier(rank, std::nullopt).has_value();
 }
 
-// The ports through which this rank talks over one carrier: one for each link, and one for each
-// rank that it reaches without a link.
+// The ports that this rank uses on one carrier: one for each link, and one for each rank that it
+// reaches without a link.
 std::vector<transport::PortOptions> Connections::port_options(std::size_t carrier) const {
     std::vector<transport::PortOptions> ports;
     // The largest packet: a piece of a large message with its header, or a body of core's own.
@@ -221,7 +224,7 @@ Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) 
     return connection;
 }
 
-// As it is before anything has gone by it.
+// Resets a connection to its state before any traffic.
 void Connections::begin(Connection& connection) const {
     const auto link = connection.link;
     connection.down = false;
@@ -230,11 +233,14 @@ void Connections::begin(Connection& connection) const {
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
-        // Nothing waits long for a credit of the control virtual channel.
+        // Credits of the control virtual channel are soon returned.
         const bool control = k == options_.torus.dimensions() + 1;
         connection.grant_at[k] = std::uint8_t(control ? 3 * credits / 4 : std::max(1, credits / 2));
     }
+    TORUSMP_ASSERT((connection.all_credits & transport::credit_guard_bits) == 0, connection.peer,
+                   connection.all_credits);
     connection.credits = connection.all_credits;
+    connection.most_by_packet = link ? 0 : connection.all_credits;
     const bool ring = link && options_.torus.is_ring(link->dimension);
     connection.credits_to_enter = connection.credits_to_turn = ring ? 2 : 1;
 }
@@ -243,11 +249,13 @@ void Connections::attach(Connection& connection, const transport::ChannelOptions
     const std::size_t carrier = carrier_of(connection.peer, connection.link);
     connection.channel = &carriers_[carrier]->connect(address_of(connection.peer, carrier), ports);
     connection.cable = connection.channel;
+    TORUSMP_ASSERT(carriers_[carrier] != nullptr, options_.rank, connection.peer, carrier);
     connection.channel->owner = &connection;
     connection.interface = carriers_[carrier].get();
 }
 
 Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {
+    TORUSMP_ASSERT(link || peers_[std::size_t(peer)].via == nullptr, options_.rank, peer);
     Connection& connection = add(peer, link);
     begin(connection);
     try {
@@ -258,6 +266,8 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
         unreached_.emplace_back(&connection, error.what());
         commons_.stirred = true;
     }
+    TORUSMP_TRACE(connection, debug, options_.rank, "opens a connection to rank {} over {}", peer,
+                  connection.transport());
     if (!link) peers_[peer].via = peers_[peer].quick = peers_[peer].comes_by = &connection;
     return connection;
 }
@@ -265,6 +275,8 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
 bool Connections::open_shortcut(Peer& peer) {
     if (peer.shortcut == nullptr) peer.shortcut = &add(peer.rank, std::nullopt);
     Connection& connection = *peer.shortcut;
+    TORUSMP_ASSERT(connection.messages.empty() && connection.streams.empty(), options_.rank,
+                   peer.rank);
     begin(connection);
     transport::ChannelOptions ports = ports_to(peer.rank, std::nullopt);
     ports.renews = true;
@@ -274,6 +286,8 @@ bool Connections::open_shortcut(Peer& peer) {
         connection.channel = connection.cable = &nowhere_;
         connection.down = true;
     }
+    TORUSMP_TRACE(connection, debug, options_.rank, "opens a shortcut to rank {}{}", peer.rank,
+                  connection.down ? ", in vain" : "");
     return !connection.down;
 }
 
@@ -297,7 +311,7 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
         for (Peer& peer : peers_) route(peer);
 }
 
-// The way to a peer over the links; none if it is reached directly, on first use.
+// Sets the path to a peer over the links; none if it is reached directly, on first use.
 void Connections::route(Peer& peer) {
     const routing::Torus& torus = options_.torus;
     const Rank self = options_.rank;
@@ -310,6 +324,7 @@ void Connections::route(Peer& peer) {
     peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
     const auto path = torus.path(peer.rank, self);
+    TORUSMP_ASSERT(peer.onward != nullptr && !path.empty(), self, peer.rank, distance);
     peer.via = peer.onward;
     if (!may_cut_short(peer.rank) || !carriers_[carrier_of(peer.rank, {})]->can().renews)
         peer.quick = peer.via;
@@ -325,12 +340,14 @@ void Connections::route(Peer& peer) {
     if ((peer.ways_out & (peer.ways_out - 1)) == 0) peer.ways_out = 0;  // only one: no choice
 }
 
-// Of a peer to whom no way is chosen yet, or who may get a shortcut.
+// Finds the connection to a peer without a path yet, or one that may get a shortcut.
 Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
     const bool made = peer.shortcut != nullptr && !peer.shortcut->down;
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
-    if (--peer.until_shortcut == 0) fall_due(peer.rank, made ? Due::overdue : Due::wanted);
+    // 0: it is due, and Shortcuts has not acted yet.
+    if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
+        fall_due(peer.rank, made ? Due::overdue : Due::wanted);
     return *peer.via;
 }
 
@@ -339,7 +356,7 @@ void Connections::fall_due(Rank rank, decltype(Due::why) why) {
     commons_.errands |= Commons::shortcuts;
 }
 
-// Whether packets of a spread message may come from that peer by that connection.
+// Whether packets of a spread message may arrive from that peer over that connection.
 bool Connections::arrives_by(Peer& peer, const Connection& connection) {
     if (peer.comes_by == &connection) return true;
     if (!connection.link || peer.comes_by == nullptr || !peer.comes_by->link) return false;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other ranks and the ways to them: one connection for each link or direct neighbour, made at
+// The other ranks and the paths to them: one connection for each link or direct neighbour, made at
 // start, and one for each further direct rank, made when it is first needed.
 //
 // Owns the transports' interfaces and all connections. Used under the Runtime's lock.
 #pragma once
 
 #include <array>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,36 +27,38 @@ class Connections {
   public:
     using Links = std::array<Connection*, std::size_t(2 * routing::max_dimensions)>;
 
-    // One for the host and one a link transport.
+    // One interface for the host and one for each link transport.
     static constexpr std::size_t most_interfaces = 4;
 
-    // wake: called when something was sent to oneself. For the rest see Runtime::Runtime().
+    // See Runtime::Runtime().
     Connections(Commons& commons, const InterfaceFactory& make_interface,
-                std::vector<LinkTransport> link_transports, std::function<void()> wake);
+                std::vector<LinkTransport> link_transports);
 
     std::vector<std::byte> address() const;
     // Opens the links or, where all ranks are direct, the connections to the neighbours.
     void connect(std::vector<std::vector<std::byte>> addresses_by_rank);
-    // True while a link is not up and still may come up.
+    // True while a link is not up but may still come up.
     bool connecting() const;
-    // A new channel for a link whose cable has died, which waits until that is back, and at least
-    // for that pause; null: there can be none.
+    // Makes a new channel for a link whose cable has died. The channel waits until the cable is
+    // back, and at least for `pause`. Null if there can be none.
     transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause);
-    // Connections that could not be made since the last call, and why. They are closed at the next
-    // turn, not while a send is being started.
+    // Connections that could not be made since the last call, each with the reason. They are closed
+    // in the next poll, not while a send is being started.
     std::vector<std::pair<Connection*, std::string>> take_unreached() {
         return std::exchange(unreached_, {});
     }
     bool has_unreached() const { return !unreached_.empty(); }
     bool is_nowhere(const Connection& connection) const { return connection.channel == &nowhere_; }
-    // A peer has opened a channel to one of our ports. False: there was nothing to do.
+    // Handles a peer's channel to one of our ports. Returns false if there was nothing to do.
     bool answer(std::uint32_t port);
-    // Makes, or makes anew, the connection Peer::shortcut. False: that cannot even be attempted.
+    // Makes, or remakes, the connection Peer::shortcut. Returns false if this cannot even be
+    // attempted.
     bool open_shortcut(Peer& peer);
-    // Shortcuts that have become due since the last call; commons.errands tells that there are any.
+    // Shortcuts that have become due since the last call; commons.errands shows whether there are
+    // any.
     struct Due {
         Rank rank;
-        enum { answer, wanted, overdue } why;  // overdue: it is still being made
+        enum { answer, wanted, overdue } why;  // overdue: still being made
     };
     std::vector<Due> take_due() { return std::exchange(due_, {}); }
 
@@ -66,7 +67,8 @@ class Connections {
     const Peer& peer(Rank rank) const { return peers_[std::size_t(rank)]; }
     std::span<Peer> peers() { return peers_; }
     std::span<const Peer> peers() const { return peers_; }
-    // Whether a link may lose its cable and have it back: links between hosts, of some transports.
+    // Whether a link can lose its cable and get it back: true for links between hosts over some
+    // transports.
     bool outlives_cable(const Connection& link) const {
         return !local(link.peer) && link.interface != nullptr && link.interface->can().reconnects;
     }
@@ -80,7 +82,7 @@ class Connections {
     Connection& to(Peer& peer) {
         return peer.via != nullptr ? *peer.via : open(peer.rank, std::nullopt);
     }
-    // The same for sequenced packets, all of which take one way at a time.
+    // The connection for sequenced packets, all of which take one path at a time.
     Connection& way(Peer& peer) { return peer.quick != nullptr ? *peer.quick : find_way(peer); }
     std::span<const std::unique_ptr<Connection>> all() const { return connections_; }
     std::span<transport::Interface* const> interfaces() const { return interfaces_; }
@@ -88,11 +90,11 @@ class Connections {
     const Loopback& loopback() const { return *loopback_; }
 
     // The cables to a neighbour that can be used at the same time, or the channel that leads there
-    // if there is only one. Returns how many.
+    // if there is only one. Returns their number.
     int cables_to(const Peer& peer, Cables& cables) const;
-    // Whether a cable to that neighbour is alive, or the channel that leads there.
+    // Whether a cable to that neighbour, or the channel that leads there, is alive.
     bool reaches(const Peer& peer) const;
-    // Whether packets of a spread message may come from that peer by that connection.
+    // Whether packets of a spread message may arrive from that peer over that connection.
     bool arrives_by(Peer& peer, const Connection& connection);
 
   private:
@@ -106,7 +108,7 @@ class Connections {
     void learn_hosts();
     std::vector<transport::PortOptions> port_options(std::size_t carrier) const;
     int credits_between(Rank a, Rank b) const;
-    // Virtual channels of a link, and how many of them are the links' own (LinkManager).
+    // The number of virtual channels of a link, including those of LinkManager.
     int link_virtual_channels() const {
         return options_.torus.dimensions() + (options_.detour ? 2 : 0);
     }
@@ -123,12 +125,12 @@ class Connections {
     Commons& commons_;
     const Options& options_;
     std::vector<LinkTransport> link_transports_;
-    // To the ranks in Options::direct, or to all; then one a link transport. Null: it has nothing
-    // to carry.
+    // One interface to the ranks in Options::direct, or to all ranks; then one for each link
+    // transport. Null if it has nothing to carry.
     std::vector<std::unique_ptr<transport::Interface>> carriers_;
-    std::vector<transport::Interface*> interfaces_;  // those that are there
-    std::unique_ptr<Loopback> loopback_;             // to ourselves
-    std::vector<bool> local_;                        // by rank: in Options::direct
+    std::vector<transport::Interface*> interfaces_;  // the non-null carriers
+    std::unique_ptr<Loopback> loopback_;             // to this rank itself
+    std::vector<bool> local_;                        // by rank: is in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
     std::vector<Rank> hosts_;  // by rank
     std::vector<Peer> peers_;  // by rank

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the modules below report that a connection cannot go on, and how those that keep something
-// for a lost peer are told. The module Faults is above them all.
+// Interfaces by which the modules below report a broken connection, and by which the modules that
+// keep state for a lost peer are notified. The module Faults is above all of them.
 #pragma once
 
 #include <string>
@@ -13,13 +13,13 @@ namespace torusmp::core {
 
 class FaultHandler {
   public:
-    // Ends a connection; Error::protocol: its peer sent what it must not. `sight`: who saw what, if
-    // another rank did.
+    // Ends a connection; Error::protocol if its peer violated the protocol. `sight` describes the
+    // rank that saw the fault and what it saw, if it was another rank.
     virtual void close(Connection& connection, Error error, std::string_view why,
                        std::string sight = {}) = 0;
     // Ends everything that waits for this peer.
     virtual void lose(Peer& peer, Error error, std::string why) = 0;
-    // Reports what went wrong to who knows whether it is news.
+    // Reports the text of a fault to Options::log_fault or, if that is empty, to log.
     virtual void tell_fault(const std::string& text) = 0;
     // Ends the connections that could not be made.
     virtual void close_unreached() = 0;
@@ -30,8 +30,9 @@ class FaultHandler {
 
 class PeerLossListener {
   public:
-    // Ends with `error` everything that waits for this peer. Transfers that a transport still works
-    // on end later, through on_transfer(): until then it uses the caller's memory.
+    // Ends everything that waits for this peer with `error`. Transfers that a transport is still
+    // working on end later, through on_transfer(); until then the transport uses the caller's
+    // memory.
     virtual void peer_lost(Peer& peer, Error error) = 0;
 
   protected:

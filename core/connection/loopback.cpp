@@ -4,6 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 namespace {
 
@@ -17,12 +19,11 @@ bool covers(const transport::RemoteMemory& remote, std::size_t offset, std::size
 
 }  // namespace
 
-Loopback::Loopback(int credits, std::function<void()> wake)
-    : Channel(loopback_capabilities), slots_(std::size_t(credits)), wake_(std::move(wake)) {}
+Loopback::Loopback(int credits) : Channel(loopback_capabilities), slots_(std::size_t(credits)) {}
 
 int Loopback::poll(transport::Sink& sink) {
     int taken = 0;
-    // What is sent while we deliver waits for the next poll.
+    // Packets sent during delivery wait for the next poll.
     for (const std::size_t end = head_; tail_ != end; ++taken) {
         const Slot& slot = slots_[tail_ % slots_.size()];
         ++tail_;
@@ -38,15 +39,17 @@ void Loopback::send(const transport::PacketHeader& header, transport::ConstBytes
 }
 
 std::byte* Loopback::reserve(int /*virtual_channel*/, std::size_t bytes) {
+    TORUSMP_ASSERT(head_ - tail_ < slots_.size(), head_, tail_, slots_.size());
     Slot& slot = slots_[head_ % slots_.size()];
     slot.payload.resize(bytes);
     return slot.payload.data();
 }
 
 void Loopback::commit(const transport::PacketHeader& header) {
+    TORUSMP_ASSERT(slots_[head_ % slots_.size()].payload.size() == header.length, header.kind,
+                   header.length);
     slots_[head_ % slots_.size()].header = header;
     ++head_;
-    wake_peer();
 }
 
 transport::CreditWord Loopback::collect_grants() {

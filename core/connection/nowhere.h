@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The channel of a connection that could not be made: it swallows what is sent until core has ended
-// the connection with an error.
+// The channel of a connection that could not be made: it discards everything that is sent until
+// core has ended the connection with an error.
 #pragma once
 
 #include <vector>

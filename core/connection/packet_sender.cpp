@@ -6,13 +6,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/assert.h"
+#include "base/trace.h"
+#include "core/dispatch/packet_trace.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
 
 namespace {
 
-// A packet of core's own that found no credit, followed by its body; lives in the pool until it is
+constexpr std::uint64_t most_without_poll = 2 << 20;  // bytes over a connection that is not a link
+
+// A packet of core itself that found no credit, followed by its body; kept in the pool until it is
 // sent.
 class ControlMessage final : public Outgoing {
   public:
@@ -47,6 +53,12 @@ PacketHeader PacketSender::header_to(const Peer& peer, PacketKind kind, std::siz
 }
 
 void PacketSender::take_credit(Connection& connection, PacketHeader& header) {
+    TORUSMP_ASSERT(commons_.lock.held(), commons_.rank(), connection.peer);
+    TORUSMP_ASSERT(header.virtual_channel < transport::max_virtual_channels, header.kind,
+                   header.virtual_channel);
+    TORUSMP_ASSERT(transport::credits_in(connection.credits, header.virtual_channel) >= 1,
+                   commons_.rank(), connection.peer, header.kind, header.virtual_channel,
+                   connection.credits, connection.all_credits, connection.down);
     header.grants = grants_for(connection);
     connection.credits -= transport::credit_of(header.virtual_channel);
     ++connection.statistics.packets_sent;
@@ -62,9 +74,12 @@ void PacketSender::transmit(Connection& connection, PacketHeader& header,
 void PacketSender::transmit_packed(Connection& connection, PacketHeader& header,
                                    transport::ConstBytes prefix, const Buffer& buffer,
                                    std::size_t from, std::size_t bytes) {
+    TORUSMP_ASSERT(from + bytes <= buffer.bytes, from, bytes, buffer.bytes);
+    TORUSMP_ASSERT(prefix.size() + bytes <= commons_.options.body(), prefix.size(), bytes,
+                   commons_.options.body());
     header.length = std::uint32_t(prefix.size() + bytes);
     take_credit(connection, header);
-    if (buffer.layout == nullptr)  // no copy where the channel needs none
+    if (buffer.layout == nullptr)  // no copy if the channel needs none
         return connection.channel->send_parts(header, prefix, {buffer.base + from, bytes});
     std::byte* slot = connection.channel->reserve(header.virtual_channel, header.length);
     std::copy(prefix.begin(), prefix.end(), slot);
@@ -81,16 +96,20 @@ void PacketSender::transmit_message(Connection& connection, PacketHeader& header
 }
 
 void PacketSender::give_owed(Connection& connection) {
+    TORUSMP_ASSERT(connection.owed != 0 && connection.owed_fits(), commons_.rank(), connection.peer,
+                   connection.owed, connection.all_credits);
     ++connection.statistics.grants_sent;
     connection.channel->grant(std::exchange(connection.owed, 0));
 }
 
 void PacketSender::collect_grants(Connection& connection) {
+    TORUSMP_ASSERT(connection.credits_fit(), commons_.rank(), connection.peer, connection.credits,
+                   connection.all_credits);
     const transport::CreditWord grants = connection.channel->collect_grants();
     if (transport::grants_fit(connection.credits, grants, connection.all_credits))
         connection.credits += grants;
     else
-        faults_.close(connection, Error::protocol, "more credits given back than were taken");
+        faults_.close(connection, Error::protocol, "more credits returned than were taken");
 }
 
 void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kind,
@@ -105,6 +124,12 @@ void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kin
 
 void PacketSender::send_again(Connection& connection, const PacketHeader& packet,
                               transport::ConstBytes body) {
+    TORUSMP_ASSERT(packet.length == body.size(), packet.kind, packet.length, body.size());
+    TORUSMP_ASSERT(body.size() <= commons_.options.body(), packet.kind, body.size(),
+                   commons_.options.body());
+    TORUSMP_TRACE(packet, trace, commons_.rank(), "sends {} number {} to {} by {}, {} B{}",
+                  kind_name(packet.kind), packet.sequence, packet.destination, connection.peer,
+                  packet.length, connection.may_enter() ? "" : ": waits for a credit");
     PacketHeader header = packet;
     if (connection.messages.empty() && connection.may_enter()) {
         transmit(connection, header, body);
@@ -118,6 +143,10 @@ void PacketSender::send_again(Connection& connection, const PacketHeader& packet
 }
 
 void PacketSender::enqueue(Connection& connection, Outgoing& item, Queue queue) {
+    TORUSMP_ASSERT(std::count(backlog_.begin(), backlog_.end(), &connection) == connection.queued,
+                   commons_.rank(), connection.peer, connection.queued, backlog_.size());
+    TORUSMP_ASSERT(connection.queued || (connection.messages.empty() && connection.streams.empty()),
+                   commons_.rank(), connection.peer);
     (queue == Queue::message ? connection.messages : connection.streams).push(item);
     if (!connection.may_enter()) ++connection.statistics.credit_waits;
     if (connection.queued) return;
@@ -130,21 +159,27 @@ bool PacketSender::flush_messages(Connection& connection) {
     collect_grants(connection);
     while (!connection.messages.empty() && connection.may_enter()) {
         Outgoing* item = connection.messages.pop();
-        item->emit(connection);
+        [[maybe_unused]] const bool done = item->emit(connection);
+        TORUSMP_ASSERT(done, commons_.rank(), connection.peer);
         moved = true;
     }
     return moved;
 }
 
-// A fault found on the way leaves the connection down and its queues empty.
+// A fault found here leaves the connection down and its queues empty. A caller that only sends
+// misses everything that arrives, even that the peer holds its messages, so it has to poll now and
+// then.
 bool PacketSender::make_way(Connection& connection) {
-    if (connection.down) return false;
+    if (connection.down ||
+        connection.statistics.load() - connection.load_at_poll > most_without_poll)
+        return false;
     flush_messages(connection);
     return !connection.down && connection.messages.empty() && connection.may_enter();
 }
 
 // Messages first, then the streams in turns.
 bool PacketSender::flush(Connection& connection) {
+    connection.load_at_poll = connection.statistics.load();
     bool moved = flush_messages(connection);
     while (connection.messages.empty() && !connection.streams.empty() && connection.may_enter()) {
         Outgoing* item = connection.streams.pop();
@@ -158,6 +193,7 @@ bool PacketSender::flush_backlog() {
     bool moved = false;
     for (std::size_t i = 0; i < backlog_.size();) {
         Connection& connection = *backlog_[i];
+        TORUSMP_ASSERT(connection.queued, commons_.rank(), connection.peer, i, backlog_.size());
         moved |= flush(connection);
         if (connection.messages.empty() && connection.streams.empty()) {
             connection.queued = false;
@@ -195,6 +231,17 @@ bool PacketSender::credits_home() const {
 }
 
 void PacketSender::report(Waits& waits) const {
+    for (const auto& c : connections_.all()) {
+        if (c->down) continue;
+        const transport::Channel::Unanswered found = c->channel->unanswered();
+        if (found.bytes == 0 && !found.apart) continue;
+        waits.links.push_back({.name = commons_.name_of(*c),
+                               .peer = c->peer,
+                               .direction = c->link ? c->link->index() : -1,
+                               .bytes = found.bytes,
+                               .silent = std::chrono::duration<double>(found.silence).count(),
+                               .apart = found.apart});
+    }
     for (const auto& c : connections_.all())
         if (!c->messages.empty() || !c->streams.empty() || c->held != 0)
             waits.queues.push_back({.name = commons_.name_of(*c),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets on their way out: credits, headers, and the queues of what waits for credits.
+// Sends packets: credits, headers, and the queues of items that wait for credits.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
 #include "core/waits/waits.h"
@@ -21,9 +22,15 @@ class PacketSender {
 
     transport::PacketHeader header_to(const Peer& peer, PacketKind kind, std::size_t bytes) const;
 
-    // A small message of one block, at once and whole. Precondition: there is a credit.
+    // Sends a small message of one block immediately and in one packet. Precondition: there is a
+    // credit.
     void transmit_eager(Connection& connection, Peer& peer, std::uint32_t context, Tag tag,
                         transport::ConstBytes message) {
+        TORUSMP_ASSERT(commons_.lock.held(), commons_.rank(), peer.rank);
+        TORUSMP_ASSERT(transport::credits_in(connection.credits, 0) >= 1, commons_.rank(),
+                       peer.rank, connection.peer, connection.credits, connection.all_credits);
+        TORUSMP_ASSERT(connection.messages.empty(), commons_.rank(), peer.rank, peer.send_sequence);
+        TORUSMP_ASSERT(!peer.dead, commons_.rank(), peer.rank);
         const transport::PacketHeader header = transport::make_header(
             std::uint8_t(PacketKind::eager), message.size(), grants_for(connection),
             peer.send_sequence++, std::uint32_t(commons_.rank()), std::uint32_t(peer.rank), context,
@@ -34,19 +41,19 @@ class PacketSender {
         connection.channel->send(header, message);
     }
 
-    // ---- at once; precondition: there is a credit ----
-    // What every packet does as it leaves.
+    // ---- immediate; precondition: there is a credit ----
+    // Takes the credit and completes the header of a leaving packet.
     void take_credit(Connection& connection, transport::PacketHeader& header);
     void transmit(Connection& connection, transport::PacketHeader& header,
                   transport::ConstBytes payload);
-    // `prefix`, then bytes [from, from + bytes) of a message, packed on the way.
+    // Sends `prefix`, then bytes [from, from + bytes) of a message, which are packed on the way.
     void transmit_packed(Connection& connection, transport::PacketHeader& header,
                          transport::ConstBytes prefix, const Buffer& buffer, std::size_t from,
                          std::size_t bytes);
     void transmit_message(Connection& connection, transport::PacketHeader& header,
                           const Buffer& buffer);
 
-    // ---- at once or when its turn comes: a packet with a body of core's own ----
+    // ---- immediate or queued: a packet with a body of core's own ----
     template <class Body>
     void send(Peer& peer, PacketKind kind, const Body& body, std::uint32_t context = 0,
               Tag tag = 0) {
@@ -63,13 +70,13 @@ class PacketSender {
     void send_bytes(Connection& connection, Peer& peer, PacketKind kind, transport::ConstBytes body,
                     std::uint32_t context, Tag tag);
 
-    // A packet that has its place in the order already, and went another way in vain.
+    // Resends a packet that already has its sequence number and was lost on another path.
     void send_again(Connection& connection, const transport::PacketHeader& header,
                     transport::ConstBytes body);
 
-    // Whether a packet of ours may leave at once: nothing waits, and there is a credit. Credits of
-    // a direct connection that have come home since the last poll are taken first, so one who sends
-    // and does not poll has to queue only where the other end is really behind.
+    // Whether a packet of this rank may leave immediately: nothing waits, and there is a credit.
+    // Credits of a direct connection that have returned since the last poll are collected first, so
+    // a caller that sends without polling queues only if the other end is really behind.
     bool may_leave(Connection& connection) {
         return (connection.messages.empty() && connection.may_enter()) ||
                (!connection.link && make_way(connection));
@@ -79,26 +86,31 @@ class PacketSender {
     enum class Queue { message, stream };
     void enqueue(Connection& connection, Outgoing& item, Queue queue);
     bool has_backlog() const { return !backlog_.empty(); }
-    // Sends what the credits allow, of all connections; true if something left.
+    // Sends what the credits of all connections allow; returns true if something left.
     bool flush_backlog();
-    // Nothing of this connection leaves any more.
+    // Drops all queued items of this connection; nothing leaves it any more.
     static void drop_queues(Connection& connection, Error error);
 
-    // ---- credits of the other way ----
-    // A slot of ours is free again. Its credit returns with the next packet of a direct connection,
-    // or alone when half of the credits are owed.
+    // ---- credits of the opposite direction ----
+    // Frees one of our slots. Its credit returns with the next packet of a direct connection, or
+    // alone when half of the credits are owed.
     void slot_taken(Connection& connection, int virtual_channel) {
+        TORUSMP_ASSERT(transport::credits_in(connection.owed, virtual_channel) <
+                           transport::credits_in(connection.all_credits, virtual_channel),
+                       commons_.rank(), connection.peer, virtual_channel, connection.owed,
+                       connection.all_credits);
         connection.owed += transport::credit_of(virtual_channel);
         if (transport::credits_in(connection.owed, virtual_channel) >=
             connection.grant_at[std::size_t(virtual_channel)])
             give_owed(connection);
     }
-    // Everything owed is returned now.
+    // Returns all owed credits now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
 
     bool idle() const;
-    // All credits have returned; what a peer owes below its threshold counts as returned.
+    // True if all credits have returned; credits that a peer owes below its threshold count as
+    // returned.
     bool credits_home() const;
     void report(Waits& waits) const;
 
@@ -106,9 +118,8 @@ class PacketSender {
     bool flush(Connection& connection);
     bool flush_messages(Connection& connection);
     [[gnu::noinline]] bool make_way(Connection& connection);
-    // Credits that return with a packet. On links they never do: the packet may have to wait behind
-    // one that is held until credits return, and those may be stuck behind a held packet at the
-    // other end.
+    // Credits to return with a packet. Links never do this: the packet may have to wait behind a
+    // held one until credits return, and those may be stuck behind a held packet at the other end.
     static transport::CreditWord grants_for(Connection& connection) {
         return connection.link ? 0 : std::exchange(connection.owed, 0);
     }
@@ -116,7 +127,7 @@ class PacketSender {
     Commons& commons_;
     Connections& connections_;
     FaultHandler& faults_;
-    std::vector<Connection*> backlog_;  // connections whose queues hold something
+    std::vector<Connection*> backlog_;  // connections whose queues are not empty
 };
 
 }  // namespace torusmp::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows about another one: the way there, and the sequence numbers of both directions.
+// What a rank knows about another one: the path to it, and the sequence numbers of both directions.
 #pragma once
 
 #include <array>
@@ -11,35 +11,42 @@
 namespace torusmp::core {
 
 struct Peer {
-    // What every message looks at.
+    // Fields that every message reads.
     Rank rank = -1;
     bool dead = false;
-    std::uint8_t unlike = 0;  // dimensions, by bit, in which its coordinate differs from ours
+    // Bit mask of the dimensions in which its coordinate differs from ours.
+    std::uint8_t unlike = 0;
     std::uint32_t send_sequence = 0;
-    std::uint32_t receive_sequence = 0;  // the next one to be handled
-    // By which sequenced packets leave: `via`, or the shortcut while there is one; null: ask
+    std::uint32_t receive_sequence = 0;  // the next one to handle
+    // The connection for sequenced packets: `via`, or the shortcut while there is one. Null: call
     // Connections::way().
     Connection* quick = nullptr;
-    Connection* via = nullptr;       // null: not opened yet
-    Connection* comes_by = nullptr;  // where its packets arrive; elsewhere they are forged
-    Connection* onward = nullptr;    // the link by which packets of others are relayed to it
+    // Messages of at least this size wait here until a receive asks for them; see UnexpectedStore.
+    std::size_t eager_limit = 0;
+    Connection* via = nullptr;  // null until it is opened
+    // Where its packets must arrive; packets from elsewhere are forged.
+    Connection* comes_by = nullptr;
+    Connection* onward = nullptr;  // the link on which packets of others are relayed to it
 
-    Connection* shortcut = nullptr;  // null: there never was one
-    // How many packets go by relay until a shortcut is wanted, or one that is being made is given
-    // up; and what this begins with. 0: there can be none.
+    Connection* shortcut = nullptr;  // null if there never was one
+    // The number of packets that are still relayed before a shortcut is wanted, or before one that
+    // is being made is given up; and its initial value. 0 if there can be no shortcut.
     std::uint32_t until_shortcut = 0;
     std::uint32_t shortcut_after = 0;
-    // Links, by index, over which a large message to the peer may be spread (none: `via` alone),
-    // and over which the peer's may arrive; the latter is computed when the first one comes.
+    // Bit masks, by link index, of the links over which a large message to the peer may be spread
+    // (empty: `via` only), and over which the peer's may arrive; the latter is computed when the
+    // first one arrives.
     std::uint16_t ways_out = 0;
     std::uint16_t ways_in = 0;
-    // The port of the peer by which packets arrive that leave by our link of that index, plus one;
-    // 0: not computed yet.
+    // The peer's port, plus one, on which packets arrive that leave by our link of that index; 0
+    // until it is computed.
     std::array<std::uint8_t, 2 * routing::max_dimensions> far_ports{};
     // The interface that lets others write the peer's large messages into our memory on their last
-    // hop; null: none.
+    // hop; null if there is none.
     transport::Interface* placing = nullptr;
-    std::string why;  // it is dead
+    std::size_t unexpected = 0;  // memory that its unexpected messages use here, in bytes
+    bool holds = false;          // it has been asked to hold its messages
+    std::string why;             // why it is dead
 };
 
 }  // namespace torusmp::core

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+#include "base/trace.h"
+
 namespace torusmp::core {
 namespace {
 
-// After each shortcut to a rank that has ended, whatever the reason, it takes twice as many packets
-// until the next is tried; at most so many.
+// After a shortcut to a rank has ended, for whatever reason, twice as many packets are relayed
+// before the next attempt, up to this limit.
 constexpr std::uint32_t longest_wait = 1u << 16;
 
 }  // namespace
@@ -24,7 +27,7 @@ bool Shortcuts::poll() {
     commons_.errands &= std::uint8_t(~Commons::shortcuts);
     using Due = Connections::Due;
     std::vector<Due> due = connections_.take_due();
-    // Who has called waits for us; it has come to know that what was there before is gone.
+    // A calling peer waits for our end, and already knows that the former shortcut is gone.
     std::stable_partition(due.begin(), due.end(),
                           [](const Due& it) { return it.why == Due::answer; });
     std::vector<Rank> answered;
@@ -33,7 +36,7 @@ bool Shortcuts::poll() {
         if (peer.dead || std::count(answered.begin(), answered.end(), it.rank) != 0) continue;
         ShortcutEnd* const end = open_end(peer);
         if (it.why == Due::answer) {
-            if (end != nullptr) close(*end, "its other end has made it anew");
+            if (end != nullptr) close(*end, "its other end has reopened it");
             answered.push_back(it.rank);
             make(peer);
         } else if (it.why == Due::wanted && end == nullptr) {
@@ -59,19 +62,24 @@ void Shortcuts::make(Peer& peer) {
     if (connection.shortcut == nullptr)
         connection.shortcut =
             ends_.emplace_back(std::make_unique<ShortcutEnd>(connection, clock_)).get();
+    TORUSMP_ASSERT(std::find(open_.begin(), open_.end(), connection.shortcut) == open_.end(),
+                   commons_.rank(), peer.rank);
     connection.shortcut->begin(commons_.options.body());
     open_.push_back(connection.shortcut);
+    TORUSMP_ASSERT(open_.size() <= std::size_t(commons_.options.shortcuts), commons_.rank(),
+                   open_.size(), commons_.options.shortcuts);
     touch(connection);
-    // The other end may compute before it answers, and never come to do so.
+    // The other end may compute for any time before it answers.
     peer.until_shortcut = longest_wait;
 }
 
-// Closes the one that was used longest ago.
+// Closes the least recently used shortcut.
 void Shortcuts::make_room() {
     const auto oldest =
         std::min_element(open_.begin(), open_.end(), [](const auto* one, const auto* other) {
             return one->connection().used < other->connection().used;
         });
+    TORUSMP_ASSERT(oldest != open_.end(), commons_.rank());
     ++counts_.closed;
     close(**oldest, "others are used more");
 }
@@ -87,16 +95,21 @@ void Shortcuts::on_down(ShortcutEnd& end, const transport::Channel& channel) {
     lose(end);
 }
 
-// What was not confirmed goes by relay, then what waited, and then all that follows.
+// Relays the unconfirmed packets, then the waiting ones, and then all that follow.
 void Shortcuts::lose(ShortcutEnd& end) {
     Connection& connection = end.connection();
     Peer& peer = connections_.peer(connection.peer);
     peer.quick = nullptr;
     peer.shortcut_after = std::min(2 * peer.shortcut_after, longest_wait);
     peer.until_shortcut = peer.shortcut_after;
+    TORUSMP_TRACE(connection, debug, commons_.rank(),
+                  "the shortcut to rank {} ends with {} packets to send again", peer.rank,
+                  end.unconfirmed());
     connection.down = true;
     connection.held = 0;
-    std::erase(open_, &end);
+    [[maybe_unused]] const auto removed = std::erase(open_, &end);
+    TORUSMP_ASSERT(removed == 1, commons_.rank(), peer.rank, removed);
+    TORUSMP_ASSERT(connection.streams.empty() || peer.dead, commons_.rank(), peer.rank);
     if (peer.dead) {
         PacketSender::drop_queues(connection, Error::unreachable);
     } else {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shortcuts: connections to ranks beyond the links, forwarded by the kernels between, for what
-// waking a process on every hop would slow down most: the sequenced packets, which are small. Large
-// messages, and all that has no place in the order, stay on the relay.
+// Shortcuts: connections to ranks beyond the links, forwarded by the kernels of the hosts between.
+// They carry the sequenced packets, which are small and which waking a process on every hop would
+// slow down most. Large messages, and all unsequenced packets, stay on the relay.
 //
-// A shortcut is made when a number of packets have gone to a rank by relay, and used once both ends
-// have met: that is the proof that the kernels forward. All sequenced packets to a rank take one
-// way at a time. A change to the shortcut overtakes what is still being relayed, so the receiver
-// holds a packet of a shortcut until its turn has come. A change back happens when the shortcut is
-// lost: what the far end is not known to have taken goes once more, by relay, ahead of all that
-// follows, and the far end drops what it has had, by its number. So nothing is lost, comes twice or
-// out of order, whenever shortcuts die, and closing one that works is the same as losing it.
-// docs/architecture.md says more.
+// A shortcut is made when a number of packets to a rank have been relayed, and is used once both
+// ends have met, which proves that the kernels forward. All sequenced packets to a rank take one
+// path at a time. After a switch to the shortcut, packets may overtake those still being relayed,
+// so the receiver holds each until its turn. A switch back happens when the shortcut is lost: the
+// packets that the far end is not known to have taken are sent again by relay, ahead of all that
+// follow, and the far end drops duplicates by their sequence numbers. So nothing is lost,
+// duplicated or reordered, whenever shortcuts die, and closing a working one is the same as losing
+// it. See docs/architecture.md.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -34,10 +34,10 @@ class Shortcuts final : public PeerLossListener {
     Shortcuts(Commons& commons, Connections& connections, PacketSender& sender)
         : commons_(commons), connections_(connections), sender_(sender) {}
 
-    // Called while commons.errands asks for it. True: something has changed.
+    // Called while commons.errands asks for it. Returns true if something has changed.
     bool poll();
     void on_down(ShortcutEnd& end, const transport::Channel& channel);
-    // Something has come by it.
+    // Records that something has arrived over it.
     void touch(Connection& shortcut) { shortcut.used = ++clock_; }
 
     // PeerLossListener
@@ -56,9 +56,9 @@ class Shortcuts final : public PeerLossListener {
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
-    std::vector<std::unique_ptr<ShortcutEnd>> ends_;  // all that ever were, one a peer at most
+    std::vector<std::unique_ptr<ShortcutEnd>> ends_;  // all ever made, at most one per peer
     std::vector<ShortcutEnd*> open_;
-    std::uint64_t clock_ = 0;  // packets by all shortcuts
+    std::uint64_t clock_ = 0;  // packets over all shortcuts
     ShortcutCounts counts_;
 };
 

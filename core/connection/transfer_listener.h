@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is told of remote writes and reads: of those by peers that arrived, and of our own that
-// ended.
+// Receives notices of remote transfers: the peers' writes that have arrived, and our own writes and
+// reads that have ended.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,9 @@ namespace torusmp::core {
 
 class TransferListener {
   public:
-    // A peer's write with a notice is complete: every byte of it is in place.
+    // A peer's write with a notice is complete: every byte is in place.
     virtual void on_notice(Connection& connection, std::uint64_t notice) = 0;
-    // A remote write or read of ours that was pending has ended.
+    // A pending remote write or read of this rank has ended.
     virtual void on_transfer(Connection& connection, std::uint64_t cookie, bool ok) = 0;
 
   protected:

@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -16,14 +18,14 @@ Connection& connection_of(const transport::Channel& channel) {
     return *static_cast<Connection*>(channel.owner);
 }
 
-// Below 0: it was taken before.
+// Negative if the packet was taken before.
 std::int32_t turns_ahead(const Peer& peer, const PacketHeader& header) {
     return std::int32_t(header.sequence - peer.receive_sequence);
 }
 
 }  // namespace
 
-// Every packet for this rank comes through these two, as part of on_packet().
+// Every packet for this rank passes these two functions, inlined into on_packet().
 [[gnu::always_inline]] inline bool Dispatcher::take(Peer& peer, const PacketHeader& header,
                                                     const std::byte* payload) {
     if (header.kind >= handlers_.size()) return false;
@@ -31,26 +33,29 @@ std::int32_t turns_ahead(const Peer& peer, const PacketHeader& header) {
     return handler.take != nullptr && handler.take(handler.module, peer, header, payload);
 }
 
-// The one whose turn it is, and those behind it that came before.
+// Takes the packet whose turn it is, and those after it that arrived early.
 [[gnu::always_inline]] inline bool Dispatcher::take_next(Peer& peer, const PacketHeader& header,
                                                          const std::byte* payload) {
+    TORUSMP_ASSERT(header.sequence == peer.receive_sequence, commons_.rank(), peer.rank,
+                   header.kind, header.sequence, peer.receive_sequence);
     ++peer.receive_sequence;
     return take(peer, header, payload) && (early_.empty() || take_early(peer));
 }
 
-// What the sender of a lost shortcut did not know to be taken comes once more.
+// Packets that the sender of a lost shortcut did not know to be taken arrive a second time.
 bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     return early_.keep(peer, header, payload) ||
            (peer.shortcut_after != 0 && turns_ahead(peer, header) < 0);
 }
 
-// Its credits that come home, and the count of it. False: it cannot be.
+// Takes the credits that return with a packet, and counts the packet. Returns false if the credits
+// are impossible.
 [[gnu::always_inline]] inline bool Dispatcher::note_arrival(Connection& connection,
                                                             const PacketHeader& header) {
     if (header.grants != 0) {
-        if (!transport::grants_fit(connection.credits, header.grants, connection.all_credits))
+        if (!transport::grants_fit(connection.credits, header.grants, connection.most_by_packet))
             [[unlikely]] {
-            faults_.close(connection, Error::protocol, "more credits given back than were taken");
+            faults_.close(connection, Error::protocol, "more credits returned than were taken");
             return false;
         }
         connection.credits += header.grants;
@@ -70,8 +75,8 @@ bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const st
                faults_.on_link_dead(connection, payload, header.length);
     if (peer.comes_by != &connection) [[unlikely]]
         if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
-    // Late packets of a peer that was given up: what they refer to has ended with an error, and a
-    // message kept now would match a later receive than its own.
+    // Drops late packets of a peer that was given up: their requests have ended with an error, and
+    // a message kept now would match a later receive than its own.
     if (peer.dead) return true;
     if (!is_sequenced(kind)) return take(peer, header, payload);
     if (header.sequence != peer.receive_sequence) [[unlikely]]
@@ -83,6 +88,9 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
                               const std::byte* payload) {
     Connection& connection = connection_of(channel);
     const int virtual_channel = header.virtual_channel;
+    TORUSMP_ASSERT(commons_.lock.held(), self_, connection.peer, header.kind);
+    TORUSMP_ASSERT(connection.credits_fit() && connection.owed_fits(), self_, connection.peer,
+                   connection.credits, connection.owed, connection.all_credits);
     if (connection.down) return Verdict::taken;
     if (virtual_channel >= connection.virtual_channels || header.source >= ranks_ ||
         header.destination >= ranks_) [[unlikely]] {
@@ -101,7 +109,7 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     if (header.destination != self_) {
         if (relay_.pass_on(connection, header, payload) == Verdict::held) {
             connection.held |= bit;
-            // The ring behind us may have no other bubble than the slots we owe.
+            // The ring behind this rank may have no other bubble than the slots we owe.
             if (connection.owed != 0) sender_.give_owed(connection);
             return Verdict::held;
         }
@@ -113,8 +121,8 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     return Verdict::taken;
 }
 
-// Of the virtual channels behind those of messages. What comes of it may be that the cable is in
-// use no more.
+// Handles packets of the virtual channels after those of messages. Afterwards the cable may no
+// longer be in use.
 Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Channel& channel,
                                    const PacketHeader& header, const std::byte* payload) {
     const auto bit = std::uint8_t(1u << header.virtual_channel);
@@ -130,8 +138,8 @@ Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Chan
     return verdict;
 }
 
-// One whose turn is still to come waits in its slot: those ahead of it come by relay, however long
-// that takes, and meanwhile its sender sends no more than there are slots.
+// A packet before its turn waits in its slot: those ahead of it arrive by relay, however long that
+// takes, and meanwhile its sender sends at most as many packets as there are slots.
 Verdict Dispatcher::on_shortcut_packet(Connection& connection, const PacketHeader& header,
                                        const std::byte* payload) {
     if (header.virtual_channel != 0 || header.source != std::uint32_t(connection.peer) ||
@@ -152,20 +160,22 @@ Verdict Dispatcher::on_shortcut_packet(Connection& connection, const PacketHeade
 
 bool Dispatcher::take_early(Peer& peer) {
     while (const auto packet = early_.take_next(peer)) {
+        TORUSMP_ASSERT(packet->header.sequence == peer.receive_sequence, self_, peer.rank,
+                       packet->header.sequence, peer.receive_sequence);
         ++peer.receive_sequence;
         if (!take(peer, packet->header, packet->payload.data())) return false;
     }
     return true;
 }
 
-// A packet for us that the protocol does not allow.
+// Handles a packet for this rank that violates the protocol.
 void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
     Peer& source = connections_.peer(Rank(header.source));
     const std::string what =
         fmt::format("a packet of kind {} from {} that the protocol does not allow", header.kind,
                     commons_.name_of(source.rank));
-    // The neighbour may only have relayed it. The named source is to blame if its packets do come
-    // this way; if not, nobody can tell, and the packet is dropped.
+    // The neighbour may only have relayed the packet. The named source is to blame if its packets
+    // do arrive on this path; otherwise the culprit is unknown, and the packet is dropped.
     if (source.rank == connection.peer) {
         faults_.close(connection, Error::protocol, what);
     } else if (source.comes_by == &connection) {
@@ -173,7 +183,7 @@ void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
         faults_.lose(source, Error::protocol, what);
     } else if (!connection.misled) {
         connection.misled = true;
-        commons_.log(fmt::format("{} brought {}, which cannot come this way; dropped",
+        commons_.log(fmt::format("{} received {}, which is not valid there; dropped",
                                  commons_.name_of(connection), what));
     }
 }
@@ -212,12 +222,14 @@ void Dispatcher::on_down(transport::Channel& channel, std::string_view why) {
 }
 
 void Dispatcher::report(Waits& waits) const {
+    for (const Peer& peer : std::as_const(connections_).peers())
+        if (peer.rank != commons_.rank() && (peer.send_sequence | peer.receive_sequence) != 0)
+            waits.traffic.push_back({peer.rank, peer.send_sequence, peer.receive_sequence});
     if (early_.empty()) return;
     for (const Peer& peer : std::as_const(connections_).peers())
         if (const std::size_t count = early_.waiting(peer); count != 0)
-            waits.notes.push_back(
-                fmt::format("{} packets of {} that came before their turn: number {} is missing",
-                            count, commons_.name_of(peer.rank), peer.receive_sequence));
+            waits.notes.push_back(fmt::format("{} early packets of {}: number {} is missing", count,
+                                              commons_.name_of(peer.rank), peer.receive_sequence));
 }
 
 }  // namespace torusmp::core

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arrived packets: credits, checks, order, and who handles what.
+// Dispatches arrived packets: credits, checks, order, and handlers.
 //
-// Modules register the kinds they handle; a packet goes to its handler when it is its turn, or to
-// the relay if it is for another rank.
+// Modules register the packet kinds they handle; a packet goes to its handler when its turn comes,
+// or to the relay if it is for another rank.
 #pragma once
 
 #include <array>
 
+#include "base/assert.h"
 #include "core/connection/packet_sender.h"
 #include "core/connection/shortcuts.h"
 #include "core/connection/transfer_listener.h"
@@ -35,10 +36,11 @@ class Dispatcher final : public transport::Sink {
           ranks_(std::uint32_t(connections.size())),
           early_(connections.size()) {}
 
-    // From now on packets of that kind go to module.*method, which returns whether the protocol
-    // allows them.
+    // Registers module.*method as the handler of that kind. The method returns false if the packet
+    // violates the protocol.
     template <auto method, class Module>
     void handle(PacketKind kind, Module& module) {
+        TORUSMP_ASSERT(handlers_[std::size_t(kind)].module == nullptr, kind);
         handlers_[std::size_t(kind)] = {
             &module, [](void* to, Peer& peer, const transport::PacketHeader& header,
                         const std::byte* payload) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets that came before their turn, over another path than those ahead of them.
+// Packets that arrived before their turn, because they took another path than those ahead of them.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/commons.h"
 #include "core/connection/peer.h"
 
@@ -24,7 +25,7 @@ class ReorderBuffer {
     explicit ReorderBuffer(int ranks) : by_peer_(std::size_t(ranks)) {}
 
     bool empty() const { return count_ == 0; }
-    // False: no peer that follows the protocol sends this.
+    // Returns false for a packet that violates the protocol: a duplicate, or one too far ahead.
     bool keep(const Peer& peer, const transport::PacketHeader& header, const std::byte* payload) {
         const std::uint32_t ahead = header.sequence - peer.receive_sequence;
         if (ahead > window) return false;
@@ -36,12 +37,13 @@ class ReorderBuffer {
         if (kept) ++count_;
         return kept;
     }
-    // The packet whose turn it is, if it is here.
+    // The packet whose turn it is, if it has arrived.
     std::optional<Packet> take_next(const Peer& peer) {
         auto& packets = by_peer_[std::size_t(peer.rank)];
         const auto next = packets.find(peer.receive_sequence);
         if (next == packets.end()) return std::nullopt;
         std::optional<Packet> packet(std::move(next->second));
+        TORUSMP_ASSERT(count_ >= packets.size(), peer.rank, count_, packets.size());
         packets.erase(next);
         --count_;
         return packet;
@@ -49,8 +51,8 @@ class ReorderBuffer {
     std::size_t waiting(const Peer& peer) const { return by_peer_[std::size_t(peer.rank)].size(); }
 
   private:
-    // How far ahead of its turn a packet may come. A peer with more than this in flight to one rank
-    // is out of its mind.
+    // The largest distance ahead of its turn at which a packet may arrive. A correct peer never has
+    // more packets in flight to one rank.
     static constexpr std::uint32_t window = 1u << 16;
 
     std::vector<std::map<std::uint32_t, Packet>> by_peer_;  // by sequence

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
+#include "base/trace.h"
 #include "routing/ways.h"
 
 namespace torusmp::core {
@@ -32,13 +34,17 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
 }
 
 void Faults::close(Connection& connection, Error error, std::string_view why, std::string sight) {
+    TORUSMP_ASSERT(commons_.lock.held() && error != Error::none, commons_.rank(), connection.peer,
+                   error, why);
     if (connection.down) return;
     connection.down = true;
     connection.held = 0;
     connection.channel->close(why);
     const bool unreached = starting_ || connections_.is_nowhere(connection);
-    const std::string what = fmt::format("{} {}: {}", commons_.name_of(connection),
-                                         unreached ? "cannot be established" : "is closed", why);
+    const std::string what =
+        fmt::format("{} {}: {}{}", commons_.name_of(connection),
+                    unreached ? "cannot be established" : "is closed", why, route_of(connection));
+    TORUSMP_TRACE(connection, info, commons_.rank(), "closes: {}", what);
     tell_fault(what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)
@@ -47,12 +53,26 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
     if (connection.link) link_dead(commons_.rank(), *connection.link, nullptr, sight);
 }
 
+// The cables over which the kernels forward a connection to a far rank.
+std::string Faults::route_of(const Connection& connection) const {
+    if (connection.link || connection.interface == nullptr || connections_.local(connection.peer))
+        return {};
+    std::string route = "; the kernels' route there:";
+    Rank here = commons_.rank();
+    for (const routing::Hop& hop : commons_.torus().path(here, connection.peer)) {
+        route += fmt::format(" {}, its link {}{},", commons_.name_of(here), hop.direction.dimension,
+                             hop.direction.sign > 0 ? '+' : '-');
+        here = hop.rank;
+    }
+    return route + " " + commons_.name_of(here);
+}
+
 void Faults::close_unreached() {
     for (const auto& [connection, why] : connections_.take_unreached())
         close(*connection, Error::unreachable, why);
 }
 
-// While links are awaited, the first fault is the reason why they do not come up.
+// While the links are awaited, the first fault is the reason why they do not come up.
 void Faults::tell_fault(const std::string& text) {
     const auto& log =
         commons_.options.log_fault ? commons_.options.log_fault : commons_.options.log;
@@ -64,7 +84,7 @@ void Faults::tell_fault(const std::string& text) {
 
 namespace {
 
-// Whatever another rank says about it, which may be anything.
+// Text from another rank, which may contain anything.
 std::string sight_of(const std::byte* text, std::size_t bytes) {
     std::string sight(reinterpret_cast<const char*>(text), std::min(bytes, longest_sight));
     std::replace_if(
@@ -83,14 +103,14 @@ bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std:
         return false;
     const auto direction = routing::Direction::from_index(int(body.direction));
     if (!commons_.torus().neighbour(Rank(body.rank), direction)) return false;
-    // The other end may have known first about our own link: it closed it.
+    // The other end may have known first about our own link, and closed it.
     const Rank other = *commons_.torus().neighbour(Rank(body.rank), direction);
     Connection* ours = nullptr;
     if (Rank(body.rank) == commons_.rank()) ours = connections_.link(direction);
     if (other == commons_.rank()) ours = connections_.link(direction.opposite());
     std::string sight = sight_of(payload + sizeof body, bytes - sizeof body);
     if (ours != nullptr)
-        close(*ours, Error::unreachable, "its other end says that it is dead", std::move(sight));
+        close(*ours, Error::unreachable, "its other end reports it dead", std::move(sight));
     else
         link_dead(Rank(body.rank), direction, &connection, sight);
     return true;
@@ -106,6 +126,7 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
                                          commons_.name_of(at), commons_.name_of(other), sight);
     dead_links_.push_back({at, direction, other, what});
     dead_links_.push_back({other, direction.opposite(), other, what});
+    TORUSMP_ASSERT(dead_links_.size() % 2 == 0, commons_.rank(), at, other, dead_links_.size());
     count_.fetch_add(1, std::memory_order_relaxed);
 
     const LinkBody body{std::uint32_t(at), std::uint32_t(direction.index())};
@@ -133,14 +154,14 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
     tell_fault(what);
     lose(connections_.peer(peer), Error::unreachable, what);
-    // A link that waits for its other end would do so for ever, and one without a cable will wait.
+    // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
         if (link != nullptr && link->peer == peer && !link->down &&
             (link->channel->connecting() || link->cable == nullptr))
             close(*link, Error::unreachable, "its other end is dead");
 }
 
-// If this rank does reach it, a link elsewhere keeps others apart.
+// If this rank can reach the peer, a dead link elsewhere separates other ranks.
 std::string Faults::why_lost(Rank peer) const {
     if (const std::string& why = connections_.peer(peer).why; !why.empty()) return why;
     for (const DeadLink& link : dead_links_)
@@ -178,6 +199,7 @@ std::vector<std::string> Faults::end_start() {
 }
 
 void Faults::lose(Peer& peer, Error error, std::string why) {
+    TORUSMP_ASSERT(commons_.lock.held() && error != Error::none, commons_.rank(), peer.rank, error);
     if (peer.dead) return;
     peer.dead = true;
     peer.why = std::move(why);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Dead links and dead ranks: who is told, and what ends with an error.
+// Dead links and dead ranks: spreads the news, and ends what depends on them with an error.
 //
-// A rank that sees a link die tells its neighbours, and they tell theirs. Paths are fixed by
-// shortest direction first, so every rank works out for itself whom it can no longer reach: those
-// whose path, there or back, crosses a dead link.
+// A rank that sees a link die notifies its neighbours, and they notify theirs. Paths are fixed by
+// shortest direction first, so every rank computes for itself which ranks it can no longer reach:
+// those whose path, there or back, crosses a dead link.
 //
 // Handles link_dead.
 #pragma once
@@ -21,7 +21,7 @@ namespace torusmp::core {
 
 class Faults final : public FaultHandler {
   public:
-    // listeners: those that keep something for peers, in the order in which they are told.
+    // listeners: the modules that keep state for peers, in the order in which they are notified.
     Faults(Commons& commons, Connections& connections, PacketSender& sender,
            std::vector<PeerLossListener*> listeners)
         : commons_(commons),
@@ -34,8 +34,8 @@ class Faults final : public FaultHandler {
     void close_unreached() override;
     void lose(Peer& peer, Error error, std::string why) override;
     void tell_fault(const std::string& text) override;
-    // While links are awaited, the first fault is the reason why they do not come up: between these
-    // two calls faults are kept instead of reported.
+    // While the links are awaited, the first fault is the reason why they do not come up. Between
+    // these two calls faults are kept instead of reported.
     void begin_start();
     bool start_failed() const { return !start_troubles_.empty(); }
     std::vector<std::string> end_start();
@@ -52,11 +52,12 @@ class Faults final : public FaultHandler {
     struct DeadLink {
         Rank at;
         routing::Direction direction;
-        Rank suspect;      // the end that has not spoken: each link of a dead rank names that rank
+        Rank suspect;  // the end that has not reported: each link of a dead rank names that rank
         std::string what;  // "the link between rank 3 and rank 7 is dead; rank 3 saw: ..."
     };
     void link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
                    const std::string& sight);
+    std::string route_of(const Connection& connection) const;
     bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
 
     Commons& commons_;

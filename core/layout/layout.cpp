@@ -11,9 +11,8 @@ using Nest = Shape::Nest;
 using Part = Shape::Part;
 
 // A walk calls action.block(offset, bytes) and action.strided(offset, count, stride, bytes) for the
-// parts of a stretch of the message, in order, until one of them returns false. An action that
-// takes blocks in any order is also called with field(), for the blocks of one field of many
-// records.
+// parts of a stretch of the message, in order, until one of them returns false. For an action that
+// takes blocks in any order it also calls field(), for the blocks of one field of many records.
 
 template <class Action>
 bool whole_nest(const Nest& nest, std::ptrdiff_t at, Action& action);
@@ -32,8 +31,9 @@ bool whole_body(const Nest& nest, std::ptrdiff_t at, Action& action) {
     return true;
 }
 
-// Records: turns of a loop around some blocks. Copied block by block, a few turns at a time, so
-// that the data stays in the cache while each block's size is looked up once.
+// Records: iterations of a loop around several blocks. They are copied block by block, a few
+// iterations at a time, so that the data stays in the cache while each block's size is looked up
+// once.
 template <class Action>
 void records(const Nest& nest, std::size_t turns, std::ptrdiff_t at, std::ptrdiff_t stride,
              Action& action) {
@@ -50,7 +50,7 @@ void records(const Nest& nest, std::size_t turns, std::ptrdiff_t at, std::ptrdif
     }
 }
 
-// `turns` turns of the loop at this level, with everything inside them.
+// `turns` iterations of the loop at this level, with everything inside them.
 template <class Action>
 bool whole_turns(const Nest& nest, int level, std::size_t turns, std::ptrdiff_t at,
                  Action& action) {
@@ -83,7 +83,7 @@ template <class Action>
 bool walk(const Nest& nest, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
           Action& action);
 
-// Bytes [skip, skip + bytes) of one turn of the innermost loop.
+// Bytes [skip, skip + bytes) of one iteration of the innermost loop.
 template <class Action>
 bool walk_body(const Nest& nest, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
                Action& action) {
@@ -106,8 +106,8 @@ bool walk_body(const Nest& nest, std::ptrdiff_t at, std::size_t skip, std::size_
     return true;
 }
 
-// Bytes [skip, skip + bytes) of the loop at this level, which begins at `at`: the rest of a turn,
-// whole turns, the beginning of one.
+// Bytes [skip, skip + bytes) of the loop at this level, which begins at `at`: the rest of one
+// iteration, whole iterations, and the beginning of another.
 template <class Action>
 bool walk(const Nest& nest, int level, std::ptrdiff_t at, std::size_t skip, std::size_t bytes,
           Action& action) {
@@ -132,7 +132,7 @@ bool walk(const Nest& nest, int level, std::ptrdiff_t at, std::size_t skip, std:
     return bytes == 0 || walk(nest, level + 1, at, 0, bytes, action);
 }
 
-// For small blocks of a size known to the compiler, a few instructions instead of a call.
+// Small blocks of a size known to the compiler take a few instructions instead of a call.
 template <class Known>
 inline bool with_known_size(std::size_t bytes, Known&& known) {
     switch (bytes) {
@@ -173,7 +173,7 @@ inline void copy_block(std::byte* to, const std::byte* from, std::size_t bytes) 
         std::memcpy(to, from, bytes);
 }
 
-// `count` blocks; each side advances by its own stride.
+// Copies `count` blocks; each side advances by its own stride.
 inline void copy_strided(std::byte* to, std::ptrdiff_t to_stride, const std::byte* from,
                          std::ptrdiff_t from_stride, std::size_t count, std::size_t bytes) {
     const auto each = [&](auto&& copy_one) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the bytes of a message lie: one block, or a short program of nested strided copies.
+// The location of a message's bytes: one block, or a short program of nested strided copies.
 //
-// A Layout is an immutable value shared by any number of requests; whoever made it keeps it alive
-// until they are complete. It describes one element, and how far away the next one is: messages of
-// any number of elements use the same Layout. Copies may start at any byte of the message: the
-// position is computed, not walked to.
+// A Layout is an immutable value that any number of requests may share; its creator keeps it alive
+// until they are complete. It describes one element and the distance to the next one, so messages
+// of any number of elements use the same Layout. Copies may start at any byte of the message: the
+// position is computed, not searched for.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,15 @@ namespace torusmp::core {
 
 class Layout {
   public:
-    // `count` blocks of `bytes` bytes each, the first at `offset`, the next `stride` bytes further.
+    // `count` blocks of `bytes` bytes each, the first at `offset`, each `stride` bytes after the
+    // one before.
     struct Run {
         std::ptrdiff_t offset;
         std::size_t bytes;
         std::size_t count;
         std::ptrdiff_t stride;
     };
-    // A contiguous stretch, by its distance from the base.
+    // A contiguous stretch, at an offset from the base.
     struct Piece {
         std::ptrdiff_t offset;
         std::size_t bytes;
@@ -38,9 +39,9 @@ class Layout {
     explicit Layout(Shape element, std::ptrdiff_t extent = 0);
 
     std::size_t size() const { return size_; }  // bytes of the message in one element
-    // One block: the element is [base + front(), base + front() + size()).
+    // True if the element is one block: [base + front(), base + front() + size()).
     bool contiguous() const { return contiguous_; }
-    // So are any number of elements together.
+    // True if any number of elements form one block.
     bool dense() const { return dense_; }
     std::ptrdiff_t front() const { return element_.offset(); }
     std::ptrdiff_t extent() const { return extent_; }
@@ -48,21 +49,21 @@ class Layout {
     std::size_t mean_block() const { return mean_block_; }
     const Shape& element() const { return element_; }
 
-    // Copies bytes [from, from + bytes) of the message out of, or into, memory at base.
+    // Copies bytes [from, from + bytes) of the message from, or to, memory at base.
     void pack(const std::byte* base, std::size_t from, std::byte* out, std::size_t bytes) const;
     void unpack(std::byte* base, std::size_t from, const std::byte* in, std::size_t bytes) const;
 
-    // The stretches that hold bytes [from, from + bytes) of the message, in its order, as many as
-    // fit into `out`. Adjacent stretches are merged.
+    // Fills `out` with the stretches that hold bytes [from, from + bytes) of the message, in order,
+    // as many as fit. Adjacent stretches are merged.
     struct Pieces {
         std::size_t count;
-        std::size_t bytes;  // in them; fewer than asked for if `out` is full
+        std::size_t bytes;  // bytes in the pieces; fewer than requested if `out` is full
     };
     Pieces pieces(std::size_t from, std::size_t bytes, std::span<Piece> out) const;
 
   private:
     Shape element_;
-    Shape elements_;  // without an end
+    Shape elements_;  // repeated without an end
     std::ptrdiff_t extent_;
     std::size_t size_;
     std::size_t mean_block_;
@@ -70,13 +71,13 @@ class Layout {
     bool dense_;
 };
 
-// Addresses are integers here: a base may be null, with offsets that are whole addresses.
+// Addresses are integers here: a base may be null, and the offsets whole addresses.
 inline std::byte* displaced(const void* base, std::ptrdiff_t by) {
     return reinterpret_cast<std::byte*>(reinterpret_cast<std::uintptr_t>(base) +
                                         std::uintptr_t(by));
 }
 
-// The memory of one message. `layout` null: `bytes` bytes from `base`.
+// The memory of one message. If `layout` is null, it is `bytes` bytes at `base`.
 struct Buffer {
     std::byte* base = nullptr;
     std::size_t bytes = 0;

@@ -10,14 +10,14 @@ namespace {
 using Nest = Shape::Nest;
 using NestPointer = std::shared_ptr<const Nest>;
 
-// Shorter runs of equal parts stay as they are: a loop would be no smaller.
+// Shorter runs of equal parts are not made loops, which would be no smaller.
 constexpr std::size_t shortest_loop = 4;
 
 // A part of a sequence while it is built.
 struct Draft {
     std::ptrdiff_t offset;
     std::size_t bytes;
-    NestPointer nest;  // null: a block
+    NestPointer nest;  // null for a block
 };
 
 bool same_nest(const NestPointer& a, const NestPointer& b) {
@@ -34,7 +34,7 @@ bool same(const Draft& a, const Draft& b) {
     return a.bytes == b.bytes && same_nest(a.nest, b.nest);
 }
 
-// How many parts from `first` on are equal and equally far apart.
+// The number of parts from `first` on that are equal and equally far apart.
 std::size_t regular_run(std::span<const Draft> drafts, std::size_t first) {
     std::size_t end = first + 1;
     if (end == drafts.size() || !same(drafts[first], drafts[end])) return 1;
@@ -86,7 +86,7 @@ Shape Shape::endless(std::ptrdiff_t stride) const {
     return nest(nest_, {1, stride, size()}).moved(offset_);
 }
 
-// The loop around what is inside it: in the same nest while that has room.
+// Adds a loop around a nest: in the same nest if that has room.
 Shape Shape::nest(const NestPointer& inner, const Loop& loop) {
     auto outer = std::make_shared<Nest>();
     if (inner->depth < deepest) {

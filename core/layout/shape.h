@@ -20,13 +20,13 @@ class Shape {
   public:
     struct Placed;
 
-    Shape() = default;  // nothing
+    Shape() = default;  // an empty shape
     static Shape block(std::size_t bytes, std::ptrdiff_t offset = 0);
-    // The shapes one after the other in the message, each at its offset.
+    // The shapes in this order in the message, each at its offset in memory.
     static Shape sequence(std::span<const Placed> parts);
-    // So many times this shape, each `stride` bytes after the one before.
+    // This shape `count` times, each `stride` bytes after the one before.
     Shape repeated(std::size_t count, std::ptrdiff_t stride) const;
-    // The same without an end: a caller who asks for bytes of it must know how many there are.
+    // This shape repeated without an end: the caller must know how many bytes there are.
     Shape endless(std::ptrdiff_t stride) const;
     Shape moved(std::ptrdiff_t by) const;
 
@@ -34,25 +34,24 @@ class Shape {
     std::size_t size() const;    // bytes of the message
     std::size_t blocks() const;  // contiguous blocks that hold them
     bool is_block() const { return empty() || blocks() == 1; }
-    std::ptrdiff_t offset() const {
-        return offset_;
-    }  // of the program, and of a block's first byte
+    // The offset of the program, and of a block's first byte.
+    std::ptrdiff_t offset() const { return offset_; }
 
     // The program. A nest is a number of loops, outermost first, around a block or a sequence.
     struct Nest;
     struct Loop {
         std::size_t count;
         std::ptrdiff_t stride;
-        std::size_t bytes;  // of the message in one turn
+        std::size_t bytes;  // bytes of the message in one iteration
     };
     struct Part {
         std::ptrdiff_t offset;
         std::size_t start;  // bytes of the message before it
-        const Nest* nest;   // null: a block, up to the next part's start
+        const Nest* nest;   // null for a block, which ends at the next part's start
     };
     struct Sequence {
-        std::vector<Part> parts;                         // and one more, whose start is the end
-        std::vector<std::shared_ptr<const Nest>> nests;  // what parts refer to
+        std::vector<Part> parts;  // followed by one more, whose start is the end
+        std::vector<std::shared_ptr<const Nest>> nests;  // the nests that parts refer to
         bool only_blocks() const { return nests.empty(); }
     };
     static constexpr int deepest = 5;
@@ -61,11 +60,11 @@ class Shape {
         int depth = 0;
         std::size_t body = 0;    // bytes of the message in the block, or in the whole sequence
         std::size_t blocks = 1;  // of the whole nest
-        std::shared_ptr<const Sequence> sequence;  // null: a block
+        std::shared_ptr<const Sequence> sequence;  // null for a block
         std::size_t size() const { return depth == 0 ? body : loops[0].count * loops[0].bytes; }
         bool is_block() const { return depth == 0 && sequence == nullptr; }
     };
-    const Nest* nest() const { return nest_.get(); }  // null: nothing
+    const Nest* nest() const { return nest_.get(); }  // null for an empty shape
 
   private:
     Shape(std::ptrdiff_t offset, std::shared_ptr<const Nest> nest)

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames of dead links on their way: out of one end, past the ranks between, into the other.
+// The path of dead links' frames: out of one end, past the ranks in between, into the other.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "base/assert.h"
 #include "core/link/link_manager.h"
 
 namespace torusmp::core {
@@ -18,7 +19,7 @@ using transport::Verdict;
 // ---- out ----
 
 void LinkManager::pump(LinkEnd& end) {
-    // What was learnt and is not settled yet has ended the session.
+    // News that settle() has not yet handled has ended the session.
     if (!end.agreed_ || end.closed_ || end.session_ != states_.digest()) return;
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
     if (!path || !path->out) return;
@@ -29,13 +30,17 @@ void LinkManager::pump(LinkEnd& end) {
     }
 }
 
-// One frame, if there is something to say. Precondition: there is a credit.
+// Sends one frame, if there is something to send. Precondition: there is a credit.
 bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
     PacketHeader header{};
     for (int k = end.connection_.virtual_channels - 1; k >= 0; --k) {
         const unsigned unsent = end.unsent(k);
         if (unsent == 0) continue;
+        TORUSMP_ASSERT(unsent <= transport::credits_in(end.connection_.all_credits, k),
+                       commons_.rank(), end.connection_.peer, k, unsent, end.emitted_);
         const Retained::Packet& packet = end.retained_.back(k, unsent);
+        TORUSMP_ASSERT(packet.header.virtual_channel == k, commons_.rank(), end.connection_.peer, k,
+                       packet.header.virtual_channel, packet.header.kind);
         const bool placed = packet.placed != 0;
         const std::size_t bytes = packet.header.length + packet.placed;
         std::byte* to =
@@ -53,10 +58,14 @@ bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
         end_frame(out, cable, header);
         return true;
     }
+    TORUSMP_ASSERT(end.write_ <= end.writes_.size(), commons_.rank(), end.connection_.peer,
+                   end.write_, end.writes_.size());
     if (end.write_ < end.writes_.size()) {
         const RetainedWrite& write = end.writes_[end.write_];
         const std::size_t most =
             commons_.options.body() + detour_room - sizeof(DetourBody) - sizeof(PieceBody);
+        TORUSMP_ASSERT(end.written_ <= write.bytes(), commons_.rank(), end.connection_.peer,
+                       end.written_, write.bytes(), end.write_);
         const std::size_t left = write.bytes() - end.written_;
         const std::size_t bytes = std::min(left, most);
         const PieceBody piece{write.remote, write.offset + end.written_, write.notice.value_or(0),
@@ -78,9 +87,13 @@ bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
     return true;
 }
 
-// Room for the content, of so many bytes, behind what every frame says.
+// Returns room for content of this many bytes, after the header that all frames have.
 std::byte* LinkManager::begin_frame(LinkEnd& end, Channel& cable, PacketHeader& header,
                                     Detoured content, std::size_t bytes) {
+    TORUSMP_ASSERT(end.agreed_ && end.session_ != 0 && !end.on_cable(), commons_.rank(),
+                   end.connection_.peer, end.agreed_, end.session_);
+    TORUSMP_ASSERT(sizeof(DetourBody) + bytes <= commons_.options.body() + detour_room,
+                   commons_.rank(), end.connection_.peer, bytes, commons_.options.body());
     const DetourBody body{end.session_, end.granted_, end.notices_, content};
     end.tell_ = false;
     header.length = std::uint32_t(sizeof body + bytes);
@@ -103,14 +116,14 @@ void LinkManager::end_frame(Connection& out, Channel& cable, PacketHeader& heade
 
 // ---- past, and in ----
 
-// Frames of another state are thrown away: their ends agree anew when they hear of it, and send
-// again what was in them.
+// Frames of another state are dropped: their ends agree again when they receive the news, and then
+// resend the contents.
 Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
                                    const std::byte* payload) {
     DetourBody body;
     if (header.length < sizeof body || header.tag < 0 ||
         header.tag >= 2 * commons_.torus().dimensions()) {
-        faults_.close(in, Error::protocol, "a frame of a detour that is cut short");
+        faults_.close(in, Error::protocol, "a truncated frame of a detour");
         return Verdict::taken;
     }
     std::memcpy(&body, payload, sizeof body);
@@ -120,7 +133,9 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
     const auto path = states_.crossing(commons_.rank(), Rank(header.source), direction);
     if (!path || !path->in || *path->in != *in.link ||
         commons_.torus().neighbour(Rank(header.source), direction) != Rank(header.destination)) {
-        faults_.close(in, Error::protocol, "a frame of a detour that does not lead this way");
+        faults_.close(in, Error::protocol,
+                      "a frame of a detour that does not pass through this "
+                      "rank");
         return Verdict::taken;
     }
     if (path->out) {
@@ -128,6 +143,8 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
         Channel* const cable = cable_of(out);
         if (cable == nullptr || out.connection->down) return Verdict::taken;
         if (!has_credit(*out.connection, detour_vc_)) return Verdict::held;
+        TORUSMP_ASSERT(out.connection != &in, commons_.rank(), in.peer, header.source,
+                       header.destination);
         PacketHeader onward = header;
         ++onward.hops;
         if (in.interface != out.connection->interface) onward.stamp = 0;
@@ -140,7 +157,7 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
     if (end == nullptr || end->closed_ || end->session_ != body.state) return Verdict::taken;
     const ConstBytes content{payload + sizeof body, header.length - sizeof body};
     if (header.sequence != end->expected_++ || !arrive(*end, body, content))
-        blame(*end, "a frame came by its detour that cannot be");
+        blame(*end, "an invalid frame arrived over its detour");
     return Verdict::taken;
 }
 
@@ -159,7 +176,7 @@ bool LinkManager::arrive(LinkEnd& end, const DetourBody& body, ConstBytes conten
     return false;
 }
 
-// It has a credit of the link's own, so there is room for it if core does not take it.
+// The packet has a credit of the link itself, so there is room for it if core does not take it.
 bool LinkManager::arrive_packet(LinkEnd& end, ConstBytes content, bool placed) {
     PacketHeader header;
     PlacedBody place{};
@@ -192,7 +209,7 @@ bool LinkManager::arrive_piece(LinkEnd& end, ConstBytes content) {
     if (content.size() < sizeof body) return false;
     std::memcpy(&body, content.data(), sizeof body);
     const ConstBytes bytes = content.subspan(sizeof body);
-    // Memory that is exposed no more is left alone.
+    // Ignores writes to memory that is no longer exposed.
     const transport::Bytes memory =
         end.connection_.interface->registered(body.memory, body.offset, bytes.size());
     if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());
@@ -204,12 +221,12 @@ bool LinkManager::arrive_piece(LinkEnd& end, ConstBytes content) {
     return true;
 }
 
-// What came by the detour and core would not take yet.
+// Offers core the packets that came by the detour and that core has held.
 bool LinkManager::offer_held(LinkEnd& end) {
     bool moved = false;
     for (auto& held : end.held_)
         while (!held.empty()) {
-            // Out of the queue meanwhile: core may close the link.
+            // Removed first, because core may close the link meanwhile.
             const LinkEnd::Held packet = std::move(held.front());
             held.pop_front();
             if (sink_.on_packet(end, packet.header, packet.payload.data()) == Verdict::held) {

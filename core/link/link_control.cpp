@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks say to each other about links.
+// The control packets that ranks exchange about links.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
+#include "base/trace.h"
 #include "core/link/link_manager.h"
 
 namespace torusmp::core {
@@ -19,8 +21,9 @@ using transport::Verdict;
 
 namespace {
 
-constexpr std::size_t most_news = 64;          // in one packet
-constexpr std::uint32_t most_unconfirmed = 8;  // writes that wait for a confirmation of the next
+constexpr std::size_t most_news = 64;  // in one packet
+// Writes whose confirmation may wait for the next one.
+constexpr std::uint32_t most_unconfirmed = 8;
 
 template <class Body>
 ConstBytes bytes_of(const Body& body) {
@@ -50,12 +53,12 @@ void LinkManager::send_control(Connection& connection, Channel& channel, LinkFra
     channel.send(header, body);
 }
 
-// While a further write is coming in, its confirmation will do for those before it, too.
+// While a further write is arriving, its confirmation also covers the earlier ones.
 bool LinkManager::confirms_later(const LinkEnd& end, const Channel& cable) {
     return cable.write_arriving() && end.unconfirmed_ < most_unconfirmed;
 }
 
-// News first: see settle().
+// Sends news first: see settle().
 bool LinkManager::flush(Hop& it) {
     Channel* const cable = cable_of(it);
     Connection& connection = *it.connection;
@@ -83,6 +86,7 @@ bool LinkManager::flush(Hop& it) {
         send_control(connection, *cable, LinkFrame::setup, bytes_of(setup.body), &setup);
         moved = true;
     }
+    TORUSMP_ASSERT(!it.confirms || it.end != nullptr, commons_.rank(), connection.peer);
     if (it.confirms && !confirms_later(*it.end, *cable) && has_credit(connection, control_vc_)) {
         it.confirms = false;
         it.end->unconfirmed_ = 0;
@@ -93,7 +97,8 @@ bool LinkManager::flush(Hop& it) {
     return moved;
 }
 
-// Each end says that it is there, and again that it has heard the other: the cable works both ways.
+// Each end sends a hello, and a second one when it has heard the other: the cable then works in
+// both directions.
 void LinkManager::greet(LinkEnd& end) {
     if (end.candidate_ == nullptr || end.candidate_->connecting()) return;
     learn(end.link_, LinkStates::with_hope(states_.version(end.link_)), nullptr);
@@ -130,7 +135,7 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
     return Verdict::taken;
 }
 
-// It was plugged in elsewhere, while it was away.
+// Handles a cable that was plugged in elsewhere while it was away.
 void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const PacketHeader& header) {
     if (&channel != end.candidate_) return;
     const int ports = 2 * commons_.torus().dimensions();
@@ -139,7 +144,7 @@ void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const Packe
             ? fmt::format("port {}", header.tag)
             : fmt::format("link {}{}", header.tag / 2, header.tag % 2 == 0 ? '+' : '-');
     faults_.tell_fault(
-        fmt::format("{} stays without a cable: what is plugged in there leads to {} of {}; "
+        fmt::format("{} has no cable: the cable plugged in there leads to {} of {}; "
                     "expected {}. Plug it in where the geometry file says.",
                     commons_.name_of(end.connection_), port, commons_.name_of(Rank(header.source)),
                     commons_.name_of(end.connection_.peer)));
@@ -161,7 +166,7 @@ bool LinkManager::take_news(Connection& in, const PacketHeader& header, const st
         if (!torus.neighbour(link.rank, link.direction())) return false;
         learn(link, body.version, &in);
     }
-    return true;  // what follows is done once for all that came: see settle()
+    return true;  // consequences follow once for everything received: see settle()
 }
 
 bool LinkManager::take_hello(Connection& in, const Channel& channel, const PacketHeader& header,
@@ -170,14 +175,14 @@ bool LinkManager::take_hello(Connection& in, const Channel& channel, const Packe
     if (header.length != sizeof body || in.end == nullptr) return false;
     std::memcpy(&body, payload, sizeof body);
     LinkEnd& end = *in.end;
-    // This cable may be all that joins us to who knows of a later death.
+    // This cable may be the only path to ranks that know of a later death.
     if (&channel == end.candidate_ && LinkStates::is_dead(body.version) &&
         body.version > LinkStates::life(states_.version(end.link_))) {
         learn(end.link_, body.version, nullptr);
         settle();
     }
     const std::uint32_t version = LinkStates::life(states_.version(end.link_));
-    // Who means an earlier one learns of ours.
+    // A peer that refers to an earlier version is sent ours.
     if (&channel != end.candidate_ || body.version != version || !LinkStates::is_dead(version))
         return true;
     end.heard_ = true;
@@ -209,12 +214,14 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
         if (&channel != end->cable_ || body.state != end->cable_version_) return true;
         if (end->closed_ || end->agreed_ || end->on_cable()) return true;
         if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+        TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their cable, version {}",
+                      end->connection_.peer, end->cable_version_);
         tell(*end, routing::LinkNews::State::alive);
         end->resume_on_cable();
         commons_.stirred = true;
         return true;
     }
-    // Who sent it under another state knows less than we do, or its news are on their way.
+    // A sender under another state knows less than this rank, or its news is on the way.
     if (body.state != states_.digest()) return true;
     const auto path = states_.crossing(commons_.rank(), source, direction);
     if (!path || !path->in || *path->in != *in.link) return false;
@@ -227,6 +234,8 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
     if (end == nullptr) return false;
     if (end->closed_ || end->agreed_ || end->on_cable() || end->session_ != body.state) return true;
     if (!end->take_setup(body) || !confirm_writes(*end, body.notices)) return false;
+    TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their detour",
+                  end->connection_.peer);
     tell(*end, routing::LinkNews::State::detour);
     pump(*end);
     commons_.stirred = true;
@@ -241,16 +250,17 @@ bool LinkManager::take_confirm(Connection& in, const Channel& channel, const Pac
     return &channel != in.end->cable_ || confirm_writes(*in.end, body.notices);
 }
 
-// The far end has got so many of our writes.
+// The far end has received this many of our writes.
 bool LinkManager::confirm_writes(LinkEnd& end, std::uint32_t notices) {
     std::uint32_t fresh = notices - end.confirmed_;
     std::uint32_t open = 0;
     for (std::size_t i = 0; i < end.writes_.size(); ++i) open += end.counts(end.writes_[i]);
     if (fresh > open) return false;
     end.confirmed_ = notices;
-    // Core may send when it hears of one: by then all of them are out of what is to leave.
+    // Core may send when a write's end is reported; by then all of them have left the queue.
     std::vector<std::uint64_t> complete = std::exchange(complete_, {});
     while (fresh != 0) {
+        TORUSMP_ASSERT(!end.writes_.empty(), commons_.rank(), end.connection_.peer, fresh, notices);
         const bool done = end.writes_[0].done;
         const std::uint64_t cookie = end.writes_[0].cookie;
         fresh -= end.counts(end.writes_[0]);

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
 #include "core/link/link_manager.h"
 
 namespace torusmp::core {
@@ -17,7 +18,7 @@ using transport::Transfer;
 
 namespace {
 
-// Nothing is read: what is under way of a read when a cable dies cannot be told.
+// Links have no reads: the outcome of a read that is pending when a cable dies is unknown.
 transport::Capabilities capabilities_over(const transport::Capabilities& cable) {
     transport::Capabilities can = cable;
     can.reads = can.reads_at_once = false;
@@ -40,18 +41,28 @@ LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Li
       cable_(connection.channel),
       candidate_(nullptr) {
     owner = &connection;
+    TORUSMP_ASSERT(cable_ != nullptr && connection.credits == connection.all_credits,
+                   connection.peer, connection.credits, connection.all_credits);
 }
 
-// Until packets can leave, one way or the other.
+// True until packets can leave on some path.
 bool LinkEnd::connecting() const {
     return !closed_ && (on_cable() ? cable_->connecting() : !agreed_);
+}
+
+// On a detour, the cables of its links report this.
+transport::Channel::Unanswered LinkEnd::unanswered() const {
+    if (on_cable()) return cable_->unanswered();
+    LinkHoldings kept;
+    add_to(kept);
+    return {.bytes = kept.bytes, .apart = !closed_ && !agreed_ && kept.packets + kept.writes != 0};
 }
 
 void LinkEnd::stir() {
     manager_.pump(*this);
 }
 
-// Credits of the two last virtual channels are those of a cable, whatever carries the link.
+// Credits of the last two virtual channels belong to a cable, whatever carries the link.
 void LinkEnd::grant(CreditWord credits) {
     granted_ = add_lanes(granted_, credits & lanes_);
     if (cable_ != nullptr) [[likely]]
@@ -72,7 +83,7 @@ CreditWord LinkEnd::collect_apart() {
 
 // ---- remote writes ----
 
-// As long as it can be written over the cable, when that is back.
+// Whether the memory can be written over the cable, once that is back.
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
     if (closed_ || (!on_cable() && !can().notifies)) return false;
     const transport::Channel* const cable = cable_ != nullptr ? cable_ : candidate_;
@@ -83,6 +94,8 @@ Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
                         std::span<const ConstBytes> local, std::uint64_t cookie,
                         std::optional<std::uint64_t> notice) {
     if (!can_write(remote) || offset > remote.length) return Transfer::refused;
+    TORUSMP_ASSERT(!local.empty() && local.size() <= can().most_pieces, connection_.peer,
+                   local.size(), can().most_pieces);
     RetainedWrite& write = writes_.push();
     write.remote = remote;
     write.offset = offset;
@@ -99,7 +112,7 @@ Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
     }
     const Transfer transfer = start(writes_.size() - 1);
     // A cable that refuses what can_write() has allowed has gone down and will be reported: the
-    // write is sent again then.
+    // write is then sent again.
     if (can().notifies || transfer == Transfer::pending) return Transfer::pending;
     writes_.drop_last();
     return transfer;
@@ -111,7 +124,7 @@ Transfer LinkEnd::start(std::size_t at) {
                          write.notice);
 }
 
-// What failed is sent again when the link goes on: a write fails with its cable only.
+// A failed write is resent when the link continues, because a write fails only with its cable.
 void LinkEnd::on_transfer(std::uint64_t number) {
     RetainedWrite* const write = writes_.find(number);
     if (write == nullptr || write->done) return;
@@ -121,7 +134,7 @@ void LinkEnd::on_transfer(std::uint64_t number) {
     manager_.on_write_done(*this, cookie);
 }
 
-// ---- from way to way ----
+// ---- changes of path ----
 
 LaneCounts LinkEnd::settle_taken() {
     granted_ = add_lanes(granted_, connection_.owed & lanes_);
@@ -130,6 +143,7 @@ LaneCounts LinkEnd::settle_taken() {
 }
 
 void LinkEnd::part() {
+    check_credits();
     way_ = &apart_;
     agreed_ = false;
     session_ = 0;
@@ -137,7 +151,7 @@ void LinkEnd::part() {
     write_ = written_ = 0;
     writes_.drop_done();
     tell_ = false;
-    // What core holds was not taken: it comes again.
+    // Packets that core holds were not taken, so they will arrive again.
     for (auto& held : held_) held.clear();
     connection_.held = std::uint8_t(connection_.held & ~((1u << connection_.virtual_channels) - 1));
 }
@@ -148,7 +162,7 @@ void LinkEnd::drop_cable(std::string_view why) {
     connection_.cable = nullptr;
     ++lost_;
     stashed_ = 0;
-    // The slots of the last two virtual channels were the cable's.
+    // The slots of the last two virtual channels belonged to the cable.
     connection_.credits &= lanes_;
     connection_.owed &= lanes_;
     connection_.held = 0;
@@ -177,8 +191,14 @@ bool LinkEnd::take_granted(LaneCounts granted) {
 
 bool LinkEnd::take_setup(const SetupBody& body) {
     if (!take_granted(body.taken)) return false;
-    // Its credits are at home, so what has none is what it has not taken.
+    TORUSMP_ASSERT(!agreed_ && !on_cable(), connection_.peer, agreed_, session_);
+    check_credits();
+    // Its credits have returned, so the packets without a credit are those it has not taken.
     emitted_ = body.taken & lanes_;
+    for (int k = 0; k < connection_.virtual_channels; ++k)
+        TORUSMP_ASSERT(unsent(k) == transport::credits_in(connection_.all_credits, k) -
+                                        transport::credits_in(connection_.credits, k),
+                       connection_.peer, k, unsent(k), connection_.credits, body.taken);
     agreed_ = true;
     for (int k = 0; k < connection_.virtual_channels; ++k)
         connection_.statistics.resent += unsent(k);
@@ -187,11 +207,14 @@ bool LinkEnd::take_setup(const SetupBody& body) {
 }
 
 void LinkEnd::resume_on_cable() {
+    TORUSMP_ASSERT(cable_ != nullptr && agreed_ && !on_cable(), connection_.peer, agreed_, session_,
+                   cable_version_);
     way_ = cable_;
     if (!take_granted(add_lanes(home_, std::exchange(stashed_, 0)))) {
-        manager_.blame(*this, "more credits given back than were taken");
+        manager_.blame(*this, "more credits returned than were taken");
         return;
     }
+    check_credits();
     for (int k = 0; k < connection_.virtual_channels; ++k)
         for (unsigned back = unsent(k); back > 0; --back) {
             const Retained::Packet& packet = retained_.back(k, back);
@@ -201,7 +224,7 @@ void LinkEnd::resume_on_cable() {
             else
                 cable_->send(packet.header, packet.front());
         }
-    // The end of one may begin another, which starts by itself.
+    // The end of one write may start another, which core does itself.
     const std::uint64_t end = writes_.number_of(writes_.size());
     for (std::uint64_t number = writes_.number_of(0); number != end; ++number)
         if (start(std::size_t(number - writes_.number_of(0))) == Transfer::done && !can().notifies)
@@ -217,7 +240,7 @@ void LinkEnd::add_to(LinkHoldings& sum) const {
     sum.bytes += retained_.bytes();
 }
 
-// Core gives the link up. Its writes end at the next poll, as a transport's do.
+// Core closes the link. Its writes end at the next poll, as a transport's do.
 void LinkEnd::close(std::string_view why) {
     if (closed_) return;
     closed_ = true;

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a link that may lose its cable. To core it is the link's channel, dead cable or not:
-// packets that are sent are kept until the far end has confirmed them, and remote writes are
-// complete when the far end says so. So when a cable dies both ends know what is missing, and send
-// it again by whatever carries the link then.
+// One end of a link that may lose its cable. Core uses it as the link's channel, whether the cable
+// is dead or not: sent packets are kept until the far end has confirmed them, and remote writes are
+// complete when the far end confirms them. So when a cable dies, both ends know what is missing,
+// and send it again over whatever path the link takes next.
 //
-//   on the cable  what is sent goes to the transport's channel; the copy is all that this costs
-//   apart         nothing leaves: the cable is dead, and the ends have not agreed on the way yet
-//   on a detour   frames go through other ranks (LinkManager), from the copies
+// - on the cable: packets go to the transport's channel; the only added cost is the copy
+// - apart: nothing leaves; the cable is dead, and the ends have not yet agreed on a path
+// - on a detour: frames made from the copies go through other ranks (LinkManager)
 //
-// The confirmation is nothing new on the link transport. Credits of packets come home in the order
-// in which the packets were taken, so a credit that comes home confirms the oldest packet of its
-// virtual channel, and when the ends agree anew each says how many it has taken. Remote writes are
-// counted by their notices, which come in order.
+// Confirmations need no packets of their own while the cable is up. Credits return in the order in
+// which the packets were taken, so a returned credit confirms the oldest packet of its virtual
+// channel; when the ends agree again, each states how many packets it has taken. Remote writes are
+// counted by their notices, which arrive in order.
 //
-// Owned by the LinkManager, used under the Runtime's lock.
+// Owned by LinkManager and used under the Runtime's lock.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +21,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/connection/connection.h"
 #include "core/link/frames.h"
 #include "core/link/link_holdings.h"
@@ -34,7 +35,7 @@ class LinkManager;
 
 class LinkEnd final : public transport::Channel {
   public:
-    // The connection has its cable and its credits.
+    // Precondition: the connection has its cable and its credits.
     LinkEnd(LinkManager& manager, Connection& connection, const routing::Link& link,
             std::size_t slot_bytes);
     LinkEnd(const LinkEnd&) = delete;
@@ -42,25 +43,29 @@ class LinkEnd final : public transport::Channel {
 
     Connection& connection() const { return connection_; }
     const routing::Link& link() const { return link_; }
-    // Of the two ends this one says that the cable is back.
+    // Whether this is the end that announces the return of the cable.
     bool first() const { return connection_.link->sign > 0; }
 
     // --- transport::Channel ---
     bool connecting() const override;
     void send(const transport::PacketHeader& header, transport::ConstBytes payload) override {
         retained_.keep(header, payload);
+        check_credits();
         way_->send(header, payload);
     }
     std::byte* reserve(int virtual_channel, std::size_t /*bytes*/) override {
         return retained_.room(virtual_channel);
     }
     void commit(const transport::PacketHeader& header) override {
-        way_->send(header, retained_.keep_packed(header));
+        const transport::ConstBytes payload = retained_.keep_packed(header);
+        check_credits();
+        way_->send(header, payload);
     }
     void send_placed(const transport::PacketHeader& header, transport::ConstBytes front,
                      transport::ConstBytes payload,
                      const transport::RemoteAddress& target) override {
         retained_.keep_placed(header, front, payload, target);
+        check_credits();
         way_->send_placed(header, front, payload, target);
     }
     void grant(transport::CreditWord credits) override;
@@ -76,11 +81,13 @@ class LinkEnd final : public transport::Channel {
     void cork() override { way_->cork(); }
     void close(std::string_view why) override;
     void wake_peer() override { way_->wake_peer(); }
+    Unanswered unanswered() const override;
+    Arrivals arrivals() const override { return on_cable() ? cable_->arrivals() : Arrivals(); }
 
   private:
     friend class LinkManager;
 
-    // What stands for the channel while there is no cable: all that is sent is kept anyway.
+    // Replaces the channel while there is no cable: everything sent is kept by Retained.
     class Apart final : public transport::Channel {
       public:
         explicit Apart(LinkEnd& end) : Channel(end.can()), end_(end) {}
@@ -103,31 +110,39 @@ class LinkEnd final : public transport::Channel {
       private:
         LinkEnd& end_;
     };
-    // A packet that came by the detour and that core holds, in the slot that its credit stood for.
+    // A packet that arrived by the detour and that core holds, in the slot of its credit.
     struct Held {
         transport::PacketHeader header;
         std::vector<std::byte> payload;
     };
 
+    // The packets that have a copy here are those whose credits have not returned.
+    void check_credits() const {
+        TORUSMP_ASSERT((subtract_lanes(retained_.sent(), home_) & lanes_) ==
+                           (subtract_lanes(connection_.all_credits, connection_.credits) & lanes_),
+                       connection_.peer, retained_.sent(), home_, connection_.credits,
+                       connection_.all_credits, lost_, session_, agreed_, on_cable(), closed_);
+    }
     bool on_cable() const { return way_ == cable_; }
     void stir();
     transport::CreditWord collect_apart();
     transport::Transfer start(std::size_t write);
-    // The cable says that a write is complete.
+    // The cable reports that a write is complete.
     void on_transfer(std::uint64_t number);
-    // Whether the far end counts it when it is complete: by its notice, or each that came by a
-    // detour, where the cable tells that of its own.
+    // Whether the far end counts this write when it is complete. If the transport notifies, it
+    // counts the writes with a notice; otherwise it counts every write that came by a detour, and
+    // the cable itself confirms its own.
     bool counts(const RetainedWrite& write) const {
         return !write.done && (!can().notifies || write.notice);
     }
-    // What the far end has taken so far, all of its credits at home with that.
+    // What the far end has taken so far; all credits of it count as returned.
     LaneCounts settle_taken();
-    // Nothing goes by the old way any more, or is taken that comes by it.
+    // Stops all traffic over the old path, in both directions.
     void part();
-    // The far end has told what it has got. False: that cannot be.
+    // Handles the far end's setup: what it has received. Returns false if the setup is impossible.
     bool take_setup(const SetupBody& body);
     bool take_granted(LaneCounts granted);
-    // Sends all that is not confirmed, and goes on, over the cable.
+    // Sends everything unconfirmed again over the cable, and resumes normal operation on it.
     void resume_on_cable();
     unsigned unsent(int virtual_channel) const {
         return transport::credits_in(subtract_lanes(retained_.sent(), emitted_), virtual_channel);
@@ -135,49 +150,49 @@ class LinkEnd final : public transport::Channel {
     void drop_cable(std::string_view why);
     void give_candidate_up(std::string_view why);
     void add_to(LinkHoldings& sum) const;
-    // How long the next cable has to wait. The first that is lost may come back at once.
+    // How long the next cable must wait. After the first loss a cable may return immediately.
     std::chrono::nanoseconds hold_down() const;
 
     LinkManager& manager_;
     Connection& connection_;
     const routing::Link link_;
-    const LaneCounts lanes_;  // those of messages
+    const LaneCounts lanes_;  // the lanes of messages
     const transport::Capabilities capabilities_;
     Apart apart_;
     Retained retained_;
 
-    transport::Channel* way_;          // by which frames leave
+    transport::Channel* way_;          // the channel that frames leave by
     transport::Channel* cable_;        // the cable in use; null while the link is dead
-    transport::Channel* candidate_;    // a cable that may be back
-    std::uint32_t cable_version_ = 0;  // of the link, for which cable_ is good
-    std::string why_;                  // the cable went down; empty: others have said it
-    std::vector<routing::Hop> told_;   // the detour that was told last
-    bool heard_ = false;               // the far end, by the candidate
-    std::uint32_t greeted_ = 0;        // hellos sent by it: 1, and 2 since that end was heard
+    transport::Channel* candidate_;    // a cable that may have returned
+    std::uint32_t cable_version_ = 0;  // the link version for which cable_ is valid
+    std::string why_;                  // why the cable died; empty if another rank reported it
+    std::vector<routing::Hop> told_;   // the detour that was reported last
+    bool heard_ = false;               // the far end has been heard over the candidate
+    std::uint32_t greeted_ = 0;        // hellos sent over it: 1, and 2 after the far end was heard
 
-    bool held_down_ = false;  // the candidate has a pause
-    unsigned lost_ = 0;       // cables so far
+    bool held_down_ = false;  // the candidate has to wait
+    unsigned lost_ = 0;       // cables lost so far
 
-    LaneCounts granted_ = 0;         // credits given back so far
-    LaneCounts home_ = 0;            // and that have come home here
-    LaneCounts stashed_ = 0;         // that came by a cable which is not in use yet
-    std::uint32_t notices_ = 0;      // of the far end's remote writes, that arrived
-    std::uint32_t unconfirmed_ = 0;  // of these, since it was told last over the cable
-    std::uint32_t confirmed_ = 0;    // of ours
+    LaneCounts granted_ = 0;         // credits returned so far
+    LaneCounts home_ = 0;            // credits that have returned here
+    LaneCounts stashed_ = 0;         // credits that arrived over a cable that is not yet in use
+    std::uint32_t notices_ = 0;      // notices received of the far end's remote writes
+    std::uint32_t unconfirmed_ = 0;  // of these, those not yet confirmed over the cable
+    std::uint32_t confirmed_ = 0;    // of our remote writes
     RetainedWrites writes_;
 
-    // On a detour.
-    std::uint64_t session_ = 0;   // the state under which frames are taken; 0: none are
-    bool agreed_ = false;         // the far end's setup has come: frames leave
+    // State on a detour.
+    std::uint64_t session_ = 0;   // the state under which frames are accepted; 0: none are accepted
+    bool agreed_ = false;         // the far end's setup has arrived, so frames may leave
     std::uint32_t number_ = 0;    // frames sent
-    std::uint32_t expected_ = 0;  // and taken
+    std::uint32_t expected_ = 0;  // frames taken
     LaneCounts emitted_ = 0;      // packets that have left
-    std::size_t write_ = 0;       // the one that is leaving, among writes_
-    std::size_t written_ = 0;     // bytes of it that have left
-    bool tell_ = false;           // credits or notices of which the far end has not heard
+    std::size_t write_ = 0;       // the write that is leaving, index in writes_
+    std::size_t written_ = 0;     // bytes of that write that have left
+    bool tell_ = false;           // there are credits or notices that the far end does not know of
     std::array<std::deque<Held>, transport::max_virtual_channels> held_;
-    bool closed_ = false;       // for good
-    bool fail_writes_ = false;  // what was open then ends at the next poll
+    bool closed_ = false;       // permanently
+    bool fail_writes_ = false;  // writes that were open then end at the next poll
 };
 
 }  // namespace torusmp::core

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of links, and what follows from it.
+// The states of links and their consequences.
 #include "core/link/link_manager.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
+
+#include "base/assert.h"
+#include "base/trace.h"
 
 namespace torusmp::core {
 
@@ -25,12 +28,13 @@ LinkManager::LinkManager(Commons& commons, Connections& connections, PacketSende
       vc_count_(commons.options.detour ? control_vc_ + 1 : 0),
       states_(commons.torus()) {}
 
-// Links within a host end with their ranks: nothing stands before their channels.
+// Links within a host end with their ranks, so their channels are used directly.
 void LinkManager::adopt() {
     if (vc_count_ == 0) return;
     for (Connection* const connection : connections_.links()) {
         if (connection == nullptr) continue;
         Hop& it = hops_[std::size_t(connection->link->index())];
+        TORUSMP_ASSERT(it.connection == nullptr, commons_.rank(), connection->peer);
         it.connection = connection;
         if (!connections_.outlives_cable(*connection)) continue;
         const Link link = routing::link_by(commons_.torus(), commons_.rank(), *connection->link);
@@ -42,24 +46,34 @@ void LinkManager::adopt() {
     settle();
 }
 
-// ---- what is known ----
+// ---- states of links ----
 
 void LinkManager::learn(const Link& link, std::uint32_t version, const Connection* heard_from) {
+    [[maybe_unused]] const std::uint32_t known = states_.version(link);
     if (!states_.learn(link, version)) return;
+    TORUSMP_TRACE(link, info, commons_.rank(),
+                  "the link of rank {} in dimension {} is {}: version {} after {}, from {}",
+                  link.rank, link.dimension,
+                  LinkStates::is_given_up(version)   ? "given up"
+                  : LinkStates::is_hopeless(version) ? "dead without a cable"
+                  : LinkStates::is_dead(version)     ? "dead"
+                                                     : "back",
+                  version, known, heard_from != nullptr ? heard_from->peer : commons_.rank());
     commons_.errands |= Commons::links;
     for (Hop& it : hops_)
         if (it.connection != nullptr && it.connection != heard_from && cable_of(it) != nullptr)
             it.news.insert(link);
 }
 
-// Follows what is known now. News are queued before any setup, and leave before it by every link:
-// so who gets a setup knows at least what its sender knew.
+// Acts on the present states. News is queued before any setup, and leaves before it on every link,
+// so the receiver of a setup knows at least what its sender knew.
 void LinkManager::settle() {
     if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
     for (bool again = true; std::exchange(again, false);) {
         for_each_end([&](LinkEnd& end, Hop& it) { again |= follow_version(end, it); });
         again |= give_up_links();
     }
+    TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
     if (!states_.rest().connected()) give_up_parts();
     if (settled_ == states_.digest()) return;
     settled_ = states_.digest();
@@ -68,15 +82,17 @@ void LinkManager::settle() {
     });
 }
 
-// A link of ours has died, or is back. True: that has made news.
+// Handles the death or return of a link that ends here. Returns true if that has made news.
 bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     const std::uint32_t version = LinkStates::life(states_.version(end.link_));
     if (version == end.cable_version_) return false;
+    TORUSMP_ASSERT(version > end.cable_version_, commons_.rank(), end.connection_.peer, version,
+                   end.cable_version_);
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
         end.cable_version_ = version;
         tell(end, routing::LinkNews::State::dead);
-        end.drop_cable("its other end says that it is dead");
+        end.drop_cable("its other end reports it dead");
         end.part();
         it.news.clear();
         it.setups.clear();
@@ -90,10 +106,12 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
         return false;
     }
     if (end.candidate_ == nullptr || !end.heard_ || end.candidate_->connecting()) {
-        learn(end.link_, LinkStates::died(version), nullptr);  // it did not last so long
+        learn(end.link_, LinkStates::died(version), nullptr);  // the cable died before it was used
         return true;
     }
     end.cable_version_ = version;
+    TORUSMP_ASSERT(end.cable_ == nullptr && !end.on_cable(), commons_.rank(), end.connection_.peer,
+                   version);
     end.cable_ = std::exchange(end.candidate_, nullptr);
     end.connection_.cable = end.cable_;
     end.part();
@@ -104,8 +122,8 @@ bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
     return false;
 }
 
-// Asks the transport for the cable again. It tells when it is back, or that it does not come.
-// A cable that has worked and dies again is held down, unless nothing else joins its ends.
+// Requests the cable from the transport again, which reports when it is back, or that it does not
+// return. A cable that has worked and dies again is held down, unless nothing else joins its ends.
 void LinkManager::look_again(LinkEnd& end, bool had_met) {
     end.heard_ = false;
     end.greeted_ = 0;
@@ -119,31 +137,34 @@ void LinkManager::look_again(LinkEnd& end, bool had_met) {
         learn(end.link_, LinkStates::without_hope(states_.version(end.link_)), nullptr);
 }
 
-// Under a new state the ends agree anew: frames of the old one are thrown away wherever they meet
-// somebody who knows of the new.
+// Starts a session under a new state, on which the ends must agree again: ranks that know of the
+// new state drop frames of the old one.
 void LinkManager::begin_session(LinkEnd& end) {
     end.part();
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
-    if (!path || !path->out) {  // it waits for a cable, or is given up
+    if (!path || !path->out) {  // it waits for a cable or is given up
         if (end.held_down_ && end.candidate_ != nullptr && end.candidate_->connecting()) {
-            end.give_candidate_up("it is wanted at once");
+            end.give_candidate_up("the other end needs it now");
             look_again(end, false);
         }
         return;
     }
+    TORUSMP_ASSERT(end.cable_ == nullptr && !end.on_cable(), commons_.rank(), end.connection_.peer);
     end.session_ = states_.digest();
+    TORUSMP_TRACE(link, info, commons_.rank(), "asks rank {} for a detour that starts by link {}{}",
+                  end.connection_.peer, path->out->dimension, path->out->sign > 0 ? '+' : '-');
     const SetupBody body{end.session_, end.settle_taken(), end.notices_, 0};
     hop(*path->out)->setups[{commons_.rank(), end.connection_.link->index()}] = {
         commons_.rank(), end.connection_.peer, end.connection_.link->index(), body};
 }
 
-// As far as we have heard, links of ours without hope part us from others. News that there is hope
-// for another of these links may be at a rank on the way here that computes. So each is given up by
-// its own end, which knows, and nobody is lost before all ends on this side have said so; true: we
-// have.
+// Gives up our links without hope if, as far as this rank knows, they separate it from other ranks.
+// News that there is hope for another such link may be delayed at a rank that is computing. So each
+// link is given up by its own end, which knows its state, and no rank is lost before all ends on
+// this side have done so. Returns true if this rank has.
 bool LinkManager::give_up_links() {
     if (states_.hopes().connected()) return false;
-    const routing::Parts parts = states_.hopes();  // what is learnt below changes it
+    const routing::Parts parts = states_.hopes();  // learn() below changes it
     bool news = false;
     for (Hop& it : hops_) {
         if (it.end == nullptr) continue;
@@ -156,9 +177,9 @@ bool LinkManager::give_up_links() {
     return news;
 }
 
-// Ranks that no link joins to us any more, by whatever way.
+// Gives up the ranks to which no path remains.
 void LinkManager::give_up_parts() {
-    const routing::Parts parts = states_.rest();  // what is closed may tell of more
+    const routing::Parts parts = states_.rest();  // closing below may bring further news
     const int ours = parts.of(commons_.rank());
     const std::string what = describe_cut();
     for_each_end([&](LinkEnd& end, Hop&) {
@@ -170,7 +191,7 @@ void LinkManager::give_up_parts() {
 }
 
 std::string LinkManager::describe_cut() const {
-    std::string text = "no way is left around the dead links between ";
+    std::string text = "no detour is left around the dead links between ";
     bool first = true;
     for (const Link& link : states_.rest().cut()) {
         text += fmt::format("{}{} and {}", first ? "" : ", between ", commons_.name_of(link.rank),
@@ -206,7 +227,7 @@ void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view
     } else if (&channel == end.candidate_) {
         end.connection_.credits &= end.lanes_;
         end.connection_.owed &= end.lanes_;
-        // One that was up and is gone may come again like this one did.
+        // A cable that was up and died may flap again.
         if (channel.has_met())
             ++end.lost_;
         else
@@ -216,7 +237,7 @@ void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view
     }
 }
 
-// For the others it is dead like any other link; what core had to say of it, it has said.
+// For the other ranks the link is dead like any other; core has already reported the reason.
 void LinkManager::closed(LinkEnd& /*end*/) {
     commons_.errands |= Commons::links;
 }
@@ -230,7 +251,7 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
     transfers_.on_notice(end.connection_, notice);
 }
 
-// One of the far end's is complete, which is to hear of it.
+// Counts a completed write of the far end, which must be confirmed.
 void LinkManager::count_write(LinkEnd& end) {
     ++end.notices_;
     ++end.unconfirmed_;
@@ -312,8 +333,8 @@ void LinkManager::report(Waits& waits) const {
             fmt::format("{}: {}; {} remote writes open", commons_.name_of(*it.connection),
                         end.closed_    ? "given up"
                         : end.agreed_  ? "on a detour"
-                        : end.cable_   ? "its cable is back, and the far end has not said so"
-                        : end.session_ ? "its far end has not agreed on the detour"
+                        : end.cable_   ? "its cable is back; waiting for the other end to confirm"
+                        : end.session_ ? "waiting for the other end to agree on the detour"
                                        : "has no detour",
                         end.writes_.size());
         for (int k = 0; k < it.connection->virtual_channels; ++k)

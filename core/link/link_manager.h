@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps links going when cables die: news of dead links, agreement of the two ends of a link
-// on the way it goes from then on, and the detours over other ranks.
+// Keeps links going when cables die: spreads news of dead links, lets the two ends of a link agree
+// on its new path, and operates detours over other ranks.
 //
-// Dead cables: docs/architecture.md, "Detours", says how, and why nothing is lost or waits for
-// ever.
+// docs/architecture.md, "Detours", describes the protocol, and why nothing is lost or waits
+// forever.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -29,15 +29,15 @@ namespace torusmp::core {
 
 class LinkManager {
   public:
-    // sink: where packets go that came by a detour.
+    // sink: receives the packets that arrive by a detour.
     LinkManager(Commons& commons, Connections& connections, PacketSender& sender,
                 FaultHandler& faults, transport::Sink& sink, TransferListener& transfers);
 
-    // The links have been opened.
+    // Takes over the links, which have just been opened.
     void adopt();
 
     // --- from transports ---
-    // Whether packets of that virtual channel belong to links, not to messages.
+    // Whether packets of that virtual channel belong to the links, and not to messages.
     bool carries(const Connection& connection, int virtual_channel) const {
         return connection.link.has_value() && virtual_channel < vc_count_;
     }
@@ -48,14 +48,14 @@ class LinkManager {
     void on_transfer(LinkEnd& end, const transport::Channel& channel, std::uint64_t number,
                      bool ok);
 
-    // Whether that channel carries the link, or may soon.
+    // Whether that channel carries the link now or may do so soon.
     bool in_use(const Connection& connection, const transport::Channel& channel) const {
         return connection.end == nullptr || &channel == connection.end->cable_ ||
                &channel == connection.end->candidate_;
     }
 
     // --- from link ends ---
-    // Sends what can leave by the link's detour.
+    // Sends everything that can leave over the link's detour.
     void pump(LinkEnd& end);
     void closed(LinkEnd& end);
     void blame(LinkEnd& end, std::string_view what);
@@ -67,7 +67,7 @@ class LinkManager {
 
     const LinkStates& states() const { return states_; }
     std::chrono::nanoseconds hold_down() const { return commons_.options.hold_down; }
-    // All links that have ends here go over their cables.
+    // True if all links that end at this rank use their cables.
     bool on_cables() const;
     LinkHoldings holdings() const;
     void report(Waits& waits) const;
@@ -79,10 +79,10 @@ class LinkManager {
         int direction;
         SetupBody body;
     };
-    // A link as what carries frames of others, and what waits to leave by it.
+    // A link as a carrier of other links' frames, with what waits to leave by it.
     struct Hop {
         Connection* connection = nullptr;
-        std::unique_ptr<LinkEnd> end;  // null: of a link that dies only with its rank
+        std::unique_ptr<LinkEnd> end;  // null for a link that dies only with its rank
         std::set<routing::Link> news;
         std::map<std::pair<Rank, int>, Setup> setups;  // by source and direction
         bool confirms = false;
@@ -105,7 +105,7 @@ class LinkManager {
             if (it.end != nullptr && !it.end->closed_) act(*it.end, it);
     }
 
-    // --- what is known, and what follows ---
+    // --- the states of links, and their consequences ---
     void learn(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
     void settle();
     bool follow_version(LinkEnd& end, Hop& hop);
@@ -157,12 +157,12 @@ class LinkManager {
     TransferListener& transfers_;
     const int detour_vc_;
     const int control_vc_;
-    const int vc_count_;  // 0: links have no detours
+    const int vc_count_;  // 0 if links have no detours
     LinkStates states_;
-    std::uint64_t settled_ = 0;  // digest of what settle() has followed
+    std::uint64_t settled_ = 0;  // digest of the states for which settle() last acted
     std::uint64_t changes_seen_ = 0;
     std::array<Hop, std::size_t(2 * routing::max_dimensions)> hops_;
-    std::vector<std::uint64_t> complete_;  // room for confirm_writes()
+    std::vector<std::uint64_t> complete_;  // buffer for confirm_writes()
 };
 
 }  // namespace torusmp::core

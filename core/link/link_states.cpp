@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/link_states.h"
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using routing::Direction;
@@ -16,7 +18,7 @@ constexpr std::uint64_t mix(std::uint64_t z) {
     return z ^ (z >> 31);
 }
 
-// The part of a link in the digest; none while it was never dead.
+// A link's contribution to the digest; none while it was never dead.
 std::uint64_t part_of_digest(const Link& link, std::uint32_t version) {
     if (version == 0) return 0;
     version = LinkStates::life(version);
@@ -31,6 +33,7 @@ bool LinkStates::learn(const Link& link, std::uint32_t version) {
     const std::uint32_t known = this->version(link);
     if (version <= known) return false;
     digest_ += part_of_digest(link, version) - part_of_digest(link, known);
+    TORUSMP_ASSERT(version > known && version != 0, link.rank, link.dimension, version, known);
     versions_[link] = version;
     ++changes_;
     hopes_.reset();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows of the torus's links: for each a version, which only grows. It is 0 for a link
-// that was never dead; a death adds one, and a return leads to the next multiple of 32. Between the
-// two, one more says that there is no hope for now, because the transport has looked and found no
-// cable, one more that this still holds now that it parts ranks, and one more that there is hope
-// again, because there is a cable. Ranks tell each other, the higher version counts, and so all who
-// can talk to each other come to know the same, in whatever order the news come. digest() names
-// which links are dead, since which death: who has the same digest makes the same detours, and no
-// digest ever comes again.
+// What a rank knows of the torus's links: for each a version, which only grows. The version is 0
+// for a link that was never dead. A death adds one, and a return raises it to the next multiple of
+// 32. In between, one more means that there is no hope for now, because the transport has looked
+// and found no cable; one more that this still holds now that it separates ranks; and one more that
+// there is hope again, because there is a cable. Ranks exchange versions, and the higher one wins,
+// so all ranks that can communicate arrive at the same state, in whatever order the news arrives.
+// digest() identifies the set of dead links and their deaths: ranks with the same digest compute
+// the same detours, and no digest ever recurs.
 //
 // Pure: no I/O. Used under the Runtime's lock.
 #pragma once
@@ -36,8 +36,8 @@ class LinkStates {
     static constexpr bool is_dead(std::uint32_t version) { return version % lives != 0; }
     static constexpr bool is_hopeless(std::uint32_t version) { return try_of(version) != 0; }
     static constexpr bool is_given_up(std::uint32_t version) { return try_of(version) == 2; }
-    // What follows a version when the link dies, when there is no hope for it, when that is why
-    // ranks have lost each other, when it is back.
+    // The version that follows when the link dies, when there is no hope for it, when ranks have
+    // lost each other because of it, and when it is back.
     static constexpr std::uint32_t died(std::uint32_t version) {
         return is_dead(version) ? version : version + 1;
     }
@@ -55,36 +55,40 @@ class LinkStates {
     static constexpr std::uint32_t with_hope(std::uint32_t version) {
         return version + (is_hopeless(version) ? 3 - try_of(version) : 0);
     }
-    // The same with and without hope.
+    // The version reduced to the link's current life, regardless of hope.
     static constexpr std::uint32_t life(std::uint32_t version) {
         return is_dead(version) ? version / lives * lives + 1 : version;
     }
-    const Versions& versions() const { return versions_; }  // of links that were dead once
-    std::uint64_t changes() const { return changes_; }      // how many learn() has made
+    // Versions of the links that have been dead at least once.
+    const Versions& versions() const { return versions_; }
+    std::uint64_t changes() const { return changes_; }  // how many changes learn() has made
     std::uint64_t digest() const { return digest_; }
 
-    // True: that was new.
+    // Returns true if that was new.
     bool learn(const routing::Link& link, std::uint32_t version);
 
-    // By the present state; worked out when they are first asked for.
+    // The detours in the present state; computed on first use.
     const routing::Detours& detours() const;
-    // With all links for which there is hope, as far as this rank has heard.
+    // The parts of the torus with all links for which there is hope, as far as this rank knows.
     const routing::Parts& hopes() const;
-    // With all links but those that are given up: ranks in different parts have lost each other.
+    // The parts of the torus with all links but those given up: ranks in different parts have lost
+    // each other.
     const routing::Parts& rest() const;
 
-    // Where frames of a dead link pass this rank.
+    // Where the frames of a dead link pass this rank.
     struct Crossing {
-        std::optional<routing::Direction> in;   // the link by which they come; none: they begin
-        std::optional<routing::Direction> out;  // and go on; none: they are at their end
+        // The link by which they arrive; nullopt at the detour's start.
+        std::optional<routing::Direction> in;
+        // The link by which they continue; nullopt at its end.
+        std::optional<routing::Direction> out;
     };
-    // Of frames that begin at `source` instead of leaving it by `direction`; nothing where they do
-    // not pass `here`.
+    // The crossing of frames that start at `source` instead of leaving it by `direction`; nullopt
+    // if they do not pass `here`.
     std::optional<Crossing> crossing(routing::Rank here, routing::Rank source,
                                      routing::Direction direction) const;
 
   private:
-    // Of a dead link: 0 there is hope, 1 there is none, 2 it is given up.
+    // For a dead link: 0: there is hope; 1: there is none; 2: it is given up.
     static constexpr std::uint32_t try_of(std::uint32_t version) {
         return is_dead(version) ? (version % lives - 1) % 3 : 0;
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::ConstBytes;
@@ -10,7 +12,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// A line more than a power of two, so that slots do not share the places of a cache.
+// One line more than a power of two, so that slots do not compete for the same cache sets.
 constexpr std::size_t stride_of(std::size_t bytes) {
     return (bytes + 63) / 64 * 64 + 64;
 }
@@ -23,13 +25,15 @@ Retained::Retained(int virtual_channels, transport::CreditWord credits, std::siz
         virtual_channels_[std::size_t(k)].count = transport::credits_in(credits, k);
 }
 
-// The slots are touched when they are used, and until then cost address space alone.
+// The slots are first touched when they are used; until then they cost only address space.
 void Retained::begin(VirtualChannel& it) const {
     it.packets = std::make_unique<Packet[]>(it.count);
     it.far = std::make_unique_for_overwrite<std::byte[]>(it.count * stride_);
 }
 
 void Retained::keep(const PacketHeader& header, ConstBytes payload) {
+    TORUSMP_ASSERT(payload.size() == header.length && payload.size() <= stride_, header.kind,
+                   header.length, payload.size(), stride_);
     VirtualChannel& it = of(header.virtual_channel);
     std::byte* const slot = far(it, it.next);
     Packet& packet = take(it, header);
@@ -40,6 +44,8 @@ void Retained::keep(const PacketHeader& header, ConstBytes payload) {
 
 void Retained::keep_placed(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                            const transport::RemoteAddress& target) {
+    TORUSMP_ASSERT(front.size() == header.length && front.size() + payload.size() <= stride_,
+                   header.kind, header.length, front.size(), payload.size(), stride_);
     VirtualChannel& it = of(header.virtual_channel);
     std::byte* const slot = far(it, it.next);
     Packet& packet = take(it, header);

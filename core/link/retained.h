@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets that one end of a link has sent and the other has not confirmed, by virtual channel: as
-// many as the virtual channel has credits, because a credit that comes home confirms the oldest. So
-// each has its place beforehand, and keeping it is a copy: short payload in the line of its header,
-// longer in a slot of its own.
+// many as the virtual channel has credits, because a returned credit confirms the oldest packet. So
+// every packet has its place in advance, and keeping it is a copy: a short payload goes into the
+// cache line after its header, a longer one into a slot of its own.
 //
-// Owned by a LinkEnd. Memory is taken when the first packet of a virtual channel is kept, and no
-// more.
+// Owned by a LinkEnd. Memory is allocated only when the first packet of a virtual channel is kept.
 #pragma once
 
 #include <array>
 #include <memory>
 
+#include "base/assert.h"
 #include "core/link/lanes.h"
 #include "core/transport/api/channel.h"
 
@@ -18,17 +18,17 @@ namespace torusmp::core {
 
 class Retained {
   public:
-    // credits: of the first `virtual channels` virtual channels; slot_bytes: of the longest
+    // credits: for the first `virtual_channels` virtual channels. slot_bytes: size of the longest
     // payload.
     Retained(int virtual_channels, transport::CreditWord credits, std::size_t slot_bytes);
 
     struct alignas(64) Packet {
         transport::PacketHeader header{};
-        const std::byte* payload = nullptr;  // header.length bytes, and behind them those to place
-        std::uint64_t address = 0;           // where these belong, see Channel::send_placed()
+        const std::byte* payload = nullptr;  // header.length bytes, followed by the bytes to place
+        std::uint64_t address = 0;           // where the latter belong, see Channel::send_placed()
         std::uint32_t key = 0;
-        std::uint32_t placed = 0;          // how many they are
-        std::array<std::byte, 64> near{};  // where the payload lies if it fits
+        std::uint32_t placed = 0;          // the number of bytes to place
+        std::array<std::byte, 64> near{};  // holds the payload if it fits
 
         transport::ConstBytes front() const { return {payload, header.length}; }
         transport::ConstBytes behind() const { return {payload + header.length, placed}; }
@@ -39,21 +39,23 @@ class Retained {
     void keep(const transport::PacketHeader& header, transport::ConstBytes payload);
     void keep_placed(const transport::PacketHeader& header, transport::ConstBytes front,
                      transport::ConstBytes payload, const transport::RemoteAddress& target);
-    // Room for the payload of the next packet of a virtual channel, and keeping what was packed
-    // there.
+    // room() returns space for the payload of the next packet of a virtual channel; the function
+    // after it keeps the packet that was packed there.
     std::byte* room(int virtual_channel) {
         VirtualChannel& it = of(virtual_channel);
         return far(it, it.next);
     }
     transport::ConstBytes keep_packed(const transport::PacketHeader& header);
 
-    // Memory that was taken for them.
+    // Memory allocated for the packets.
     std::size_t bytes() const;
-    // How many were sent so far.
+    // The number of packets sent so far.
     LaneCounts sent() const { return sent_; }
-    // The one that was sent `back` packets ago: 1 is the last.
+    // The packet that was sent `back` packets ago: 1 is the last.
     const Packet& back(int virtual_channel, unsigned back) const {
         const VirtualChannel& it = virtual_channels_[std::size_t(virtual_channel)];
+        TORUSMP_ASSERT(it.packets != nullptr && back >= 1 && back <= it.count, virtual_channel,
+                       back, it.count);
         return it.packets[(it.next + it.count - back) % it.count];
     }
 
@@ -76,6 +78,7 @@ class Retained {
         return it.far.get() + place * stride_;
     }
     Packet& take(VirtualChannel& it, const transport::PacketHeader& header) {
+        TORUSMP_ASSERT(it.next < it.count, header.virtual_channel, it.next, it.count);
         Packet& packet = it.packets[it.next];
         it.next = it.next + 1 == it.count ? 0 : it.next + 1;
         sent_ = add_lanes(sent_, transport::credit_of(header.virtual_channel));

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::ConstBytes;
@@ -33,12 +35,13 @@ RetainedWrite& RetainedWrites::push() {
         first_ = 0;
         places_.resize(std::max<std::size_t>(4, 2 * places_.size()));
     }
-    RetainedWrite& write = (*this)[count_++];
+    RetainedWrite& write = places_[(first_ + count_++) % places_.size()];
     write.done = false;
     return write;
 }
 
 void RetainedWrites::pop() {
+    TORUSMP_ASSERT(count_ != 0 && count_ <= places_.size(), count_, places_.size());
     first_ = (first_ + 1) % places_.size();
     --count_;
     ++first_number_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remote writes that one end of a link has begun and that are not known to be complete, oldest
-// first. The bytes stay where they lie: core keeps them until it is told the end of the write.
+// Remote writes that one end of a link has started and that are not known to be complete, oldest
+// first. The bytes stay where they are: core keeps them until the end of the write is reported.
 //
-// Each write has a number, by which the cable names it. Places are used again, so that a write
-// allocates nothing once there have been as many at a time.
+// Each write has a number, which the cable uses as its cookie. Places are reused, so that a write
+// allocates nothing once there have been that many at a time.
 //
 // Owned by a LinkEnd.
 #pragma once
@@ -13,6 +13,7 @@
 #include <span>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/transport/api/memory.h"
 
 namespace torusmp::core {
@@ -21,12 +22,12 @@ struct RetainedWrite {
     transport::RemoteMemory remote{};
     std::size_t offset = 0;
     std::vector<transport::ConstBytes> local;
-    std::uint64_t cookie = 0;  // core's
+    std::uint64_t cookie = 0;  // core's cookie
     std::optional<std::uint64_t> notice;
-    bool done = false;  // and core knows; only the place is still kept
+    bool done = false;  // it is complete and reported to core; only its place is still kept
 
     std::size_t bytes() const;
-    // Puts [from, from + bytes) of it there.
+    // Copies bytes [from, from + bytes) of the write to `to`.
     void copy(std::size_t from, std::size_t bytes, std::byte* to) const;
 };
 
@@ -34,9 +35,13 @@ class RetainedWrites {
   public:
     bool empty() const { return count_ == 0; }
     std::size_t size() const { return count_; }
-    // In the order in which they were begun.
-    RetainedWrite& operator[](std::size_t at) { return places_[(first_ + at) % places_.size()]; }
+    // The writes in the order in which they were started.
+    RetainedWrite& operator[](std::size_t at) {
+        TORUSMP_ASSERT(at < count_, at, count_, first_number_);
+        return places_[(first_ + at) % places_.size()];
+    }
     const RetainedWrite& operator[](std::size_t at) const {
+        TORUSMP_ASSERT(at < count_, at, count_, first_number_);
         return places_[(first_ + at) % places_.size()];
     }
     std::uint64_t number_of(std::size_t at) const { return first_number_ + at; }
@@ -44,10 +49,13 @@ class RetainedWrites {
         return number - first_number_ < count_ ? &(*this)[number - first_number_] : nullptr;
     }
 
-    RetainedWrite& push();  // whatever was last in its place
-    void pop();             // the oldest
-    void drop_last() { --count_; }
-    // Those that are done, wherever they are. The numbers of the others change.
+    RetainedWrite& push();  // the place keeps its previous contents
+    void pop();             // removes the oldest
+    void drop_last() {
+        TORUSMP_ASSERT(count_ != 0, first_number_);
+        --count_;
+    }
+    // Removes the completed writes, wherever they are. The numbers of the others change.
     void drop_done();
 
   private:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two ends of a declared channel. The n-th started send meets the n-th started receive; the
+// The two ends of a declared channel. The n-th started send matches the n-th started receive; the
 // ends count, and nothing is searched.
 #pragma once
 
 #include <cstdint>
 
+#include "base/assert.h"
 #include "core/match/unexpected.h"
 #include "core/request.h"
 #include "core/transport/api/channel.h"
@@ -18,7 +19,7 @@ struct FlowKey {
     friend bool operator==(const FlowKey&, const FlowKey&) = default;
 };
 
-// A started receive of the peer, announced to us.
+// A started receive that the peer has announced to this rank.
 struct Ready {
     std::uint32_t receive_handle;
     std::uint32_t ordinal;
@@ -31,13 +32,16 @@ class SendFlow {
     SendFlow(Rank to, FlowKey as, std::uint32_t number) : dest(to), key(as), label(number) {}
     const Rank dest;
     const FlowKey key;
-    const std::uint32_t label;       // how our packets call this flow
-    std::uint32_t started = 0;       // sends started so far
-    transport::Fifo<Ready> ready;    // in order of their ordinals
-    SendRequest* waiting = nullptr;  // have sent an RTS and wait for an RTR or a FIN; in order
+    const std::uint32_t label;     // the flow's label in our packets
+    std::uint32_t started = 0;     // sends started so far
+    transport::Fifo<Ready> ready;  // in order of their ordinals
+    // Sends that have sent an RTS and wait for an RTR or a FIN; in order.
+    SendRequest* waiting = nullptr;
     SendRequest* waiting_last = nullptr;
 
     void wait(SendRequest& request) {
+        TORUSMP_ASSERT(&request != waiting_last || waiting == nullptr, dest, label, started);
+        TORUSMP_ASSERT((waiting == nullptr) == (waiting_last == nullptr), dest, label, started);
         request.next_waiting_ = nullptr;
         (waiting == nullptr ? waiting : waiting_last->next_waiting_) = &request;
         waiting_last = &request;
@@ -62,21 +66,25 @@ class ReceiveFlow {
     const FlowKey key;
     const std::uint32_t label;
     std::uint32_t started = 0;        // receives started so far
-    ReceiveRequest* first = nullptr;  // started receives whose message has not come
+    ReceiveRequest* first = nullptr;  // started receives whose message has not arrived
     ReceiveRequest* last = nullptr;
     Unexpected* unexpected = nullptr;  // messages whose receive is not started
     Unexpected* unexpected_last = nullptr;
 
     void start(ReceiveRequest& request) {
+        TORUSMP_ASSERT(!request.posted_ && !request.complete(), source, label, started);
+        TORUSMP_ASSERT((first == nullptr) == (last == nullptr), source, label, started);
         request.posted_ = true;
         request.next_ = nullptr;
         (first == nullptr ? first : last->next_) = &request;
         last = &request;
     }
-    // Removes the oldest started receive; null if none is started.
+    // Removes and returns the oldest started receive; null if none is started.
     ReceiveRequest* take_started() {
         ReceiveRequest* request = first;
         if (request == nullptr) return nullptr;
+        TORUSMP_ASSERT(request->posted_, source, label, started);
+        TORUSMP_ASSERT((request == last) == (request->next_ == nullptr), source, label, started);
         first = request->next_;
         if (first == nullptr) last = nullptr;
         request->posted_ = false;

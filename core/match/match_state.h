@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What announcing receives to their senders needs to remember about each peer: which messages were
-// sent and received, and which announcements are held.
+// The state that announcing receives to senders needs for each peer: the messages sent and
+// received, and the announcements held.
 #pragma once
 
 #include <array>
@@ -24,25 +24,25 @@ struct Announcement {
 };
 
 struct MatchState {
-    // The last messages sent, to find out whether one of them crosses an announcement.
+    // The last messages sent, to detect whether one of them crosses an announcement.
     static constexpr std::uint32_t log_size = 64;
     struct Sent {
         Context context;
         Tag tag;
-        bool taken;  // by an announcement it crossed
+        bool taken;  // an announcement that it crossed has been voided by it
     };
     std::array<Sent, log_size> log{};
     std::uint32_t sent = 0;  // matched messages sent so far
-    std::uint32_t seen = 0;  // and received, in order
+    std::uint32_t seen = 0;  // matched messages received so far, in order
 
-    std::vector<Announcement> held;  // the peer's, oldest first
+    std::vector<Announcement> held;  // the peer's announcements, oldest first
     std::uint32_t held_epoch = 0;    // announcements of earlier epochs are void
 
-    std::uint32_t announced = 0;  // ours that the peer may hold
-    std::uint32_t epoch = 0;      // of the announcements we make
+    std::uint32_t announced = 0;  // our announcements that the peer may hold
+    std::uint32_t epoch = 0;      // the epoch of the announcements we make
 };
 
-// One for each peer, made with the first message that is matched by tag.
+// One state for each peer, made with the first message that is matched by tag.
 class MatchStates {
   public:
     explicit MatchStates(int ranks) : states_(std::size_t(ranks)) {}

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Posted receives and unexpected messages, matched by context, source and tag with wildcards.
 //
-// Queues are hashed by key, so that thousands of entries cost no more than a few: a posted receive
-// is in the queue of its key as it stands (wildcards are values of their own); an unexpected
-// message is in the queues of all four keys that could ask for it. Among candidates the oldest
-// wins. A receive that was posted when there was no other is in no queue until a second one comes:
-// that of a blocking call, most often. Used under the Runtime's lock; links through the entries and
-// owns none of them.
+// Queues are hashed by key, so that thousands of entries cost as little as a few. A posted receive
+// is in the queue of its key (wildcards count as values); an unexpected message is in the queues of
+// all four keys that may ask for it. Among candidates the oldest wins. A receive that is posted
+// alone, such as the receive of a blocking call, enters a queue only when a second one is posted.
+// Used under the Runtime's lock; the queues link their entries and own none of them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/match/unexpected.h"
 #include "core/request.h"
 
@@ -23,6 +23,8 @@ class Matching {
     Matching();
 
     void post(ReceiveRequest& receive) {
+        TORUSMP_ASSERT(!receive.posted_ && !receive.complete(), receive.peer_, receive.tag_);
+        TORUSMP_ASSERT(alone_ == nullptr || posted_ == 1, posted_);
         receive.ordinal_ = next_ordinal_++;
         receive.posted_ = true;
         if (has_wildcard(receive)) ++wildcards_;
@@ -32,6 +34,8 @@ class Matching {
             post_with_others(receive);
     }
     void remove(ReceiveRequest& receive) {
+        TORUSMP_ASSERT(receive.posted_ && posted_ != 0, receive.peer_, receive.tag_, posted_);
+        TORUSMP_ASSERT(alone_ == nullptr || alone_ == &receive, posted_, alone_, &receive);
         if (alone_ == &receive)
             alone_ = nullptr;
         else
@@ -39,8 +43,10 @@ class Matching {
         receive.posted_ = false;
         --posted_;
         if (has_wildcard(receive)) --wildcards_;
+        TORUSMP_ASSERT(wildcards_ <= posted_, wildcards_, posted_);
     }
-    // The oldest posted receive that takes such a message; it is removed. Null: none.
+    // Removes and returns the oldest posted receive that matches such a message; null if there is
+    // none.
     ReceiveRequest* match_posted(Context context, Rank source, Tag tag) {
         if (posted_ == 0) return nullptr;
         ReceiveRequest* found = alone_;
@@ -49,20 +55,24 @@ class Matching {
                                     : oldest_posted(context, source, tag);
         else if (!takes(*found, context, source, tag))
             return nullptr;
+        TORUSMP_ASSERT(found == nullptr || takes(*found, context, source, tag), context, source,
+                       tag, found->context_, found->peer_, found->tag_);
         if (found != nullptr) remove(*found);
         return found;
     }
-    // The youngest posted receive with exactly this key: shows whether all before it are announced.
+    // The youngest posted receive with exactly this key; shows whether all before it are announced.
     ReceiveRequest* last_posted(Context context, Rank source, Tag tag) const;
     bool wildcards_posted() const { return wildcards_ != 0; }
 
     void keep(Unexpected& message);
     void remove(Unexpected& message);
-    // The oldest unexpected message that such a receive takes; it stays.
+    // The oldest unexpected message that such a receive matches. The message stays.
     Unexpected* find_unexpected(Context context, Rank source, Tag tag) const;
 
     std::size_t posted() const { return posted_; }
     std::size_t unexpected() const { return unexpected_; }
+    // The most bytes that the tables use for one unexpected message, except for the first few.
+    static constexpr std::size_t room_for_unexpected = 4 * 2 * sizeof(void*);
     template <class Visit>
     void for_each_posted(Visit&& visit) const {
         if (alone_ != nullptr) visit(*alone_);
@@ -117,6 +127,12 @@ class Matching {
     void post_with_others(ReceiveRequest& receive);
     void unlink(ReceiveRequest& receive) {
         PostedQueue& queue = queue_of(receive.hash_);
+        TORUSMP_ASSERT(
+            (receive.previous_ == nullptr ? queue.head : receive.previous_->next_) == &receive,
+            receive.context_, receive.peer_, receive.tag_, posted_);
+        TORUSMP_ASSERT(
+            (receive.next_ == nullptr ? queue.tail : receive.next_->previous_) == &receive,
+            receive.context_, receive.peer_, receive.tag_, posted_);
         (receive.previous_ == nullptr ? queue.head : receive.previous_->next_) = receive.next_;
         (receive.next_ == nullptr ? queue.tail : receive.next_->previous_) = receive.previous_;
     }
@@ -124,8 +140,9 @@ class Matching {
     void link(Unexpected& message);
     void grow_posted();
     void grow_unexpected();
+    [[gnu::noinline]] void shrink_unexpected();
 
-    ReceiveRequest* alone_ = nullptr;  // posted, and in no queue: there is no other
+    ReceiveRequest* alone_ = nullptr;  // posted, and in no queue because it is the only one
     std::vector<PostedQueue> posted_table_;
     std::vector<UnexpectedQueue> unexpected_table_[4];  // (s,t) (s,*) (*,t) (*,*)
     std::size_t posted_ = 0;

@@ -2,6 +2,9 @@
 #include "core/notes/notes.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "base/assert.h"
 
 namespace torusmp::core {
 
@@ -11,6 +14,8 @@ Notes::~Notes() {
 
 void Notes::add_reader(Context context, NoteReader& reader) {
     const Progress::Guard guard(progress_);
+    TORUSMP_ASSERT(std::count(readers_.begin(), readers_.end(), std::pair(context, &reader)) == 0,
+                   context, readers_.size());
     readers_.emplace_back(context, &reader);
 }
 
@@ -46,7 +51,7 @@ void Notes::discard(Context context, Tag first, Tag last) {
     });
     for (Unexpected* message : found) {
         matching_.remove(*message);
-        give_back(commons_.pool, *message);
+        store_.give_back(*message);
     }
 }
 

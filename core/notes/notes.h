@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Notes: what ranks tell each other in a context beside its messages, and about their waiting.
+// Notes: short control texts that ranks exchange in a context besides its messages, and about long
+// waits.
 //
 // Handles note. Its callers need no lock.
 #pragma once
@@ -11,17 +12,18 @@
 
 #include "core/fault/faults.h"
 #include "core/match/matching.h"
+#include "core/match/unexpected_store.h"
 #include "core/progress/progress.h"
 
 namespace torusmp::core {
 
-// Reads the notes of a context: they are rare and short, no receive waits for them, and a rank that
-// has no reader for the context ignores them. Called under the Runtime's lock.
+// Reads the notes of a context. Notes are rare and short, and no receive waits for them; a rank
+// without a reader for the context ignores them. Called under the Runtime's lock.
 class NoteReader {
   public:
-    // False: such a note is impossible.
+    // Returns false if such a note is impossible.
     virtual bool on_note(Rank source, Tag tag, transport::ConstBytes note) = 0;
-    // The Runtime ends before its reader.
+    // Called if the Runtime ends before its reader.
     virtual void on_end() = 0;
 
   protected:
@@ -32,11 +34,12 @@ class Notes {
   public:
     static constexpr std::size_t longest = 320;  // bytes
 
-    Notes(Commons& commons, Connections& connections, PacketSender& sender, Matching& matching,
-          Faults& faults, Progress& progress)
+    Notes(Commons& commons, Connections& connections, PacketSender& sender, UnexpectedStore& store,
+          Matching& matching, Faults& faults, Progress& progress)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
+          store_(store),
           matching_(matching),
           faults_(faults),
           progress_(progress) {}
@@ -46,17 +49,16 @@ class Notes {
 
     void add_reader(Context context, NoteReader& reader);
     void remove_reader(NoteReader& reader);
-    // Precondition: no more than `longest`, and not to ourselves.
+    // Precondition: the note has at most `longest` bytes, and dest is another rank.
     void send(Rank dest, Context context, Tag tag, transport::ConstBytes note);
-    // Makes tasks look for faults: one of them is ended by a note.
+    // Makes tasks check for faults, after a note has ended one of them.
     void count_fault() { faults_.count_one(); }
-    // Discards messages that came whole with a tag from `first` to `last`, and that nobody will
-    // ever receive.
+    // Discards whole messages with a tag from `first` to `last` that no receive will ever match.
     void discard(Context context, Tag first, Tag last);
-    // Tells all tasks that this process has waited long, in that call, or that it no longer does
-    // (empty). Long waits do so themselves.
+    // Informs all tasks that this process has been waiting long in that call, or that it no longer
+    // is (empty). Long waits do this themselves.
     void linger(std::string_view what) { progress_.linger(what); }
-    // The call in which this process has waited long; empty: in none.
+    // The call in which this process has been waiting long; empty if there is none.
     std::string_view waits_in() const { return progress_.waits_in(); }
 
     bool on_note(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -65,6 +67,7 @@ class Notes {
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
+    UnexpectedStore& store_;
     Matching& matching_;
     Faults& faults_;
     Progress& progress_;

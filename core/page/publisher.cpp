@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "core/link/link_end.h"
 
 namespace torusmp::core {
@@ -32,10 +33,17 @@ void fill_send(PageState& state, const SendRequest& request) {
          request.buffer_.bytes);
 }
 
-// What is sent and is neither relayed, nor a part of something larger, nor the protocol's own, is a
-// message of its own: so those are counted where nothing has to be quick.
+// A sent packet that is not relayed, not a part of something larger, and not of the protocol itself
+// is a message of its own, so such messages are counted here, where speed does not matter.
 void add(const Connection& connection, WayCounts& way) {
     const Statistics& counted = connection.statistics;
+    TORUSMP_ASSERT(counted.packets_sent >= counted.relayed + counted.streamed + counted.control,
+                   connection.peer, counted.packets_sent, counted.relayed, counted.streamed,
+                   counted.control);
+    TORUSMP_ASSERT(counted.bytes_sent >=
+                       counted.bytes_relayed + counted.bytes_streamed + counted.bytes_control,
+                   connection.peer, counted.bytes_sent, counted.bytes_relayed,
+                   counted.bytes_streamed, counted.bytes_control);
     way.packets_sent += counted.packets_sent;
     way.bytes_sent += counted.bytes_sent;
     way.packets_received += counted.packets_received;
@@ -73,16 +81,20 @@ void Publisher::describe(const Waiting& waiting, PageState& state) const {
     state.since = page_time(waiting.since);
     copy_text(waiting.call, state.call);
     if (waiting.request != nullptr && describe_request(*waiting.request, state)) return;
-    if (const std::string task = progress_.first_task(); !task.empty()) {
+    const std::string deed = commons_.page.deed();
+    if (std::string task = progress_.first_task(); !task.empty()) {
+        if (!deed.empty()) task += "; " + deed;
         state.wait = WaitKind::collective;
         copy_text(task, state.detail);
         return;
     }
+    copy_text(deed, state.detail);
     if (describe_oldest(state)) return;
     state.wait = WaitKind::other;
 }
 
-// False: it is not known here, as it waits for its turn to be sent or has just been completed.
+// Returns false if the request is unknown here, because it waits for its turn to be sent or has
+// just been completed.
 bool Publisher::describe_request(const Request& request, PageState& state) const {
     matching_.for_each_posted([&](const ReceiveRequest& r) {
         if (&r == &request) fill(state, WaitKind::receive, r, r.peer_, r.buffer_.bytes);
@@ -98,7 +110,8 @@ bool Publisher::describe_request(const Request& request, PageState& state) const
     return state.wait != WaitKind::none;
 }
 
-// A call that waits for one of several, or for a condition: the oldest thing that is open.
+// For a call that waits for one of several requests or for a condition: describes the oldest open
+// one.
 bool Publisher::describe_oldest(PageState& state) const {
     receives_.for_each([&](const ReceiveRequest& r) {
         if (!r.posted_ && state.wait == WaitKind::none) fill_arriving(state, r);
@@ -118,13 +131,19 @@ bool Publisher::describe_oldest(PageState& state) const {
 void Publisher::count(PageState& state) const {
     state.posted = matching_.posted();
     state.unexpected = matching_.unexpected();
-    state.requests = commons_.open_requests;
+    state.requests = commons_.open_requests();
     state.collectives = progress_.tasks();
-    for (const auto& connection : connections_.all()) add(*connection, way_of(*connection, state));
+    for (const auto& connection : connections_.all()) {
+        add(*connection, way_of(*connection, state));
+        if (!connection->link || connection->channel == nullptr) continue;
+        const transport::Channel::Arrivals counted = connection->channel->arrivals();
+        state.arrivals[std::size_t(connection->link->index())] = {counted.device, counted.session,
+                                                                  counted.packets, counted.lost};
+    }
 }
 
-// A direct connection to a neighbour belongs to the direction that leads there; where two do, to
-// the positive one.
+// A direct connection to a neighbour belongs to the direction that leads there; if two directions
+// do, to the positive one.
 WayCounts& Publisher::way_of(const Connection& connection, PageState& state) const {
     const routing::Torus& torus = commons_.torus();
     const auto in_direction = [&](routing::Direction direction) -> WayCounts& {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Copies what a rank has counted, and what it waits for, to its control page. The counters are
-// those that the modules keep anyway.
+// Copies a rank's counters and its current wait to the control page. The counters are those that
+// the modules keep in any case.
 //
 // Used under the Runtime's lock.
 #pragma once
@@ -25,7 +25,7 @@ class Publisher {
           receives_(receives),
           progress_(progress) {}
 
-    // null: no call waits long.
+    // waiting: null if no call waits long.
     void publish(const Waiting* waiting);
     void set_phase(Phase phase) { phase_ = phase; }
 

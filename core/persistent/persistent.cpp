@@ -5,13 +5,15 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
 
 namespace {
 
-// Receives started ahead of their sends that a peer may announce to us.
+// The most receives started ahead of their sends that a peer may announce to us.
 constexpr std::size_t most_ready = 1u << 16;
 
 bool before(std::uint32_t a, std::uint32_t b) {
@@ -23,8 +25,7 @@ bool before(std::uint32_t a, std::uint32_t b) {
 Persistent::~Persistent() {
     for (const Flows& flows : peers_)
         for (const auto& flow : flows.receives)
-            while (Unexpected* message = flow->take_unexpected())
-                give_back(commons_.pool, *message);
+            while (Unexpected* message = flow->take_unexpected()) store_.drop(*message);
 }
 
 template <class Flow>
@@ -34,6 +35,7 @@ Flow& Persistent::open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, Flo
         if (flow->key == key) return *flow;
     flows.push_back(std::make_unique<Flow>(peer, key, std::uint32_t(flows.size())));
     Flow& flow = *flows.back();
+    TORUSMP_ASSERT(flows[flow.label].get() == &flow, commons_.rank(), peer, flow.label);
     sender_.send(connections_.peer(peer), PacketKind::flow_open,
                  FlowOpenBody{key.context, key.kind, sends ? 1u : 0u, 0}, flow.label);
     return flow;
@@ -50,6 +52,8 @@ ReceiveFlow& Persistent::open_receive(Rank source, FlowKey key) {
 void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
     commons_.open(request, buffer, flow.dest);
     Peer& peer = connections_.peer(flow.dest);
+    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
+                   commons_.rank(), flow.dest, flow.label, request.stage_);
     request.flow_ = &flow;
     request.link_ = nullptr;
     request.ordinal_ = flow.started++;
@@ -58,7 +62,8 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool
 
     while (!flow.ready.empty() && before(flow.ready.front().ordinal, request.ordinal_))
         flow.ready.pop_front();
-    if (!flow.ready.empty() && flow.ready.front().ordinal == request.ordinal_) {
+    const bool awaited = !flow.ready.empty() && flow.ready.front().ordinal == request.ordinal_;
+    if (awaited) {
         const Ready ready = flow.ready.front();
         flow.ready.pop_front();
         const bool cheap = ready.memory.length != 0 && connection.peer == peer.rank &&
@@ -68,7 +73,8 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool
              (cheap && buffer.bytes >= commons_.options.direct_limit)))
             return writes_.begin(request, ready.receive_handle, ready.memory, true);
     }
-    if (buffer.bytes < commons_.options.eager_limit) {
+    if (buffer.bytes < commons_.options.eager_limit &&
+        (awaited || !messages_.waits_here(peer, buffer.bytes))) {
         Connection& way = connections_.way(peer);
         if (!sender_.may_leave(way))
             return peer.dead ? sends_.finish(request, Error::unreachable)
@@ -87,6 +93,9 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool
 void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
     commons_.open(request, buffer, flow.source);
     request.flow_ = &flow;
+    // A flow has started receives or unexpected messages, never both.
+    TORUSMP_ASSERT(flow.first == nullptr || flow.unexpected == nullptr, commons_.rank(),
+                   flow.source, flow.label, flow.started);
     const std::uint32_t ordinal = flow.started++;
     if (Unexpected* message = flow.take_unexpected()) return messages_.take(request, *message);
     Peer& peer = connections_.peer(flow.source);
@@ -125,7 +134,7 @@ bool Persistent::on_eager(Peer& peer, const PacketHeader& header, const std::byt
     ReceiveFlow& flow = *with(peer.rank).receive_labels[header.context];
     ReceiveRequest* request = flow.take_started();
     if (request == nullptr) {
-        flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, payload, header.length));
+        flow.keep(store_.keep(peer, 0, 0, {payload, header.length}));
         return true;
     }
     messages_.deliver(*request, peer.rank, 0, payload, header.length);
@@ -140,9 +149,12 @@ bool Persistent::on_rts(Peer& peer, const PacketHeader& header, const std::byte*
     ReceiveFlow& flow = *with(peer.rank).receive_labels[header.context];
     ReceiveRequest* request = flow.take_started();
     if (request == nullptr) {
-        flow.keep(make_unexpected(commons_.pool, peer.rank, 0, 0, body));
-    } else if (request->receive_handle_ != 0 && body.bytes <= request->buffer_.bytes) {
-        // Our RTR crossed this RTS: the sender will write where ours says.
+        flow.keep(store_.keep(peer, 0, 0, body));
+    } else if (request->receive_handle_ != 0 && body.bytes <= request->buffer_.bytes &&
+               body.bytes != 0) {
+        // Our RTR crossed this RTS: the sender will write to the memory that our RTR names.
+        TORUSMP_ASSERT(!request->crossed_ && !request->reading_, commons_.rank(), peer.rank,
+                       flow.label, request->receive_handle_);
         request->crossed_ = true;
         request->status_.source = peer.rank;
         request->expected_ = body.bytes;
@@ -162,10 +174,11 @@ bool Persistent::on_rtr(Peer& peer, const PacketHeader& header, const std::byte*
         flow.ready.push_back({body.receive_handle, body.ordinal, body.bytes, body.memory});
         return true;
     }
-    // That send has begun: it has sent an RTS and waits, or it was small and is gone.
+    // That send has started: it has sent an RTS and waits, or it was small and has left.
     for (SendRequest* r = flow.waiting; r != nullptr; r = r->next_waiting_) {
         if (r->ordinal_ != body.ordinal) continue;
-        if (r->buffer_.bytes > body.bytes) return true;  // the receiver sees it in our RTS
+        // The receiver detects this from our RTS, and ends the request.
+        if (r->buffer_.bytes > body.bytes || r->buffer_.bytes == 0) return true;
         flow.stop_waiting(*r);
         writes_.begin(*r, body.receive_handle, body.memory, true);
         return true;
@@ -197,7 +210,7 @@ void Persistent::report(Waits& waits) const {
                                          .at_sender = m->is_request,
                                          .source = flow->source,
                                          .context = flow->key.context,
-                                         .bytes = m->status().bytes});
+                                         .bytes = m->bytes});
         }
 }
 

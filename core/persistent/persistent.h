@@ -16,11 +16,13 @@ namespace torusmp::core {
 
 class Persistent final : public PeerLossListener {
   public:
-    Persistent(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends,
-               Receives& receives, RemoteWrites& writes, Rendezvous& rendezvous, Messages& messages)
+    Persistent(Commons& commons, Connections& connections, PacketSender& sender,
+               UnexpectedStore& store, Sends& sends, Receives& receives, RemoteWrites& writes,
+               Rendezvous& rendezvous, Messages& messages)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
+          store_(store),
           sends_(sends),
           receives_(receives),
           writes_(writes),
@@ -46,9 +48,9 @@ class Persistent final : public PeerLossListener {
     void report(Waits& waits) const;
 
   private:
-    struct Flows {                                 // with one peer
-        std::vector<ReceiveFlow*> receive_labels;  // the peer's labels of flows it sends on
-        std::vector<SendFlow*> send_labels;        // and of flows it receives on
+    struct Flows {                                 // the flows with one peer
+        std::vector<ReceiveFlow*> receive_labels;  // by the peer's labels, of flows it sends on
+        std::vector<SendFlow*> send_labels;        // the same, of flows it receives on
         std::vector<std::unique_ptr<SendFlow>> sends;
         std::vector<std::unique_ptr<ReceiveFlow>> receives;
     };
@@ -59,6 +61,7 @@ class Persistent final : public PeerLossListener {
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
+    UnexpectedStore& store_;
     Sends& sends_;
     Receives& receives_;
     RemoteWrites& writes_;

@@ -10,17 +10,17 @@
 namespace torusmp::core {
 namespace {
 
-// A thread that is woken gets an idle core at once; if it takes longer than this on average, others
-// had the core.
+// A woken thread gets an idle core immediately; if it takes longer than this on average, other
+// processes had the core.
 constexpr std::uint64_t long_wait = 10'000;  // ns
-// Looks in a row that must find none before it is believed to be over: while all ranks sleep at
-// once there is little of it, and it is back when they do not.
+// The number of samples in a row without contention before it counts as over: while all ranks sleep
+// at the same time there is little of it, and it returns when they do not.
 constexpr unsigned calm_looks = 16;
 
 }  // namespace
 
-// schedstat: ns on a core, ns ready without one, number of turns. Where the kernel keeps none,
-// there is no contention.
+// schedstat: ns on a core, ns ready without one, number of turns. If the kernel keeps no such
+// record, there is no contention.
 bool CpuContention::look() {
     if (!file_)
         file_ = base::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));

@@ -7,31 +7,35 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+#include "core/settings.h"
+
 namespace torusmp::core {
 namespace {
 
 using transport::Clock;
 
-// Polls between two looks at the clock, where a poll costs no more than a look.
+// Polls between two reads of the clock, if a poll costs no more than a read.
 constexpr unsigned polls_per_look = 64;
 constexpr unsigned kernel_polls_per_look = 4;
-// Polls at the beginning of a wait between which the processor is not told that this is a spin
-// loop: as many as a short message takes a few times over.
+// Polls at the beginning of a wait without a spin-loop hint to the processor: a few times as many
+// as a short message takes.
 constexpr unsigned polls_without_pause = 128;
-// How long a wait lasts before tasks are told; then twice as long, and so on.
-constexpr std::chrono::nanoseconds first_linger = std::chrono::seconds(1);
-// Times the core is yielded to other ranks before sleeping, where ranks outnumber cores.
+// The length of a wait after which tasks are notified, in units of Options::publish_after; it
+// doubles each time.
+constexpr int first_linger = 10;
+// Times that the core is yielded to other ranks before sleep, if ranks outnumber cores.
 constexpr unsigned most_yields = 16;
-// Of these, in vain: nobody else took the core. A rank that is alone on its host may share the
-// cores with ranks in containers of their own, among which the kernel shares them as it sees fit,
-// whoever yields; and it is woken with what the kernel has done for the packet anyway.
+// Of these, yields in vain: no other rank took the core. A rank that is alone on its host may share
+// the cores with ranks in other containers, among which the kernel distributes them regardless of
+// yields; and the kernel wakes it when it has handled a packet in any case.
 constexpr unsigned most_vain_yields = 2;
-// A yield that took less was in vain.
+// A shorter yield was in vain.
 constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);
-// A wait that lasts longer is published: nobody who sleeps answers when asked.
-constexpr std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
+// A longer yield has given the core to threads that do not yield in turn.
+constexpr std::chrono::nanoseconds longest_turn = std::chrono::milliseconds(1);
 
-// Tells the processor that this is a spin loop.
+// Gives the processor a spin-loop hint.
 inline void pause() {
 #if defined(__x86_64__)
     __builtin_ia32_pause();
@@ -56,8 +60,11 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
       sink_(sink),
       waits_(std::move(waits)),
       publish_(std::move(publish)),
-      locking_(options_.threads || options_.progress_thread),
-      spin_(options_.spin.count()),
+      has_thread_(options_.value(setting::progress) == ProgressMode::thread),
+      locking_(options_.threads || has_thread_),
+      watchdog_(options_.value(setting::watchdog)),
+      longest_spin_(options_.value(setting::spin)),
+      spin_(longest_spin_.count()),
       alone_(options_.direct.size() <= 1),
       polls_per_look_(polls_per_look),
       asked_(commons.page.asked()) {
@@ -66,17 +73,27 @@ Progress::Progress(Commons& commons, Connections& connections, PacketSender& sen
 }
 
 void Progress::start() {
-    if (options_.progress_thread) thread_ = std::thread([this] { thread_main(); });
+    if (has_thread_) thread_ = std::thread([this] { thread_main(); });
 }
 
 void Progress::stop() {
-    stopping_ = true;
     if (!thread_.joinable()) return;
-    wake_sleepers();
+    {
+        const Guard guard(*this);
+        stopping_ = true;
+        commons_.stirred = true;
+    }
     thread_.join();
 }
 
+bool Progress::poll_locked() {
+    const bool moved = poll_unlocked();
+    if (moved) known_completed_ = commons_.completed;
+    return moved;
+}
+
 bool Progress::poll_unlocked() {
+    TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
     bool moved = false;
     for (transport::Interface* it : connections_.interfaces()) moved |= it->poll(sink_) > 0;
     if (commons_.stirred) [[unlikely]] {
@@ -93,8 +110,6 @@ bool Progress::poll_unlocked() {
     if (moved) moves_.store(moves_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
-    // Others may sleep although what they wait for has just been done here.
-    if (moved && (asleep_ || others_asleep_ != 0)) wake_sleepers();
     return moved;
 }
 
@@ -109,18 +124,35 @@ bool Progress::do_errands() {
     return moved;
 }
 
-void Progress::wake_sleepers() noexcept {
-    connections_.interfaces().front()->wake();
-    moved_.notify_all();
+// Whether the next poll has work that no interface announces.
+bool Progress::has_news() const {
+    return commons_.stirred || !connections_.loopback().empty();
+}
+
+// Called before the last release of the lock: a poll or any other call may have ended the wait of a
+// sleeping thread, which nothing else might wake.
+void Progress::settle() noexcept {
+    TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
+    TORUSMP_ASSERT(known_completed_ <= commons_.completed, known_completed_, commons_.completed);
+    if (commons_.completed != known_completed_) {
+        known_completed_ = commons_.completed;
+        commons_.stirred = true;  // tasks may have waited for that, too
+    }
+    if (!asleep_) return;
+    const bool moved = moves_.load(std::memory_order_relaxed) != known_moves_;
+    if (!moved && !has_news()) return;
+    if (!std::exchange(woken_, true)) connections_.interfaces().front()->wake();
+    if (!moved) return;  // the woken thread polls, and the others learn of its result
+    known_moves_ = moves_.load(std::memory_order_relaxed);
+    if (others_asleep_ != 0) moved_.notify_all();
 }
 
 void Progress::stir() {
     Guard guard(*this);
     commons_.stirred = true;
-    poll_unlocked();
 }
 
-// If nothing has moved, only those that look at memory. True: one has finished.
+// If nothing has moved, advances only tasks that look at memory. Returns true if one has finished.
 bool Progress::advance_tasks(bool moved) {
     // A task may add tasks; those wait for the next turn.
     bool finished = false;
@@ -131,7 +163,9 @@ bool Progress::advance_tasks(bool moved) {
             continue;
         }
         looking_ -= listed.looks ? 1 : 0;
+        TORUSMP_ASSERT(looking_ >= 0, commons_.rank(), looking_, tasks_.size());
         if (listed.task->advance()) {
+            TORUSMP_ASSERT(tasks_[i].task == listed.task, commons_.rank(), i);
             tasks_.erase(tasks_.begin() + std::ptrdiff_t(i));
             finished = true;
         } else {
@@ -145,12 +179,15 @@ bool Progress::advance_tasks(bool moved) {
 
 void Progress::add_task(Task& task) {
     Guard guard(*this);
+    TORUSMP_ASSERT(std::none_of(tasks_.begin(), tasks_.end(),
+                                [&](const Listed& it) { return it.task == &task; }),
+                   commons_.rank(), tasks_.size());
     if (!task.advance()) {
         tasks_.push_back({&task, task.looks()});
         looking_ += tasks_.back().looks ? 1 : 0;
     }
-    // A thread that sleeps already has told others what tasks look at, which may be no longer true.
-    if (asleep_ && task.looks()) wake_sleepers();
+    // A sleeping thread has already published which memory tasks look at, which may be stale.
+    if (asleep_ && task.looks()) commons_.stirred = true;
 }
 
 void Progress::set_tasks_asleep(bool asleep) {
@@ -165,24 +202,24 @@ void Progress::linger(std::string_view what) {
     for (const Listed& listed : tasks_) listed.task->linger();
 }
 
-// Looks at what the polls before have brought before it polls once more: so nothing stands between
-// what a poll has brought and the caller.
+// Checks the results of the previous polls before it polls again, so that the caller gets a result
+// without delay.
 void Progress::Waiter::turn() {
     look();
     if (!progress_.locking_) [[likely]] {
         progress_.poll_unlocked();
         return;
     }
-    // Who waits does not stand in line with threads that have something to do.
-    const std::unique_lock<std::recursive_mutex> lock(progress_.mutex_, std::try_to_lock);
-    if (lock) progress_.poll_unlocked();
+    // A waiting thread does not queue for the lock behind threads that have work to do.
+    const std::unique_lock<Gate> lock(progress_.gate_, std::try_to_lock);
+    if (lock) progress_.poll_locked();
 }
 
 void Progress::Waiter::look() {
-    // Another thread may have moved what this one waits for, since it last looked.
+    // Another thread may have moved the awaited object since the last check.
     if (const std::uint64_t moves = progress_.moves_.load(std::memory_order_acquire);
         moves != moves_seen_) {
-        // What ranks tell each other about their waiting does not end the wait.
+        // Notes between ranks about their waiting do not end the wait.
         const std::uint64_t notes = progress_.notes_.load(std::memory_order_relaxed);
         if (moves - moves_seen_ > notes - notes_seen_) began_.store({}, std::memory_order_relaxed);
         const bool first = moves_seen_ == ~std::uint64_t{0};
@@ -190,20 +227,20 @@ void Progress::Waiter::look() {
         notes_seen_ = notes;
         idle_turns_ = 0;
         vain_yields_ = 0;
-        // Who begins to wait has just polled; but another thread may have moved something since.
+        // The caller has just polled; but another thread may have moved something since.
         if (!first || progress_.locking_) return;
     }
     ++idle_turns_;
     const Options& options = progress_.options_;
     if (options.oversubscribed) {
-        // The peer can only answer when it has the core: yield it, and sleep if that does not help.
+        // The peer can answer only when it has the core: yield it, and sleep if that does not help.
         // Waking a sleeper costs more than a few turns of all ranks.
         if (idle_turns_ <= most_yields && vain_yields_ < most_vain_yields) return yield();
     }
     const std::chrono::nanoseconds spin(progress_.spin_.load(std::memory_order_relaxed));
     const bool spins = !options.oversubscribed && spin.count() != 0;
     if (spins && idle_turns_ % progress_.polls_per_look_ != 0) {
-        // Not at first: what is under way already is found sooner.
+        // No pause during the first polls, to keep latency low.
         if (idle_turns_ > polls_without_pause) pause();
         return;
     }
@@ -217,28 +254,31 @@ void Progress::Waiter::look() {
     progress_.sleep_until(next_word(), moves_seen_);
 }
 
-// Among ranks of one host, which wake a sleeper themselves, no yield counts as vain.
+// Among ranks of one host, which wake a sleeper themselves, a short yield does not count as vain.
+// Long yields are checked if the program has threads, which may spin.
 void Progress::Waiter::yield() {
-    if (!progress_.alone_) {
+    if (!progress_.alone_ && !progress_.locking_) {
         sched_yield();
         return;
     }
     const auto before = Clock::now();
     sched_yield();
-    if (Clock::now() - before < shortest_turn) ++vain_yields_;
+    const auto turn = Clock::now() - before;
+    if (progress_.alone_ && turn < shortest_turn) ++vain_yields_;
+    if (progress_.locking_ && turn > longest_turn) vain_yields_ = most_vain_yields;
 }
 
 // Publishes and reports a long wait, and decides when the next report is due.
 void Progress::Waiter::speak(Clock::time_point now) {
-    const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
+    const std::chrono::nanoseconds watchdog = progress_.watchdog_;
     if (linger_at_ == Clock::time_point{}) {
-        // Several times before the watchdog reports, so that it can include what has been found
-        // out.
-        linger_step_ = watchdog.count() != 0 ? std::min(first_linger, watchdog / 8) : first_linger;
+        // Several times before the watchdog reports, so that its report can include the findings.
+        linger_step_ = first_linger * progress_.options_.publish_after;
+        if (watchdog.count() != 0) linger_step_ = std::min(linger_step_, watchdog / 8);
         linger_at_ = now + linger_step_;
     }
     const auto began = began_.load(std::memory_order_relaxed);
-    if (published_ != began && now - began >= publish_after) {
+    if (published_ != began && now - began >= progress_.options_.publish_after) {
         spoke_ = true;
         published_ = began;
         const Request* const request = awaited_ != nullptr ? awaited_->request() : nullptr;
@@ -257,11 +297,11 @@ void Progress::Waiter::speak(Clock::time_point now) {
 }
 
 Clock::time_point Progress::Waiter::next_word() const {
-    const std::chrono::nanoseconds watchdog = progress_.options_.watchdog;
+    const std::chrono::nanoseconds watchdog = progress_.watchdog_;
     auto next = linger_at_;
     if (watchdog.count() != 0) next = std::min(next, warned_ + watchdog);
     const auto began = began_.load(std::memory_order_relaxed);
-    if (published_ != began) next = std::min(next, began + publish_after);
+    if (published_ != began) next = std::min(next, began + progress_.options_.publish_after);
     return next;
 }
 
@@ -272,11 +312,11 @@ void Progress::Waiter::end() {
     progress_.end_wait(*this);
 }
 
-// Sleeps unless something has moved since the caller saw `moves_seen`: with several threads that
-// may have been what it waits for, and nobody would wake it again. One thread sleeps in the
-// interfaces, the others until that one, or any other, has moved something.
+// Sleeps unless something has moved since the caller read `moves_seen`: with several threads that
+// may have been the awaited event, and nothing would wake this thread again. One thread sleeps in
+// the interfaces, the others until that one, or any other, has moved something.
 void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
-    std::unique_lock<std::recursive_mutex> lock(mutex_, std::defer_lock);
+    std::unique_lock<Gate> lock(gate_, std::defer_lock);
     if (locking_) lock.lock();
     if (asleep_) {
         ++others_asleep_;
@@ -286,18 +326,24 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         else
             moved_.wait_until(lock, deadline, news);
         --others_asleep_;
+        TORUSMP_ASSERT(others_asleep_ >= 0, commons_.rank(), others_asleep_);
         return;
     }
     if (looking_ != 0) set_tasks_asleep(true);
     for (transport::Interface* it : connections_.interfaces()) it->prepare_sleep();
-    poll_unlocked();
-    if (moves_.load(std::memory_order_relaxed) == moves_seen && !stopping_) {
+    poll_locked();
+    // This poll may have made news after it had checked for them, and the bell that announced them
+    // is silent again.
+    if (moves_.load(std::memory_order_relaxed) == moves_seen && !has_news() && !stopping_) {
         asleep_ = true;
+        woken_ = false;
+        known_moves_ = moves_seen;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
         // Where others want the core, who waits gives it to them.
-        if (contention_.slept()) spin_ = contention_.present() ? 0 : options_.spin.count();
+        if (contention_.slept()) spin_ = contention_.present() ? 0 : longest_spin_.count();
         if (locking_) lock.lock();
+        TORUSMP_ASSERT(asleep_, commons_.rank(), others_asleep_);
         asleep_ = false;
         if (others_asleep_ != 0) moved_.notify_all();  // one of them watches from now on
     }
@@ -311,7 +357,7 @@ void Progress::sleep_in_interfaces(transport::Clock::time_point deadline) {
     std::array<pollfd, Connections::most_interfaces> watched{};
     for (std::size_t i = 0; i < interfaces.size(); ++i)
         watched[i] = {interfaces[i]->descriptor(), POLLIN, 0};
-    // Interfaces with time limits of their own need to be looked at now and then.
+    // Interfaces with time limits of their own must be polled now and then.
     const auto most = std::chrono::seconds(1);
     const auto left = std::clamp<std::chrono::nanoseconds>(deadline - Clock::now(),
                                                            std::chrono::nanoseconds(0), most);
@@ -347,13 +393,15 @@ void Progress::answer_asked() {
 
 void Progress::list(Waiter& waiter) {
     Guard guard(*this);
+    TORUSMP_ASSERT(!waiter.listed_, commons_.rank(), waiter.what_);
     waiter.listed_ = true;
     waiters_.push_back(&waiter);
 }
 
 void Progress::unlist(Waiter& waiter) {
     Guard guard(*this);
-    std::erase(waiters_, &waiter);
+    [[maybe_unused]] const auto removed = std::erase(waiters_, &waiter);
+    TORUSMP_ASSERT(removed == 1, commons_.rank(), removed, waiter.what_);
 }
 
 void Progress::tell(WaitsWanted why) {
@@ -365,6 +413,7 @@ void Progress::tell(WaitsWanted why) {
 
 void Progress::report(Waits& waits) const {
     for (const Listed& listed : tasks_) listed.task->report(waits);
+    if (sought_ != nullptr) report_sought(waits);
     const auto now = Clock::now();
     for (const Waiter* waiter : waiters_) {
         const int call = int(waits.calls.size());
@@ -388,6 +437,22 @@ void Progress::report(Waits& waits) const {
     }
 }
 
+// The call returns, and is likely to be repeated until it finds something.
+void Progress::report_sought(Waits& waits) const {
+    Awaited::List sought;
+    sought_->list(sought);
+    waits.looks_in = looks_in_;
+    waits.sought = std::move(sought.operations);
+    const auto is_sought = [&](const auto& entry) {
+        return entry.id != nullptr &&
+               std::find(sought.ids.begin(), sought.ids.end(), entry.id) != sought.ids.end();
+    };
+    for (const auto& entry : waits.operations)
+        if (is_sought(entry)) waits.sought.push_back(entry);
+    for (const auto& entry : waits.collectives)
+        if (is_sought(entry)) waits.looks_in += " of " + entry.name;
+}
+
 void Progress::publish() {
     Guard guard(*this);
     publish_(waiting_ ? &*waiting_ : nullptr);
@@ -400,7 +465,7 @@ void Progress::publish_wait(const Waiting& waiting, const Waiter& waiter) {
     publish();
 }
 
-// Of several threads that wait, the last one has been published.
+// If several threads wait, the last one to publish has been published.
 void Progress::end_wait(const Waiter& waiter) {
     Guard guard(*this);
     if (waiter_ != &waiter) return;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Progress: who polls, who sleeps, who is woken; the lock, the tasks, and the thread that makes
-// progress while the program computes.
+// Progress: polling, sleeping and waking; the lock, the tasks, and the thread that makes progress
+// while the program computes.
 //
-// With Options::threads or a progress thread any thread may call; otherwise one at a time, and no
-// lock is taken. ask_for() and wake() may be called from anywhere, signal handlers included.
+// With Options::threads or a progress thread any thread may call; otherwise only one at a time, and
+// no lock is taken. ask_for() may be called from anywhere, including signal handlers.
+//
+// One rule wakes sleeping threads: a thread that may have ended a wait, in a poll or in any other
+// call, wakes them when it releases the lock. So no module needs to know the waiting threads.
 #pragma once
 
 #include <atomic>
@@ -18,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/commons.h"
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
@@ -29,17 +33,17 @@
 
 namespace torusmp::core {
 
-// A call that waits longer than a moment, as it is published.
+// A call that waits for a while, in the form in which it is published.
 struct Waiting {
     std::string_view call;
     transport::Clock::time_point since;
-    const Request* request;  // what it waits for; null: something else
+    const Request* request;  // the awaited request; null if it waits for something else
 };
 
 class Progress {
   public:
-    // sink: where the interfaces deliver. waits: what makes the report of all waits. publish: tells
-    // about this rank; null: no call waits long.
+    // sink: receives what the interfaces deliver. waits: makes the report of all waits. publish:
+    // publishes this rank's state; its argument is null if no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
              LinkManager& links, Shortcuts& shortcuts, transport::Sink& sink,
              std::function<Waits()> waits, std::function<void(const Waiting*)> publish);
@@ -47,27 +51,64 @@ class Progress {
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
-    // Taken by every entry; costs one predictable branch where only one thread calls.
+    // The lock; its last release wakes sleeping threads if there is news for them.
+    class Gate {
+      public:
+        explicit Gate(Progress& progress) : progress_(progress) {}
+        void lock() {
+            mutex_.lock();
+            entered();
+        }
+        bool try_lock() {
+            if (!mutex_.try_lock()) return false;
+            entered();
+            return true;
+        }
+        void unlock() {
+            TORUSMP_ASSERT(depth_ > 0 && progress_.commons_.lock.held(), depth_);
+            if (--depth_ == 0) {
+                progress_.settle();
+                progress_.commons_.lock.leave();
+            }
+            mutex_.unlock();
+        }
+
+      private:
+        friend class Progress;
+        void entered() {
+            if (depth_++ == 0) progress_.commons_.lock.take();
+        }
+        Progress& progress_;
+        std::recursive_mutex mutex_;
+        int depth_ = 0;
+    };
+
+    // Taken by every entry point; costs one predictable branch if only one thread calls.
     class Guard {
       public:
         explicit Guard(const Progress& progress)
-            : mutex_(progress.locking_ ? &progress.mutex_ : nullptr) {
-            if (mutex_ != nullptr) mutex_->lock();
+            : gate_(progress.locking_ ? &progress.gate_ : nullptr) {
+            if (gate_ != nullptr) gate_->lock();
         }
         ~Guard() {
-            if (mutex_ != nullptr) mutex_->unlock();
+            if (gate_ != nullptr) gate_->unlock();
         }
         Guard(const Guard&) = delete;
         Guard& operator=(const Guard&) = delete;
+        // The caller has just started this request. If it is already complete, that is not news,
+        // because no thread waits for it yet.
+        void started(const Request& request) {
+            if (gate_ != nullptr && request.complete()) ++gate_->progress_.known_completed_;
+        }
 
       private:
-        std::recursive_mutex* mutex_;
+        Gate* gate_;
     };
 
     // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
-        // awaited: for reports; null: nobody can tell.
+        // awaited: for reports; null if it is unknown.
         Waiter(Progress& progress, std::string_view what, const Awaited* awaited)
             : progress_(progress), what_(what), awaited_(awaited) {}
         ~Waiter() {
@@ -75,7 +116,7 @@ class Progress {
         }
         Waiter(const Waiter&) = delete;
         Waiter& operator=(const Waiter&) = delete;
-        // Polls, and sleeps before if the polls so far have moved nothing.
+        // Polls; sleeps before that if the polls so far have moved nothing.
         void turn();
 
       private:
@@ -93,29 +134,37 @@ class Progress {
         unsigned vain_yields_ = 0;
         std::uint64_t moves_seen_ = ~std::uint64_t{0};  // none
         std::uint64_t notes_seen_ = 0;
-        // To wait for anything to move; other threads make reports of it.
+        // Start of the wait for anything to move; other threads read it for reports.
         std::atomic<transport::Clock::time_point> began_{transport::Clock::time_point{}};
-        transport::Clock::time_point warned_{};     // by the watchdog
-        transport::Clock::time_point linger_at_{};  // next, whatever moves until then
+        transport::Clock::time_point warned_{};     // time of the watchdog's last report
+        transport::Clock::time_point linger_at_{};  // when tasks are notified next
         std::chrono::nanoseconds linger_step_{};
-        transport::Clock::time_point published_{};  // the beginning of the wait that was
+        transport::Clock::time_point published_{};  // start of the published wait
         bool lingers_ = false;
         bool listed_ = false;
-        bool spoke_ = false;  // has published, or lingers
+        bool spoke_ = false;  // has published or lingers
     };
 
-    // Whether several threads may call: then Guards are taken.
+    // Whether several threads may call, so that Guards lock.
     bool locks() const { return locking_; }
-    // Starts the progress thread, if there is to be one.
+    // Starts the progress thread if the options request one.
     void start();
     void stop();
 
-    // Moves everything that can move, without waiting. True when something did.
+    // Moves everything that can move, without waiting. Returns true if something moved.
     bool poll() {
-        Guard guard(*this);
-        return poll_unlocked();
+        if (!locking_) [[likely]]
+            return poll_unlocked();
+        const Guard guard(*this);
+        return poll_locked();
     }
-    // What somebody waits for has happened elsewhere: everybody who waits looks again.
+    // poll() inside a call that polls and returns: a report made in it names the call.
+    void poll_for(std::string_view call, const Awaited& sought) {
+        const Guard guard(*this);
+        const Look look(*this, call, sought);
+        poll_locked();
+    }
+    // Wakes all waiting threads to check their conditions again, after an event elsewhere.
     void stir();
     void add_task(Task& task);
     // See Notes.
@@ -124,24 +173,34 @@ class Progress {
     // Adds the calls that wait, what they await, and what tasks wait for.
     void report(Waits& waits) const;
     std::size_t tasks() const { return tasks_.size(); }
-    // What the oldest task waits for; empty: there is none.
+    // What the oldest task waits for; empty if there is none.
     std::string first_task() const;
-    // Publishes at once.
+    // Publishes immediately.
     void publish();
 
-    // Asks the thread that next runs to do that: bits of the control page.
+    // Asks the thread that runs next for this work: bits of the control page.
     void ask_for(unsigned what) noexcept;
-    // Something was put where a poll finds it: wakes whoever sleeps.
-    void wake() {
-        if (asleep_) wake_sleepers();
-    }
 
   private:
+    // Ends with the poll of poll_for(), also if that throws.
+    struct Look {
+        Look(Progress& of, std::string_view call, const Awaited& sought) : progress(of) {
+            progress.looks_in_ = call;
+            progress.sought_ = &sought;
+        }
+        ~Look() { progress.sought_ = nullptr; }
+        Progress& progress;
+    };
+
+    bool poll_locked();
     bool poll_unlocked();
+    bool has_news() const;
+    void settle() noexcept;
     bool do_errands();
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
     void answer_asked();
+    void report_sought(Waits& waits) const;
     void list(Waiter& waiter);
     void unlist(Waiter& waiter);
     void tell(WaitsWanted why);
@@ -149,7 +208,6 @@ class Progress {
     void end_wait(const Waiter& waiter);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
-    void wake_sleepers() noexcept;
     void thread_main();
 
     Commons& commons_;
@@ -162,29 +220,38 @@ class Progress {
     transport::Sink& sink_;
     const std::function<Waits()> waits_;
     const std::function<void(const Waiting*)> publish_;
+    const bool has_thread_;  // relays and remote writes move while the program computes
     const bool locking_;
-    mutable std::recursive_mutex mutex_;
+    const std::chrono::nanoseconds watchdog_;      // zero: off
+    const std::chrono::nanoseconds longest_spin_;  // of polling before sleep
+    mutable Gate gate_{*this};
     struct Listed {
         Task* task;
         bool looks;
     };
     std::vector<Listed> tasks_;
-    int looking_ = 0;  // how many of them look at memory
+    int looking_ = 0;  // the number of tasks that look at memory
     std::string_view waits_in_;
+    std::string_view looks_in_;
+    const Awaited* sought_ = nullptr;     // null if no call looks
     std::vector<const Waiter*> waiters_;  // those that have slept
 
-    bool asleep_ = false;    // a thread sleeps in the interfaces, for all
-    int others_asleep_ = 0;  // and these until anybody moves something
+    bool asleep_ = false;    // a thread sleeps in the interfaces, on behalf of all
+    bool woken_ = false;     // it has been woken, but does not run yet
+    int others_asleep_ = 0;  // other threads, which sleep until any thread moves something
     std::condition_variable_any moved_;
+    // Requests that the other threads have completed outside a poll.
+    std::uint64_t known_completed_ = 0;
+    std::uint64_t known_moves_ = 0;        // at the last wake-up of the others
     std::atomic<std::uint64_t> moves_{0};  // polls that moved something
-    std::atomic<std::uint64_t> notes_{0};  // and of them, those that brought notes
+    std::atomic<std::uint64_t> notes_{0};  // of them, those that brought notes
     std::atomic<std::int64_t> spin_{0};    // ns of polling before sleep, at most Options::spin
     CpuContention contention_;             // used by the thread that sleeps
     const bool alone_;                     // on its host
     unsigned polls_per_look_ = 1;
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
-    const Waiter* waiter_ = nullptr;  // and which it was
+    const Waiter* waiter_ = nullptr;  // the waiter of that call
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

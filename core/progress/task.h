@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Something that progress advances: the schedule of a collective. The owner keeps it alive until
-// advance() has returned true.
+// Work that the progress engine advances, such as the schedule of a collective. The owner keeps it
+// alive until advance() has returned true.
 #pragma once
 
 #include "core/waits/waits.h"
@@ -9,17 +9,17 @@ namespace torusmp::core {
 
 class Task {
   public:
-    // Called when anything has moved. True: finished, forget this task.
+    // Called when anything has moved. Returns true when the task is finished and must be forgotten.
     virtual bool advance() = 0;
     // Adds what it waits for.
     virtual void report(Waits& waits) const = 0;
-    // Whether advance() also looks at memory that other ranks write, so that it must be called at
-    // every turn. May change in advance() alone.
+    // Whether advance() also reads memory that other ranks write, so that it must be called in
+    // every turn. May change only inside advance().
     virtual bool looks() const { return false; }
     // For such tasks: this process goes to sleep unless the next advance() finishes, or is awake
-    // again. Whoever writes what the task looks at must know.
+    // again. The ranks that write the memory must be able to see this.
     virtual void set_asleep(bool /*asleep*/) {}
-    // Called now and then while a wait of this process lasts long: time to find out why.
+    // Called now and then while a wait of this process lasts long, to find the cause.
     virtual void linger() {}
 
   protected:

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/announcements.h"
 
+#include "base/assert.h"
+#include "base/trace.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -8,7 +11,7 @@ using transport::PacketHeader;
 namespace {
 
 constexpr std::uint32_t most_announced = 16;  // to one peer at a time
-constexpr std::size_t most_held = 64;         // of one peer; more breaks the protocol
+constexpr std::size_t most_held = 64;         // from one peer; more than this violates the protocol
 
 }  // namespace
 
@@ -26,8 +29,13 @@ void Announcements::announce(ReceiveRequest& request) {
     Peer& peer = connections_.peer(request.peer_);
     MatchState& match = states_[peer.rank];
     const transport::RemoteMemory memory = receives_.open(request, peer);
+    TORUSMP_ASSERT(request.posted_ && match.announced < most_announced, commons_.rank(), peer.rank,
+                   request.posted_, match.announced);
     request.announced_ = true;
     ++match.announced;
+    TORUSMP_TRACE(message, debug, commons_.rank(),
+                  "receive {} of {} B from {}, tag {}: is announced", request.receive_handle_,
+                  request.buffer_.bytes, peer.rank, request.tag_);
     sender_.send(
         peer, PacketKind::rtr,
         RtrBody{request.receive_handle_, match.epoch, match.seen, 0, request.buffer_.bytes, memory},
@@ -51,7 +59,8 @@ bool Announcements::on_rtr(Peer& peer, const PacketHeader& header, const std::by
     if (body.epoch != match.held_epoch) return body.epoch < match.held_epoch;
     const std::uint32_t unseen = match.sent - body.seen;
     if (unseen > MatchState::log_size) {
-        if (unseen > (1u << 31)) return false;  // claims to have seen what was never sent
+        // It claims to have seen messages that were never sent.
+        if (unseen > (1u << 31)) return false;
         match.held.clear();
         ++match.held_epoch;
         sender_.send(peer, PacketKind::refuse, EpochBody{match.held_epoch, 0});
@@ -63,6 +72,7 @@ bool Announcements::on_rtr(Peer& peer, const PacketHeader& header, const std::by
         sent.taken = true;
         return true;
     }
+    TORUSMP_ASSERT(match.held.size() <= most_held, commons_.rank(), peer.rank, match.held.size());
     if (match.held.size() >= most_held) return false;
     match.held.push_back(
         {header.context, header.tag, body.receive_handle, body.bytes, body.memory});

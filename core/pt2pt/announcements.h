@@ -2,20 +2,19 @@
 // Receiver-announced remote writes for messages matched by tag (sender-side matching).
 //
 // A posted receive with a known source and tag sends its memory ahead; the sender's next matching
-// message goes straight there. Both ends must agree which message takes which receive although
+// message goes straight there. Both ends must agree which message matches which receive although
 // messages and announcements cross on the way. They agree by counting:
-//  - An announcement says how many messages of the sender the receiver had seen. The sender keeps
-//    the last log_size (context, tag) it sent; a message after that count which matches is on its
-//    way to this very receive, so the announcement is void. Each such message voids one.
-//  - Otherwise the announcement is held, and the next matching message takes the oldest: a large
-//    one is written there, a small one travels whole and meets the same receive by order.
-//  - This is right only as long as the receiver would match in the order in which it announced. So
-//    a receive is announced only if no wildcard is posted and the receive before it with the same
-//    key, if any, is announced too.
-//  - If the log does not reach back far enough, the sender refuses: everything it holds is void,
-//    and so is what is on its way, by epoch. The refusal has its place in the sender's stream, so
-//    the receiver knows which receive handles were used before it.
-//
+// - An announcement carries the number of the sender's messages that the receiver had seen. The
+//   sender keeps the last log_size (context, tag) it sent; a later message that matches is on its
+//   way to this very receive, so the announcement is void. Each such message voids one.
+// - Otherwise the announcement is held, and the next matching message takes the oldest: a large one
+//   is written there, a small one travels whole and matches the same receive by order.
+// - This is correct only as long as the receiver would match in the order in which it announced. So
+//   a receive is announced only if no wildcard is posted and the receive before it with the same
+//   key, if any, is also announced.
+// - If the log does not reach back far enough, the sender refuses: all announcements that it holds,
+//   and those on the way, are void by epoch. The refusal has its place in the sender's stream, so
+//   the receiver knows which receive handles were used before it.
 // Handles announce and refuse.
 #pragma once
 
@@ -39,11 +38,11 @@ class Announcements {
           states_(states),
           receives_(receives) {}
 
-    // Whether this receive of a large message, not posted yet, is to be announced once it is.
+    // Whether this receive of a large message should be announced when it is posted.
     bool worth_it(const ReceiveRequest& request);
     void announce(ReceiveRequest& request);
-    // Counts a message that is sent now, unless announcements are held, of which one may be meant
-    // for it: false, and nothing was done.
+    // Counts a message that is sent now. Returns false, having done nothing, if announcements are
+    // held, one of which may be for this message.
     bool count_sent(Rank peer, Context context, Tag tag) {
         MatchState& match = states_[peer];
         if (!match.held.empty()) [[unlikely]]
@@ -51,8 +50,7 @@ class Announcements {
         match.log[match.sent++ % MatchState::log_size] = {context, tag, false};
         return true;
     }
-    // Counts a message that is sent now, and takes the announcement that it fulfils, if there is
-    // one.
+    // Counts a message that is sent now, and takes the announcement that it fulfils, if any.
     std::optional<Announcement> take(Rank peer, Context context, Tag tag) {
         MatchState& match = states_[peer];
         std::optional<Announcement> found;

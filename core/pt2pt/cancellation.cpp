@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/cancellation.h"
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -8,6 +10,8 @@ using transport::PacketHeader;
 void Cancellation::cancel(ReceiveRequest& request) {
     if (request.complete() || !request.posted_ || request.flow_ != nullptr) return;
     if (request.announced_) {
+        TORUSMP_ASSERT(receives_.find(request.receive_handle_) == &request, commons_.rank(),
+                       request.peer_, request.receive_handle_);
         // The sender may be using the memory at this moment: it must return the announcement.
         sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
                      ReceiveHandleBody{request.receive_handle_, 0});
@@ -36,7 +40,7 @@ bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const st
     WithdrawnBody body;
     if (!read_body(header, payload, body)) return false;
     ReceiveRequest* request = receives_.find(body.receive_handle);
-    // Not found: the message that took it was ahead of this answer, or a refusal was.
+    // If it is not found, the message that took it, or a refusal, arrived before this answer.
     if (request == nullptr || request->peer_ != peer.rank || !request->posted_) return true;
     receives_.close(*request);
     matching_.remove(*request);
@@ -45,10 +49,12 @@ bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const st
 }
 
 void Cancellation::cancel(SendRequest& request) {
-    // What is on its way arrives; only what waits for a receive can still be taken back.
+    // Messages in flight will arrive; only a send that waits for a receive can be cancelled.
     if (request.complete() || request.stage_ != SendRequest::Stage::wait_answer ||
         request.flow_ != nullptr)
         return;
+    TORUSMP_ASSERT(sends_.find(request.send_handle_) == &request, commons_.rank(), request.peer_,
+                   request.send_handle_, request.stage_);
     request.retracting_ = true;
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
                  SendHandleBody{request.send_handle_, 0});
@@ -56,7 +62,8 @@ void Cancellation::cancel(SendRequest& request) {
 }
 
 // A program that cancels a message to itself, and finds it not cancelled, goes on to receive it, so
-// a later answer would leave it waiting for what is gone. Nobody else is needed to decide.
+// a later answer would leave it waiting for a message that is gone. No other rank is needed to
+// decide.
 void Cancellation::settle_with_oneself(const Request& request) {
     if (request.peer_ != commons_.rank()) return;
     Loopback& loopback = connections_.loopback();
@@ -67,19 +74,19 @@ void Cancellation::settle_with_oneself(const Request& request) {
     commons_.stirred = true;
 }
 
-// Not found: the message has met its receive, and our answer is on its way.
+// If it is not found, the message has matched its receive, and our answer is on its way.
 bool Cancellation::on_retract(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     SendHandleBody body;
     if (!read_body(header, payload, body)) return false;
     Unexpected* found = nullptr;
     matching_.for_each_unexpected([&](Unexpected& message) {
         if (message.is_request && message.source == peer.rank &&
-            message.request.send_handle == body.send_handle)
+            message.request().send_handle == body.send_handle)
             found = &message;
     });
     if (found == nullptr) return true;
     matching_.remove(*found);
-    give_back(commons_.pool, *found);
+    store_.give_back(*found);
     sender_.send(peer, PacketKind::retracted, body);
     return true;
 }

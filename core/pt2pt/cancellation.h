@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Taking receives and sends back. What the peer may be using at this moment it must give back
-// first: an announced receive is withdrawn, a send that waits for its receive is retracted.
+// Cancels receives and sends. The peer must first release what it may be using: an announced
+// receive is withdrawn, and a send that waits for its receive is retracted.
 //
 // Handles withdraw, withdrawn, retract and retracted.
 #pragma once
@@ -8,6 +8,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
+#include "core/match/unexpected_store.h"
 #include "core/pt2pt/receives.h"
 #include "core/pt2pt/sends.h"
 
@@ -16,18 +17,19 @@ namespace torusmp::core {
 class Cancellation {
   public:
     Cancellation(Commons& commons, Connections& connections, PacketSender& sender,
-                 Matching& matching, MatchStates& states, Sends& sends, Receives& receives,
-                 transport::Sink& sink)
+                 UnexpectedStore& store, Matching& matching, MatchStates& states, Sends& sends,
+                 Receives& receives, transport::Sink& sink)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
+          store_(store),
           matching_(matching),
           states_(states),
           sends_(sends),
           receives_(receives),
           sink_(sink) {}
 
-    // The cancellation of a message to oneself is decided when these return.
+    // For messages from a rank to itself, the cancellation is decided when these return.
     void cancel(ReceiveRequest& request);
     void cancel(SendRequest& request);
 
@@ -42,6 +44,7 @@ class Cancellation {
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
+    UnexpectedStore& store_;
     Matching& matching_;
     MatchStates& states_;
     Sends& sends_;

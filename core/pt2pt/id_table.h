@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Short ids for objects that a peer may refer to: an index and a generation, so that an id from a
-// late or forged packet finds nothing instead of somebody else's object.
+// late or forged packet finds nothing instead of another object.
 #pragma once
 
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 template <class T>
 class IdTable {
   public:
-    // Never 0. Throws std::length_error beyond a million objects at a time.
+    // Never returns 0. Throws std::length_error beyond a million objects at a time.
     std::uint32_t add(T& object) {
         if (free_.empty()) {
             if (entries_.size() > index_mask)
@@ -23,6 +25,8 @@ class IdTable {
         }
         const std::uint32_t index = free_.back();
         free_.pop_back();
+        TORUSMP_ASSERT(entries_[index].object == nullptr, index, entries_[index].generation);
+        TORUSMP_ASSERT(id_of(index) != 0, index, entries_[index].generation);
         entries_[index].object = &object;
         return id_of(index);
     }
@@ -40,9 +44,12 @@ class IdTable {
         entry.generation = (entry.generation + 1) & generation_mask;
         if (entry.generation == 0) entry.generation = 1;  // index 0 must not give the id 0
         free_.push_back(id & index_mask);
+        TORUSMP_ASSERT(free_.size() <= entries_.size(), id, free_.size(), entries_.size());
     }
 
     bool empty() const { return free_.size() == entries_.size(); }
+    // Whether at least half of the ids are free.
+    bool has_room() const { return entries_.size() - free_.size() <= index_mask / 2; }
 
     template <class Visit>
     void for_each(Visit&& visit) const {

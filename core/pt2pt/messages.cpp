@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -10,7 +12,7 @@ using transport::PacketHeader;
 Messages::~Messages() {
     std::vector<Unexpected*> left;
     matching_.for_each_unexpected([&](Unexpected& message) { left.push_back(&message); });
-    for (Unexpected* message : left) give_back(commons_.pool, *message);
+    for (Unexpected* message : left) store_.drop(*message);
 }
 
 Connection* Messages::cable(routing::Direction direction) {
@@ -21,7 +23,7 @@ Connection* Messages::cable(routing::Direction direction) {
 bool Messages::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
     Peer& peer = connections_.peer(dest);
     Connection* const connection = peer.quick;
-    if (message.size() >= commons_.options.eager_limit || connection == nullptr || peer.dead ||
+    if (message.size() >= peer.eager_limit || connection == nullptr || peer.dead ||
         !sender_.may_leave(*connection) || !announcements_.count_sent(dest, context, tag))
         [[unlikely]]
         return false;
@@ -39,10 +41,12 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
     Peer& peer = connections_.peer(dest);
     if (peer.dead) return sends_.finish(request, Error::unreachable);
 
+    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
+                   commons_.rank(), dest, request.stage_, request.send_handle_);
     const auto told = announcements_.take(dest, context, tag);
-    const bool large =
-        buffer.bytes >= commons_.options.eager_limit || mode == SendMode::synchronous;
-    if (!large) {
+    // A small message with an announced receive needs no request.
+    const bool small = mode != SendMode::synchronous && buffer.bytes < commons_.options.eager_limit;
+    if (small && (told || !waits_here(peer, buffer.bytes))) {
         Connection& connection = link != nullptr ? *link : connections_.way(peer);
         if (!sender_.may_leave(connection))
             return peer.dead ? sends_.finish(request, Error::unreachable)
@@ -60,20 +64,32 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
 }
 
 void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
+    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle, commons_.rank(), peer.rank,
+                   request.stage_);
     request.stage_ = SendRequest::Stage::eager;
     request.sender_ = this;
     request.sequence_ = peer.send_sequence++;
     sender_.enqueue(connection, request, PacketSender::Queue::message);
 }
 
-// It is the turn of one that had to wait.
+// Sends a message that had to wait, in its turn.
 bool Messages::emit(SendRequest& request, Connection& connection) {
-    const Peer& peer = connections_.peer(request.peer_);
+    Peer& peer = connections_.peer(request.peer_);
     if (peer.dead) {
         sends_.finish(request, Error::unreachable);
         return true;
     }
+    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::eager, commons_.rank(), peer.rank,
+                   request.stage_, request.sequence_);
+    TORUSMP_ASSERT(std::int32_t(peer.send_sequence - request.sequence_) > 0, commons_.rank(),
+                   peer.rank, request.sequence_, peer.send_sequence);
     const bool flows = request.flow_ != nullptr;
+    // A send that names its link stays as it is: requests use only one path. So does a send of a
+    // flow, which an announcement of its receive may have passed; a flow has only one at a time.
+    if (!flows && request.link_ == nullptr && waits_here(peer, request.buffer_.bytes)) {
+        rendezvous_.ask_by(connection, request, peer);
+        return true;
+    }
     PacketHeader header = sender_.header_to(
         peer, flows ? PacketKind::flow_eager : PacketKind::eager, request.buffer_.bytes);
     header.sequence = request.sequence_;
@@ -129,6 +145,7 @@ void Messages::receive(ReceiveRequest& request, const Buffer& buffer, Unexpected
 
 inline void Messages::deliver_here(ReceiveRequest& request, Rank source, Tag tag,
                                    const std::byte* payload, std::size_t bytes) {
+    TORUSMP_ASSERT(!request.posted_ && !request.reading_, commons_.rank(), source, tag, bytes);
     if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;
@@ -155,8 +172,8 @@ bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte*
 }
 
 void Messages::keep(const Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, payload,
-                                   header.length));
+    matching_.keep(store_.keep(connections_.peer(peer.rank), header.context, header.tag,
+                               {payload, header.length}));
 }
 
 void Messages::take(ReceiveRequest& request, Unexpected& message) {
@@ -165,14 +182,14 @@ void Messages::take(ReceiveRequest& request, Unexpected& message) {
         request.status_.tag = message.tag;
         commons_.complete(request, Error::unreachable);
     } else if (message.is_request) {
-        rendezvous_.answer(request, message.source, message.tag, message.request);
+        rendezvous_.answer(request, message.source, message.tag, message.request());
     } else {
         deliver(request, message.source, message.tag, message.payload(), message.bytes);
     }
-    give_back(commons_.pool, message);
+    store_.give_back(message);
 }
 
-// Wildcard receives end too: they may have waited for a message that will not come.
+// Wildcard receives end too: they may wait for a message that will not arrive.
 void Messages::peer_lost(Peer& peer, Error error) {
     std::vector<ReceiveRequest*> lost;
     matching_.for_each_posted([&](ReceiveRequest& request) {
@@ -200,7 +217,7 @@ void Messages::report(Waits& waits) const {
                                  .source = m.source,
                                  .context = m.context,
                                  .tag = m.tag,
-                                 .bytes = m.status().bytes});
+                                 .bytes = m.bytes});
     });
 }
 

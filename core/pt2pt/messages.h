@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages matched by context, source and tag: where sends and receives begin, and small messages,
-// which travel whole: copied through a slot, matched on arrival.
+// Messages matched by context, source and tag: starts sends and receives, and carries small
+// messages whole: copied through a slot and matched on arrival.
 //
 // Handles eager.
 #pragma once
@@ -11,6 +11,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
+#include "core/match/unexpected_store.h"
 #include "core/pt2pt/announcements.h"
 #include "core/pt2pt/rendezvous.h"
 #include "core/waits/waits.h"
@@ -19,12 +20,14 @@ namespace torusmp::core {
 
 class Messages final : public PeerLossListener, private SendRequest::Sender {
   public:
-    Messages(Commons& commons, Connections& connections, PacketSender& sender, Matching& matching,
-             MatchStates& states, Sends& sends, Receives& receives, RemoteWrites& writes,
-             Rendezvous& rendezvous, Announcements& announcements)
+    Messages(Commons& commons, Connections& connections, PacketSender& sender,
+             UnexpectedStore& store, Matching& matching, MatchStates& states, Sends& sends,
+             Receives& receives, RemoteWrites& writes, Rendezvous& rendezvous,
+             Announcements& announcements)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
+          store_(store),
           matching_(matching),
           states_(states),
           sends_(sends),
@@ -36,15 +39,15 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
-    // A small message of one block, whole and at once, if nothing stands in its way. False: nothing
-    // was done.
+    // Sends a small message of one block immediately and in one packet, if nothing prevents it.
+    // Returns false, having done nothing, otherwise.
     bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
     // link: which of two cables it takes; null: any.
     void send(SendRequest& request, const Buffer& buffer, Rank dest, Connection* link,
               Context context, Tag tag, SendMode mode);
     void receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,
                  Tag tag);
-    // The same into one block.
+    // Receives into one block.
     void receive_block(ReceiveRequest& request, transport::Bytes block, Rank source,
                        Context context, Tag tag);
     void receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed);
@@ -52,12 +55,19 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
 
     // The cable to the neighbour in that direction; null if there is no choice.
     Connection* cable(routing::Direction direction);
-    // A receive meets a message that had come before it.
+    // Matches a receive with a message that arrived before it.
     void take(ReceiveRequest& request, Unexpected& message);
-    // A small message has found its receive.
+    // Delivers a small message to its receive.
     void deliver(ReceiveRequest& request, Rank source, Tag tag, const std::byte* payload,
                  std::size_t bytes);
-    // A small message waits for its turn.
+    // Whether a message of that size waits here until a receive of the peer asks for it: a large
+    // message does, and so does a small one while the peer holds ours, but only as many as there
+    // are ids.
+    bool waits_here(const Peer& peer, std::size_t bytes) const {
+        return bytes >= peer.eager_limit &&
+               (bytes >= commons_.options.eager_limit || sends_.has_room());
+    }
+    // Queues a small message until its turn.
     void queue(SendRequest& request, Peer& peer, Connection& connection);
 
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -65,7 +75,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     void report(Waits& waits) const;
 
   private:
-    // As parts of their callers.
+    // Inlined into their callers.
     [[gnu::always_inline]] void receive_here(ReceiveRequest& request, Rank source, Context context,
                                              Tag tag);
     [[gnu::always_inline]] void deliver_here(ReceiveRequest& request, Rank source, Tag tag,
@@ -78,6 +88,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
+    UnexpectedStore& store_;
     Matching& matching_;
     MatchStates& states_;
     Sends& sends_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One link's share of a large message that goes over several: each takes the next piece when it has
-// a credit for it.
+// One link's share of a large message that is sent over several: each rail takes the next piece
+// when it has a credit for it.
 #pragma once
 
 #include "core/request.h"
@@ -11,10 +11,10 @@ struct Rail : public Outgoing {
     Rail(SendRequest::Sender& by, SendRequest& of) : sender(by), request(&of) {}
 
     SendRequest::Sender& sender;
-    SendRequest* request;  // null: the message has ended
+    SendRequest* request;  // null if the message has ended
     Rail* sibling = nullptr;
 
-    // The message has ended; its rails leave their queues when their turn comes.
+    // Detaches the rails of a message that has ended; they leave their queues in their turn.
     static void forget(SendRequest& of) {
         for (Rail* it = of.rails_; it != nullptr; it = it->sibling) it->request = nullptr;
         of.rails_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -12,8 +14,8 @@ namespace {
 // The most cables between the same two ranks: a ring of two has two.
 constexpr std::uint32_t most_parts = 2;
 
-// Whether bytes for this receive handle may come from that peer now: its message is matched, or is
-// about to be because the receive was announced to it alone.
+// Whether bytes for this receive handle may arrive from that peer now: its message is matched, or
+// will be because the receive was announced to that peer alone.
 bool may_land(const ReceiveRequest& request, const Peer& peer) {
     return request.posted_ ? request.peer_ == peer.rank : request.status_.source == peer.rank;
 }
@@ -21,6 +23,9 @@ bool may_land(const ReceiveRequest& request, const Peer& peer) {
 }  // namespace
 
 transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
+    TORUSMP_ASSERT(request.receive_handle_ == 0 && request.exposed_at_ == nullptr, commons_.rank(),
+                   peer.rank, request.receive_handle_);
+    TORUSMP_ASSERT(!request.reading_ && !request.announced_, commons_.rank(), peer.rank);
     request.receive_handle_ = receive_handles_.add(request);
     request.landed_ = 0;
     request.parts_ = request.parts_landed_ = 0;
@@ -29,7 +34,7 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
     const Connection& connection = connections_.to(peer);
     if (connection.interface == nullptr) return Loopback::register_memory(memory);
-    // A peer further away sends packets, whose bytes the last relay may put into place.
+    // A peer further away sends packets, whose payload the last relay may place.
     const bool far = connection.peer != peer.rank;
     if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
@@ -39,11 +44,14 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
 }
 
 void Receives::close(ReceiveRequest& request) {
+    TORUSMP_ASSERT(find(request.receive_handle_) == &request, commons_.rank(), request.peer_,
+                   request.receive_handle_, request.posted_);
     receive_handles_.remove(request.receive_handle_);
     request.receive_handle_ = 0;
     if (request.exposed_at_ != nullptr)
         std::exchange(request.exposed_at_, nullptr)->deregister_memory(request.exposed_);
     if (request.announced_) {
+        TORUSMP_ASSERT(states_[request.peer_].announced != 0, commons_.rank(), request.peer_);
         request.announced_ = false;
         --states_[request.peer_].announced;
     }
@@ -75,12 +83,15 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
     if (body.whole != 0)
         finish(*request);
     else
-        finish_if_landed(*request);  // the bytes may have been faster than this over other links
+        finish_if_landed(*request);  // the bytes may have overtaken this packet on other links
     return true;
 }
 
 void Receives::finish_if_landed(ReceiveRequest& request) {
     if (request.posted_ || request.crossed_) return;
+    TORUSMP_ASSERT(request.landed_ <= request.expected_ && request.parts_landed_ <= request.parts_,
+                   commons_.rank(), request.peer_, request.landed_, request.expected_,
+                   request.parts_landed_, request.parts_);
     const bool written = request.parts_ != 0 && request.parts_landed_ == request.parts_;
     if (written || request.landed_ == request.expected_) finish(request);
 }
@@ -96,7 +107,7 @@ bool Receives::on_data(Peer& peer, const PacketHeader& header, const std::byte* 
     const std::size_t room = request->posted_ ? request->buffer_.bytes : request->expected_;
     if (body.offset > room || bytes > room - body.offset || bytes > room - request->landed_)
         return false;
-    // Placed bytes were written ahead of this packet, to where our own name of the memory allows.
+    // Placed bytes were written before this packet arrived, to memory that we named ourselves.
     if (body.placed == 0) request->buffer_.unpack(body.offset, payload + sizeof body, bytes);
     request->landed_ += bytes;
     finish_if_landed(*request);
@@ -120,7 +131,8 @@ void Receives::on_notice(Connection& connection, std::uint64_t notice) {
 bool Receives::part_written(const Peer& peer, const WrittenBody& body) {
     ReceiveRequest* request = receive_handles_.find(body.receive_handle);
     if (request == nullptr || !may_land(*request, peer) || body.parts == 0 ||
-        body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts))
+        body.parts > most_parts || (request->parts_ != 0 && request->parts_ != body.parts) ||
+        request->parts_landed_ == body.parts)
         return false;
     request->parts_ = std::uint8_t(body.parts);
     ++request->parts_landed_;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receives whose memory a peer may write to, by id: a receive handle is the memory of one
-// message. It is complete when the match is known and every byte has come, in whatever order.
+// The receives whose memory a peer may write to, by id: a receive handle names the memory of one
+// message. A receive is complete when the match is known and every byte has arrived, in any order.
 //
 // Handles matched, data and written, and the notices of remote writes.
 #pragma once
 
+#include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
 #include "core/match/flow.h"
@@ -25,11 +26,12 @@ class Receives final : public PeerLossListener {
           states_(states),
           faults_(faults) {}
 
-    // Gives the receive an id under which its memory may be written; returns the name of that
-    // memory. Length 0: it has none, and the bytes come in packets.
+    // Gives the receive an id under which its memory may be written, and returns the name of that
+    // memory. Length 0 if the memory has none, so that the bytes must arrive in packets.
     transport::RemoteMemory open(ReceiveRequest& request, Peer& peer);
     void close(ReceiveRequest& request);
     void finish(ReceiveRequest& request, Error error = Error::none) {
+        TORUSMP_ASSERT(!request.posted_, commons_.rank(), request.peer_, request.receive_handle_);
         close(request);
         commons_.complete(request, error);
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/remote_writes.h"
 
+#include "base/assert.h"
+#include "base/trace.h"
 #include "core/pt2pt/scattered.h"
 
 namespace torusmp::core {
@@ -9,7 +11,7 @@ using transport::Transfer;
 
 namespace {
 
-// What the last write of a message over one link tells its receiver, where writes tell.
+// The notice of the last write of a message over one link, if writes notify.
 std::optional<std::uint64_t> notice_of(const SendRequest& request, const Connection& connection,
                                        bool last) {
     if (!last || !connection.channel->can().notifies) return std::nullopt;
@@ -18,8 +20,8 @@ std::optional<std::uint64_t> notice_of(const SendRequest& request, const Connect
 
 }  // namespace
 
-// The cables to a neighbour by which this memory of its can be written. It was named for the
-// interface of the cable that leads there, and another one's makes nothing of that name.
+// The cables to a neighbour by which its memory can be written. The memory was named for the
+// interface of the cable that leads there; another interface cannot interpret the name.
 int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& memory,
                             Cables& cables) const {
     Cables all{};
@@ -46,13 +48,15 @@ Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const
     request.parts_ = std::uint8_t(one ? 1 : cables_to(peer, memory, cables));
     request.part_failed_ = false;
     request.parts_left_ = request.parts_;
+    TORUSMP_ASSERT(request.parts_ >= 1 && request.parts_ <= cables.size(), commons_.rank(),
+                   peer.rank, request.parts_);
     if (request.parts_ == 1) return write_part(request, connection, memory, 0, whole.size());
     std::size_t from = 0;
     for (int i = 0; i < request.parts_; ++i) {
         const std::size_t bytes = (whole.size() - from) / std::size_t(request.parts_ - i);
         const Transfer transfer = write_part(request, *cables[std::size_t(i)], memory, from, bytes);
         if (transfer == Transfer::refused)
-            return transfer;  // the first: see Capabilities::separate_links
+            return transfer;  // only for the first write: see Capabilities::separate_links
         from += bytes;
         if (transfer != Transfer::pending) {
             --request.parts_left_;
@@ -72,9 +76,9 @@ Transfer RemoteWrites::write_part(SendRequest& request, Connection& connection,
     return transfer;
 }
 
-// Tells the receiver that the write over this link is complete: the notice follows it.
+// Notifies the receiver that the write over this link is complete, unless a notice does so.
 void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
-    if (connection.channel->can().notifies) return;  // the write has told
+    if (connection.channel->can().notifies) return;  // the write has notified it
     const WrittenBody body{request.receive_handle_, request.parts_};
     sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
 }
@@ -86,7 +90,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
     ++connection.statistics.rendezvous;
     request.receive_handle_ = receive_handle;
     request.parts_out_ = 0;
-    // If the write itself tells that it is complete, the match goes ahead and both leave together.
+    // If the write itself notifies the receiver, the match is sent first and both leave together.
     const bool ahead =
         tell_matched && connection.peer == peer.rank && connection.channel->can().notifies;
     const MatchedBody matched{receive_handle, 0, request.buffer_.bytes};
@@ -96,6 +100,11 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
     }
     const Transfer transfer = write(request, connection, peer, memory);
     const bool whole = transfer == Transfer::done;
+    TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, receive {}: {}",
+                  request.send_handle_, request.buffer_.bytes, peer.rank, receive_handle,
+                  whole                           ? "is written"
+                  : transfer == Transfer::pending ? "is being written"
+                                                  : "goes in packets");
     if (tell_matched && !ahead)
         sender_.send(peer, PacketKind::matched,
                      MatchedBody{receive_handle, whole ? 1u : 0u, request.buffer_.bytes});
@@ -103,6 +112,9 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
         tell_written(request, connection);
     if (whole) return sends_.finish(request);
     if (transfer == Transfer::pending) {
+        TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle ||
+                           request.stage_ == SendRequest::Stage::wait_answer,
+                       commons_.rank(), peer.rank, request.stage_);
         request.stage_ = SendRequest::Stage::writing;
         if (request.parts_out_ != 0) {
             Cables cables{};
@@ -119,8 +131,12 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
 void RemoteWrites::on_transfer(Connection& connection, std::uint32_t send_handle, bool ok) {
     SendRequest* request = sends_.find(send_handle);
     if (request == nullptr) return;
+    TORUSMP_TRACE(message, debug, commons_.rank(), "send {} to {}: a write has {}, {} were left",
+                  send_handle, request->peer_, ok ? "ended" : "failed", request->parts_left_);
+    TORUSMP_ASSERT(request->parts_left_ != 0, commons_.rank(), request->peer_, request->stage_,
+                   request->parts_, ok);
     if (!ok) request->part_failed_ = true;
-    // Of the many writes of a message over one link, the last one notifies.
+    // A message may take many writes over one link; the last one notifies.
     if (ok && (request->parts_ > 1 || (request->parts_left_ == 1 && !request->part_failed_)))
         tell_written(*request, connection);
     if (--request->parts_left_ == 0)
@@ -137,7 +153,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
         return Transfer::done;
     }
     if (!goes_in_pieces(*connection.channel, *buffer.layout)) return Transfer::refused;
-    // Two cables carry more than one: packets go over both.
+    // Two cables have more bandwidth than one, so packets go over both.
     Cables cables{};
     if (request.link_ == nullptr && buffer.bytes >= commons_.options.spread_limit &&
         connections_.cables_to(connections_.peer(connection.peer), cables) > 1)
@@ -145,7 +161,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
     return write_pieces(request, connection, memory);
 }
 
-// As many writes as the pieces need, all at once; the last one notifies, if writes can.
+// Starts as many writes as the pieces need, without waiting; the last one notifies, if writes can.
 Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection,
                                     const transport::RemoteMemory& memory) {
     transport::Channel& channel = *connection.channel;
@@ -162,7 +178,7 @@ Transfer RemoteWrites::write_pieces(SendRequest& request, Connection& connection
                                                 notice_of(request, connection, last));
         if (transfer == Transfer::refused) {
             if (request.parts_left_ == 0) return transfer;
-            // The link has failed after those that are under way; their end ends the message.
+            // The link has failed after the pending writes; their end ends the message.
             request.part_failed_ = true;
             return Transfer::pending;
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages written into the receiver's memory without a copy, if the channel can: over one
-// cable, or half over each of two to the same neighbour. What cannot be written goes as a stream.
+// Large messages written into the receiver's memory without a copy, if the channel can do so: over
+// one cable, or half over each of two cables to the same neighbour. Parts that cannot be written
+// are sent as a stream.
 #pragma once
 
 #include "core/connection/packet_sender.h"
@@ -20,7 +21,7 @@ class RemoteWrites {
           streams_(streams) {}
 
     // Sends the message into memory that the receiver has named. tell_matched: the receiver does
-    // not know yet that this message takes that receive handle.
+    // not yet know that this message uses that receive handle.
     void begin(SendRequest& request, std::uint32_t receive_handle,
                const transport::RemoteMemory& memory, bool tell_matched);
     // A pending write of this message has ended.

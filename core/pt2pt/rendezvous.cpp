@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/rendezvous.h"
 
+#include "base/assert.h"
+#include "base/trace.h"
 #include "core/pt2pt/scattered.h"
 
 namespace torusmp::core {
@@ -10,7 +12,7 @@ using transport::Transfer;
 
 namespace {
 
-// The sender's memory is one block and ours is not.
+// Reads if the sender's memory is one block and ours is not.
 Transfer read_layout(ReceiveRequest& request, Connection& connection,
                      const transport::RemoteMemory& memory, std::size_t bytes) {
     transport::Channel& channel = *connection.channel;
@@ -32,10 +34,16 @@ Transfer read_layout(ReceiveRequest& request, Connection& connection,
 
 }  // namespace
 
-void Rendezvous::ask(SendRequest& request, Peer& peer) {
+RtsBody Rendezvous::request_of(SendRequest& request, Peer& peer) {
+    TORUSMP_ASSERT(
+        request.stage_ == SendRequest::Stage::idle || request.stage_ == SendRequest::Stage::eager,
+        commons_.rank(), peer.rank, request.stage_, request.buffer_.bytes);
+    TORUSMP_ASSERT(request.exposed_at_ == nullptr, commons_.rank(), peer.rank, request.stage_);
     request.stage_ = SendRequest::Stage::wait_answer;
     request.retracting_ = false;
     sends_.name(request);
+    TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, tag {}: asks",
+                  request.send_handle_, request.buffer_.bytes, peer.rank, request.tag_);
     RtsBody body{request.send_handle_, request.ordinal_, request.buffer_.bytes, {}};
     if (request.buffer_.layout == nullptr && request.buffer_.bytes != 0) {
         const Connection& connection = connections_.to(peer);
@@ -48,14 +56,31 @@ void Rendezvous::ask(SendRequest& request, Peer& peer) {
                 connection.interface->register_memory(memory, connection.cable);
         }
     }
+    return body;
+}
+
+void Rendezvous::ask(SendRequest& request, Peer& peer) {
+    const RtsBody body = request_of(request, peer);
     if (request.flow_ != nullptr)
         sender_.send(peer, PacketKind::flow_rts, body, request.flow_->label);
     else
         sender_.send(peer, PacketKind::rts, body, request.context_, request.tag_);
 }
 
+void Rendezvous::ask_by(Connection& connection, SendRequest& request, Peer& peer) {
+    const RtsBody body = request_of(request, peer);
+    PacketHeader header = sender_.header_to(peer, PacketKind::rts, sizeof body);
+    header.sequence = request.sequence_;
+    header.context = request.context_;
+    header.tag = request.tag_;
+    sender_.transmit(connection, header, std::as_bytes(std::span(&body, 1)));
+    connection.statistics.count_control(sizeof body);
+}
+
 void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const RtsBody& body) {
     Peer& peer = connections_.peer(source);
+    TORUSMP_ASSERT(!request.posted_ && !request.complete(), commons_.rank(), source, tag,
+                   body.send_handle, body.bytes);
     if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;
@@ -79,6 +104,8 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
                                            std::uint64_t(request.receive_handle_) << 32);
         if (transfer != Transfer::refused) {
             connection.statistics.bytes_read += body.bytes;
+            TORUSMP_TRACE(message, debug, commons_.rank(), "receive of {} B from {}, tag {}: reads",
+                          body.bytes, source, tag);
             if (transfer == Transfer::pending) {
                 request.reading_ = true;
                 return;
@@ -87,6 +114,9 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
             return receives_.finish(request);
         }
     }
+    TORUSMP_TRACE(message, debug, commons_.rank(),
+                  "receive {} of {} B from {}, tag {}: is ready to be written",
+                  request.receive_handle_, body.bytes, source, tag);
     sender_.send(peer, PacketKind::cts, CtsBody{body.send_handle, request.receive_handle_, mine});
 }
 
@@ -97,7 +127,7 @@ bool Rendezvous::on_rts(Peer& peer, const PacketHeader& header, const std::byte*
     if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag))
         answer(*request, peer.rank, header.tag, body);
     else
-        matching_.keep(make_unexpected(commons_.pool, peer.rank, header.context, header.tag, body));
+        matching_.keep(store_.keep(peer, header.context, header.tag, body));
     return true;
 }
 
@@ -115,6 +145,8 @@ bool Rendezvous::on_fin(Peer& peer, const PacketHeader& header, const std::byte*
     if (!read_body(header, payload, body)) return false;
     SendRequest* request = sends_.take_answered(peer, body.send_handle);
     if (request == nullptr) return false;
+    TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}: has been read",
+                  body.send_handle, request->buffer_.bytes, peer.rank);
     ++connections_.to(peer).statistics.rendezvous;
     sends_.finish(*request);
     return true;
@@ -126,6 +158,8 @@ void Rendezvous::on_transfer(Connection& connection, std::uint64_t cookie, bool 
         return writes_.on_transfer(connection, send_handle, ok);
     ReceiveRequest* request = receives_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
+    TORUSMP_ASSERT(request->reading_ && !request->posted_, commons_.rank(), connection.peer,
+                   request->receive_handle_, request->expected_, ok);
     request->reading_ = false;
     if (ok)
         sender_.send(connections_.peer(connection.peer), PacketKind::fin,

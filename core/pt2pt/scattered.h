@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages of which one end does not lie in one block, while the memory of the other end can
-// be reached: packed straight into it, or written and read in pieces, without a copy on the way. If
-// both ends are scattered, or the pieces are short, packets carry the message: packing into them
-// costs less than the pieces would.
+// Large messages that are not contiguous at one end, while the memory of the other end can be
+// reached: packed straight into it, or written and read in pieces, without an intermediate copy. If
+// both ends are scattered, or the pieces are short, packets carry the message, because packing into
+// them costs less than the pieces would.
 #pragma once
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 
 namespace torusmp::core {
 
-// Shorter pieces cost the kernel more than a copy costs us.
+// For shorter pieces the kernel's cost exceeds the cost of a copy.
 inline constexpr std::size_t worth_a_piece = 1024;
 inline constexpr std::size_t most_together = 64;
 
-// The next pieces of the message from byte `from` on, as many as one call takes.
+// The next pieces of the message from byte `from` on, as many as fit into one call.
 template <class Piece>
 class Batch {
   public:

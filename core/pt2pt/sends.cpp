@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/assert.h"
 #include "core/pt2pt/rail.h"
 
 namespace torusmp::core {
@@ -24,6 +25,11 @@ SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t send_handle) {
 }
 
 void Sends::finish(SendRequest& request, Error error) {
+    TORUSMP_ASSERT(request.send_handle_ == 0 || find(request.send_handle_) == &request,
+                   commons_.rank(), request.peer_, request.send_handle_, request.stage_, error);
+    TORUSMP_ASSERT(error != Error::none || request.stage_ != SendRequest::Stage::stream ||
+                       request.position_ == request.buffer_.bytes,
+                   commons_.rank(), request.peer_, request.position_, request.buffer_.bytes);
     if (request.send_handle_ != 0) {
         send_handles_.remove(request.send_handle_);
         request.send_handle_ = 0;
@@ -39,7 +45,7 @@ void Sends::peer_lost(Peer& peer, Error error) {
     std::vector<SendRequest*> lost;
     const bool cables_live = connections_.reaches(peer);
     send_handles_.for_each([&](SendRequest& request) {
-        // A stream is in a queue, and ends when its turn comes.
+        // A stream is in a queue, and ends in its turn.
         if (request.peer_ != peer.rank || request.stage_ == SendRequest::Stage::stream) return;
         if (request.stage_ == SendRequest::Stage::writing && cables_live) return;
         lost.push_back(&request);

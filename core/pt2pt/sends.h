@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sends that a peer may refer to, by id, and their end.
+// The sends that a peer may refer to, by id, and their completion.
 #pragma once
 
+#include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
 #include "core/match/flow.h"
@@ -15,12 +16,15 @@ class Sends final : public PeerLossListener {
     Sends(Commons& commons, const Connections& connections)
         : commons_(commons), connections_(connections) {}
 
-    // Gives the request an id, unless it has one.
+    // Gives the request an id if it has none.
     void name(SendRequest& request) {
         if (request.send_handle_ == 0) request.send_handle_ = send_handles_.add(request);
+        TORUSMP_ASSERT(find(request.send_handle_) == &request, request.peer_, request.send_handle_);
     }
+    // Whether ids are left for messages that cannot do without one.
+    bool has_room() const { return send_handles_.has_room(); }
     SendRequest* find(std::uint32_t send_handle) const { return send_handles_.find(send_handle); }
-    // The send of ours that a peer's answer refers to, no longer waiting; null if the peer may not
+    // Finds our send that a peer's answer refers to, and ends its wait. Null if the peer may not
     // refer to it.
     SendRequest* take_answered(const Peer& peer, std::uint32_t send_handle);
     void finish(SendRequest& request, Error error = Error::none);

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 
+#include "base/assert.h"
 #include "core/pt2pt/rail.h"
 #include "routing/ways.h"
 
 namespace torusmp::core {
 namespace {
 
-// A rail in the pool, until it has left its queue.
+// A rail in the pool, which stays there until it has left its queue.
 class PooledRail final : public Rail {
   public:
     PooledRail(Pool& pool, SendRequest::Sender& by, SendRequest& of) : Rail(by, of), pool_(pool) {}
@@ -32,6 +33,10 @@ class PooledRail final : public Rail {
 
 void Streams::start(SendRequest& request, Peer& peer, Connection& way,
                     const transport::RemoteMemory& target) {
+    TORUSMP_ASSERT(
+        request.stage_ != SendRequest::Stage::eager && request.stage_ != SendRequest::Stage::stream,
+        commons_.rank(), peer.rank, request.stage_, request.send_handle_);
+    TORUSMP_ASSERT(request.rails_ == nullptr, commons_.rank(), peer.rank);
     request.stage_ = SendRequest::Stage::stream;
     request.sender_ = this;
     request.position_ = 0;
@@ -43,7 +48,7 @@ void Streams::start(SendRequest& request, Peer& peer, Connection& way,
         sender_.enqueue(way, request, PacketSender::Queue::stream);
 }
 
-// Enters a message into the queues of all links by which it may leave.
+// Enters a message into the queues of all links on which it may leave.
 void Streams::spread(SendRequest& request, Peer& peer) {
     const auto& links = connections_.links();
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -53,6 +58,8 @@ void Streams::spread(SendRequest& request, Peer& peer) {
         rail->sibling = request.rails_;
         request.rails_ = rail;
     }
+    TORUSMP_ASSERT(request.rails_ != nullptr && request.rails_->sibling != nullptr, commons_.rank(),
+                   peer.rank, peer.ways_out);
     std::size_t link = 0;
     for (Rail* it = request.rails_; it != nullptr; it = it->sibling, ++link) {
         while ((peer.ways_out >> link & 1) == 0) ++link;
@@ -60,8 +67,8 @@ void Streams::spread(SendRequest& request, Peer& peer) {
     }
 }
 
-// Where the last relay may put the next piece of a message that leaves by that connection. Its key
-// is that of the peer's port at which that path ends.
+// The place where the last relay may put the next piece of a message that leaves by that
+// connection. Its key belongs to the peer's port at which that path ends.
 transport::RemoteAddress Streams::place_of(const SendRequest& request, Peer& peer,
                                            const Connection& connection) {
     if (request.target_.length < request.buffer_.bytes || connection.peer == peer.rank ||
@@ -73,17 +80,21 @@ transport::RemoteAddress Streams::place_of(const SendRequest& request, Peer& pee
             routing::path_by(commons_.torus(), commons_.rank(), peer.rank, *connection.link);
         port = std::uint8_t(1 + path.back().direction.opposite().index());
     }
+    TORUSMP_ASSERT(port >= 1 && port <= peer.far_ports.size(), commons_.rank(), peer.rank, port);
     return {request.target_.address + request.position_,
             request.target_.as<transport::PortKeys>().by_port[port - 1u]};
 }
 
-// One piece. True: it was the last, or the peer is dead.
+// Sends one piece. Returns true if it was the last, or the peer is dead.
 bool Streams::emit(SendRequest& request, Connection& connection) {
     Peer& peer = connections_.peer(request.peer_);
     if (peer.dead) {
         sends_.finish(request, Error::unreachable);
         return true;
     }
+    TORUSMP_ASSERT(
+        request.stage_ == SendRequest::Stage::stream && request.position_ <= request.buffer_.bytes,
+        commons_.rank(), peer.rank, request.stage_, request.position_, request.buffer_.bytes);
     const std::size_t left = request.buffer_.bytes - request.position_;
     const std::size_t piece = std::min(left, commons_.options.fragment());
     const transport::RemoteAddress place = place_of(request, peer, connection);

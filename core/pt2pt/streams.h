@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages in packets, for receivers whose memory cannot be written from here: one piece
-// after the other, over one link or over all shortest paths at once.
+// Large messages in packets, for receivers whose memory cannot be written from here: piece by
+// piece, over one link or over all shortest paths at the same time.
 #pragma once
 
 #include "core/connection/packet_sender.h"
@@ -13,7 +13,7 @@ class Streams final : private SendRequest::Sender {
     Streams(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends)
         : commons_(commons), connections_(connections), sender_(sender), sends_(sends) {}
 
-    // Sends the message to its receive handle; `target` names the receiver's memory for the last
+    // Sends the message to its receive handle. `target` names the receiver's memory for the last
     // relay.
     void start(SendRequest& request, Peer& peer, Connection& way,
                const transport::RemoteMemory& target);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/relay/relay.h"
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 using transport::PacketHeader;
@@ -8,19 +10,21 @@ using transport::Verdict;
 
 Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::byte* payload) {
     const Peer& destination = connections_.peer(Rank(header.destination));
-    // Stays in its dimension until that is finished, whatever its source chose to begin with.
+    // The packet stays in its dimension until that is finished, whichever its source chose first.
     Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
                           ? connections_.link(in.link->opposite())
                           : destination.onward;
-    // A packet of our own never comes back to us: whoever sends one forges our name.
+    // A packet of this rank never returns here: it is forged.
     if (!in.link || out == nullptr || header.source == std::uint32_t(commons_.rank())) {
         faults_.close(in, Error::protocol, "a packet that this rank does not relay");
         return Verdict::taken;
     }
-    // What cannot be delivered any more is dropped; its ends learn of the dead link. That we cannot
-    // talk to the destination is no reason to drop it: our way back from it may be the dead one.
+    // Packets that can no longer be delivered are dropped; their ends learn of the dead link. That
+    // this rank cannot communicate with the destination is not a reason to drop a packet: only our
+    // path back from it may be dead.
     if (out->down) return Verdict::taken;
 
+    TORUSMP_ASSERT(out != &in, commons_.rank(), in.peer, header.source, header.destination);
     const bool turns = out->link->dimension != in.link->dimension;
     const int virtual_channel = header.virtual_channel + (turns ? 1 : 0);
     if (virtual_channel >= out->virtual_channels) {
@@ -36,18 +40,20 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
             return Verdict::held;
         }
     }
+    TORUSMP_ASSERT(transport::credits_in(out->credits, virtual_channel) >= needed, commons_.rank(),
+                   out->peer, virtual_channel, needed, out->credits);
     PacketHeader onward = header;
     onward.virtual_channel = std::uint8_t(virtual_channel);
     ++onward.hops;
-    if (in.interface != out->interface) onward.stamp = 0;  // it means something else there
+    if (in.interface != out->interface) onward.stamp = 0;  // the stamp has another meaning there
     if (!into_place(*out, onward, payload))
         sender_.transmit(*out, onward, {payload, header.length});
     out->statistics.count_relayed(onward.length);
     return Verdict::taken;
 }
 
-// The last hop of a piece of a large message whose receiver has named a place for it; false: it has
-// not, or this is not the last hop.
+// Places a piece of a large message on its last hop, if the receiver has named a place for it.
+// Returns false if it has not, or if this is not the last hop.
 bool Relay::into_place(Connection& out, PacketHeader& header, const std::byte* payload) {
     DataBody body;
     if (header.destination != std::uint32_t(out.peer) ||

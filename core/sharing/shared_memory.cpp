@@ -5,6 +5,8 @@
 #include <atomic>
 #include <new>
 
+#include "base/assert.h"
+
 namespace torusmp::core {
 
 struct alignas(128) SharedMemory::Header {
@@ -43,7 +45,7 @@ bool SharedMemory::make(SharedBlock& block, std::size_t bytes, int others) {
     if (is_shared)
         block.memory_ = start + sizeof(Header);
     else
-        free_abandoned();  // private memory, since shared memory is used up
+        free_abandoned();  // it is private memory, since shared memory is used up
     return is_shared;
 }
 
@@ -51,6 +53,7 @@ SharedMemory::Name SharedMemory::name_for(const SharedBlock& block, Rank rank) {
     const auto made = std::find_if(made_.begin(), made_.end(), [&](const Made& it) {
         return it.memory.data() + sizeof(Header) == block.memory_;
     });
+    TORUSMP_ASSERT(made != made_.end(), rank, made_.size(), block.memory_);
     const Connection& connection = connections_.to(connections_.peer(rank));
     made->names.push_back(
         connections_.interfaces().front()->register_memory(made->memory, connection.channel));
@@ -71,9 +74,14 @@ void SharedMemory::wake(Rank rank) {
 }
 
 void SharedMemory::let_go(const SharedBlock& block) {
-    held_.erase(std::find(held_.begin(), held_.end(), &block));
-    if (block.memory_ != nullptr)
-        header_of(block.memory_).holders.fetch_sub(1, std::memory_order_acq_rel);
+    const auto found = std::find(held_.begin(), held_.end(), &block);
+    TORUSMP_ASSERT(found != held_.end(), held_.size(), block.memory_);
+    held_.erase(found);
+    if (block.memory_ != nullptr) {
+        [[maybe_unused]] const std::uint32_t holders =
+            header_of(block.memory_).holders.fetch_sub(1, std::memory_order_acq_rel);
+        TORUSMP_ASSERT(holders != 0, block.memory_);
+    }
     free_abandoned();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that ranks of one host share: a block that one rank makes and others map.
+// Memory that ranks of one host share: a block that one rank creates and others map.
 //
-// A rank may still read a block when others have long forgotten it. So each holds it by an object
-// of its own, and the memory is freed when all have let it go; what a dead rank holds stays until
-// the Runtime of the rank that made it ends.
+// A rank may still read a block long after others have finished with it. So each rank holds it by
+// an object of its own, and the memory is freed when all have released it; blocks that a dead rank
+// holds remain until the Runtime of the rank that created them ends.
 //
 // Used under the Runtime's lock, except where a method says so.
 #pragma once
@@ -17,7 +17,7 @@ namespace torusmp::core {
 
 class SharedMemory;
 
-// A rank's hold on a block; empty at first. Lets it go when destroyed.
+// A rank's hold on a block; initially empty. The destructor releases it.
 class SharedBlock {
   public:
     explicit SharedBlock(SharedMemory& owner);
@@ -25,10 +25,10 @@ class SharedBlock {
     SharedBlock(const SharedBlock&) = delete;
     SharedBlock& operator=(const SharedBlock&) = delete;
 
-    // Begins with two cache lines of its own, contents undefined. Null: empty, or the Runtime has
-    // ended.
+    // The memory begins with two cache lines of its own; its contents are undefined. Null if the
+    // hold is empty or the Runtime has ended.
     std::byte* memory() const { return memory_; }
-    // False: the Runtime has ended.
+    // Returns false if the Runtime has ended.
     bool usable() const { return owner_ != nullptr; }
 
   private:
@@ -46,27 +46,28 @@ class SharedMemory {
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
-    // Whether there can be such blocks at all; the same on all ranks of a host.
+    // Whether such blocks are possible at all; the same on all ranks of a host.
     bool possible() const { return connections_.interfaces().front()->can().maps; }
-    // A block of ours, held by this rank and by `others` more. False: there is no memory for it.
+    // Creates a block, held by this rank and by `others` more. Returns false if there is no memory
+    // for it.
     bool make(SharedBlock& block, std::size_t bytes, int others);
-    // Its name for one of them, which a message brings there.
+    // The block's name for one of these ranks, to be sent there in a message.
     Name name_for(const SharedBlock& block, Rank rank);
-    // Maps the block that `maker` has made. False: it cannot be.
+    // Maps the block that `maker` has created. Returns false if it cannot be mapped.
     bool map(SharedBlock& block, Rank maker, const Name& name);
 
-    // What is stored in a block must be visible before a look at whether others sleep. False: they
-    // see to that themselves when they go to sleep (transport::Interface).
+    // Whether a store into a block needs a fence before the check whether other ranks sleep. If
+    // not, those ranks provide it when they go to sleep (transport::Interface).
     bool must_fence() const { return !connections_.interfaces().front()->sleepers_fence(); }
-    // Wakes a rank that sleeps, after a store for which it waits.
+    // Wakes a sleeping rank after a store that it waits for.
     void wake(Rank rank);
 
   private:
     friend class SharedBlock;
-    // Stands in front of each block.
+    // The header in front of each block.
     struct Header;
     struct Made {
-        transport::Bytes memory;  // with the header
+        transport::Bytes memory;  // including the header
         std::vector<Name> names;
     };
     static Header& header_of(std::byte* memory);

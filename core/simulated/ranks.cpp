@@ -11,7 +11,7 @@ namespace torusmp::core::simulated {
 
 namespace {
 
-// The link transport of a link, the same for both its ends: told by the end with the lower rank.
+// The link transport of a link, the same at both ends: decided by the lower rank.
 int link_transport_of(int link_transports, Rank rank, Rank peer,
                       std::optional<routing::Direction> link) {
     if (!link) return 0;

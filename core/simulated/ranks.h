@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All ranks of a job in one process: a Runtime for each over one simulated World. Who runs when is
-// the caller's affair.
+// All ranks of a job in one process: a Runtime for each over one simulated World. The caller
+// decides which rank runs when.
 //
 // Requests and buffers of the callers must outlive the Ranks.
 #pragma once
@@ -21,7 +21,7 @@ struct Plan {
     routing::Torus torus;
     sim::WorldOptions world{};
     std::function<Options(Rank)> options;
-    // Further interfaces, which share the links; 0: the first serves all.
+    // Number of further interfaces, which share the links; 0: the first serves all.
     int link_transports = 0;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
 };
@@ -36,11 +36,11 @@ class Ranks {
     Runtime& operator[](Rank rank) { return *runtimes_[std::size_t(rank)]; }
     const Runtime& operator[](Rank rank) const { return *runtimes_[std::size_t(rank)]; }
 
-    // What connect() takes, by rank.
+    // The argument of connect(), by rank.
     std::vector<std::vector<std::byte>> addresses() const;
     void connect(const std::vector<std::vector<std::byte>>& addresses);
 
-    // Whose interface that is, by sim::Interface::index().
+    // The rank that owns that interface, by sim::Interface::index().
     Rank owner(std::size_t interface) const { return interfaces_[interface].rank; }
     // The interface of the rank that has that port.
     sim::Interface& interface(Rank rank, std::uint32_t port);

@@ -6,13 +6,15 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "core/settings.h"
+
 namespace torusmp::core::simulated {
 
 namespace {
 
 constexpr int most_reported = 12;
 
-// Links that behave as TCP's do: writes with notices, in order, and no reads.
+// Links that behave like those of TCP: writes with notices, in order, and no reads.
 sim::WorldOptions world_of(const TimedOptions& options) {
     if (options.torus.size() < 2)
         throw std::invalid_argument(fmt::format(
@@ -29,7 +31,7 @@ Options options_of(const TimedOptions& options, Rank rank) {
     Options mine{.torus = options.torus, .rank = rank, .direct = {}, .log = {}, .name_of = {}};
     mine.eager_limit = options.eager_limit;
     mine.far_direct = false;
-    mine.watchdog = std::chrono::nanoseconds(0);
+    mine.set(setting::watchdog, std::chrono::nanoseconds(0));
     return mine;
 }
 
@@ -62,7 +64,7 @@ TimedJob::TimedJob(const TimedOptions& options)
     settle();
 }
 
-// Until nothing is under way and all processors are free.
+// Runs until nothing is in flight and all processors are free.
 void TimedJob::settle() {
     while (const auto index = ranks_.world().step()) {
         Runtime& runtime = ranks_[ranks_.owner(*index)];
@@ -113,7 +115,7 @@ void TimedJob::give_turn(Rank rank, const std::vector<std::unique_ptr<Program>>&
         while (runtime.progress()) {
         }
         if (ended_[index]) return;
-        // Computing, or busy with so many packets that it goes on with its program only then.
+        // The rank is computing, or busy with packets, and continues with its program only then.
         const sim::Time resumes = world.program_at(interface(rank));
         if (resumes > world.now()) {
             if (called_for_[index] != resumes) world.call(interface(rank), resumes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job whose ranks run in simulated time: each has a program, which runs whenever its rank's
-// processor is free and something has happened to it, over a World with a LinkModel. The same
+// A job whose ranks run in simulated time, over a World with a LinkModel. Each rank has a program,
+// which runs whenever the rank's processor is free and an event has occurred for it. The same
 // programs on the same model take the same time, to the nanosecond.
 #pragma once
 
@@ -17,19 +17,19 @@ namespace torusmp::core::simulated {
 struct TimedOptions {
     routing::Torus torus;
     sim::LinkModel model{};
-    std::size_t eager_limit = setting::eager_limit.initial();
+    std::size_t eager_limit = transport::default_eager_limit;
 };
 
 class TimedJob;
 
-// What a program sees of its rank.
+// A program's view of its rank.
 class TimedRank {
   public:
     TimedRank(TimedJob& job, Rank rank) : job_(&job), rank_(rank) {}
 
     Rank rank() const { return rank_; }
     Runtime& runtime() const;
-    // From now on the program computes for so long; it is called again when that is over.
+    // The program computes for this long from now; it is called again afterwards.
     void compute(double nanoseconds) const;
     sim::Time now() const;
 
@@ -41,21 +41,21 @@ class TimedRank {
 class Program {
   public:
     virtual ~Program() = default;
-    // Goes on until it waits for a message or computes. True: it has ended.
+    // Continues until the program waits for a message or computes. Returns true when it has ended.
     virtual bool advance(const TimedRank& self) = 0;
 };
 
 class TimedJob {
   public:
-    // Throws std::invalid_argument for less than two ranks and for a model that is none.
+    // Throws std::invalid_argument for fewer than two ranks or an invalid model.
     explicit TimedJob(const TimedOptions& options);
 
     int size() const { return ranks_.size(); }
     const routing::Torus& torus() const { return torus_; }
     Runtime& operator[](Rank rank) { return ranks_[rank]; }
 
-    // All ranks begin at the same time, when nothing is under way; until the last has ended. Throws
-    // std::runtime_error where they wait for each other without end.
+    // Starts all ranks at the same time, when nothing is in flight, and returns when the last has
+    // ended. Throws std::runtime_error if they deadlock.
     sim::Time run(const std::vector<std::unique_ptr<Program>>& by_rank);
     std::uint64_t packets() const { return ranks_.world().counters().packets; }
 
@@ -69,7 +69,7 @@ class TimedJob {
     Ranks ranks_;
     std::vector<sim::Interface*> interfaces_;  // by rank
     std::vector<bool> ended_;
-    std::vector<sim::Time> called_for_;  // when each is called anyway
+    std::vector<sim::Time> called_for_;  // when each is due to be called
     int running_ = 0;
 };
 

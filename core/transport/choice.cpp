@@ -5,9 +5,6 @@
 
 #include <tuple>
 #include <utility>
-#include <vector>
-
-#include "core/transport/list.h"
 
 namespace torusmp::transport {
 namespace {
@@ -24,7 +21,7 @@ using config::Settings;
                                   where.empty() ? "" : fmt::format(" ({})", where), found));
 }
 
-// What prevents the use of a transport, the first end's trouble first.
+// The trouble that prevents the use of a transport, the first end's first.
 std::optional<Trouble> trouble_of(const Probe& probe, const Settings& settings, const CableEnd& one,
                                   const CableEnd& other) {
     for (const CableEnd* end : {&one, &other})
@@ -48,23 +45,25 @@ std::optional<Trouble> shortage_of(const Probe& probe, const Settings& settings,
     return std::nullopt;
 }
 
-// Adds why one of the better transports is not taken. Several may lack the same.
+// Adds why a better transport is not used. Several may have the same reason.
 void decline(LinkChoice& choice, const std::string& why) {
     if (choice.reason.find(why) != std::string::npos) return;
     choice.reason += (choice.reason.empty() ? "" : "; ") + why;
 }
 
-// Goes through the transports between hosts, the best first. `judge`: what prevents the use of one;
-// `tell`: why the chosen one is used; `give_up`: what to do about trouble of one that was asked
-// for.
+// Tries the transports between hosts, best first. `judge` returns what prevents the use of one;
+// `tell` the reason to use the chosen one; `give_up` the remedy if the requested one cannot be
+// used.
 template <class Judge, class Tell, class GiveUp>
 LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd& other,
-                  const Placement& placement, Judge&& judge, Tell&& tell, GiveUp&& give_up) {
+                  const Placement& placement, std::span<const Descriptor* const> among,
+                  Judge&& judge, Tell&& tell, GiveUp&& give_up) {
     const Descriptor* const wanted = wanted_transport(settings);
+    const Descriptor* const fallback = &fallback_among(among);
     LinkChoice choice;
-    for (const Descriptor* it : transports()) {
+    for (const Descriptor* it : among) {
         if (it->inside_host || (wanted != nullptr && it != wanted)) continue;
-        if (!it->needs_devices) {
+        if (it == fallback) {
             choice.carrier = it;
             if (wanted != nullptr) choice.reason = fmt::format("transport.use is {}", it->name);
             return choice;
@@ -84,7 +83,8 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
             continue;
         }
         if (it->wants_cores && placement.shares_cores && wanted == nullptr) {
-            decline(choice, fmt::format("{} are for ranks that share no processors, and these do",
+            decline(choice, fmt::format("{} require ranks that do not share processors, but these "
+                                        "do",
                                         it->title));
             continue;
         }
@@ -92,14 +92,14 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
         tell(it->probe, choice);
         return choice;
     }
-    choice.carrier = &fallback_transport();
+    choice.carrier = fallback;
     return choice;
 }
 
 }  // namespace
 
-LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other,
-                       Placement placement) {
+LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other, Placement placement,
+                       std::span<const Descriptor* const> among) {
     const auto order = [](const CableEnd& end) {
         return std::tuple(-end.direction.sign, end.direction.dimension, end.node);
     };
@@ -113,7 +113,7 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other,
                fmt::format("it joins two hosts: expected {}",
                            those_that([](const Descriptor& it) { return !it.inside_host; })));
     return choose(
-        settings, one, other, placement,
+        settings, one, other, placement, among,
         [&](const Probe& probe) { return trouble_of(probe, settings, one, other); },
         [&](const Probe& probe, LinkChoice& choice) {
             choice.reason = probe.reason(settings, one, other);
@@ -125,15 +125,15 @@ LinkChoice choose_link(const Settings& settings, CableEnd one, CableEnd other,
 }
 
 LinkChoice choose_forwarded(const Settings& settings, CableEnd one, CableEnd other,
-                            Placement placement) {
+                            Placement placement, std::span<const Descriptor* const> among) {
     if (other.node < one.node) std::swap(one, other);
     const auto host = [&](const CableEnd& end) { return config::host_of(settings, end); };
     return choose(
-        settings, one, other, placement,
+        settings, one, other, placement, among,
         [&](const Probe& probe) -> std::optional<Trouble> {
             for (const CableEnd* end : {&one, &other}) {
                 if (end->facts == nullptr)
-                    return Trouble{fmt::format("{} told nothing", host(*end)), ""};
+                    return Trouble{fmt::format("{} reported nothing", host(*end)), ""};
                 if (auto trouble = probe.trouble_forwarded(settings, *end)) return trouble;
             }
             return std::nullopt;

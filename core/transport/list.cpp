@@ -2,6 +2,7 @@
 #include "core/transport/list.h"
 
 #include <algorithm>
+#include <ranges>
 #include <stdexcept>
 
 #include "core/transport/api/settings.h"
@@ -100,8 +101,14 @@ const Forwarding& forwarding() {
     return *first([](const Descriptor& it) { return it.forwarding != nullptr; }).forwarding;
 }
 
+const Descriptor& fallback_among(std::span<const Descriptor* const> list) {
+    for (const Descriptor* it : std::views::reverse(list))
+        if (!it->inside_host && !it->needs_devices) return *it;
+    throw std::logic_error("no transport among these can carry every link between hosts");
+}
+
 const Descriptor& fallback_transport() {
-    return first([](const Descriptor& it) { return !it.inside_host && !it.needs_devices; });
+    return fallback_among(all());
 }
 
 }  // namespace torusmp::transport

@@ -25,7 +25,7 @@ void ask_transports(HostFacts& facts, const std::vector<std::string>& devices) {
             facts.offers[std::string(it->name)] = std::move(offers);
 }
 
-// Messages of one kind: the first one, and how many more there were.
+// Messages of one kind: the first one, and the number of others.
 class Kinds {
   public:
     void add(const std::string& kind, const std::string& message) {
@@ -45,7 +45,7 @@ class Kinds {
     std::vector<std::pair<std::string, std::string>> messages_;
 };
 
-// Notes a cable that could have `better`, unless it takes that, or one that is better still.
+// Notes a cable that could use `better`, unless it uses that or a better one.
 void note_cable(const Settings& settings, const Descriptor& better, const CableEnd& one,
                 const CableEnd& other, Kinds& notes) {
     if (!better.probe.is_there(settings, one) && !better.probe.is_there(settings, other)) return;
@@ -58,21 +58,21 @@ void note_cable(const Settings& settings, const Descriptor& better, const CableE
         return;
     }
     const auto although = [&](const char* kind, const std::string& why) {
-        notes.add(name + kind, fmt::format("{} goes over {} and not over {}: {}",
+        notes.add(name + kind, fmt::format("{} uses {} instead of {}: {}",
                                            config::describe_link(settings, one, other),
                                            choice.carrier->title, better.title, why));
     };
     for (const CableEnd* end : {&one, &other})
         if (const auto trouble = better.probe.trouble(settings, *end))
             return although(" end", trouble->text());
-    // What is left is a pair that does not match, or a host that is short of something: the note is
-    // then about the host.
+    // The remaining causes are a pair that does not match, or a host that lacks a resource; in the
+    // second case the note is about the host.
     if (const auto trouble = better.probe.trouble_between(settings, one, other))
         although(" pair", trouble->text());
 }
 
-// Transports that a machine can have on some cables and not on others: they need devices, and are
-// asked for or better than what carries any link.
+// Transports that a machine may have on some cables only: they need devices, and are requested or
+// better than the fallback.
 std::vector<const Descriptor*> those_that_may_be_there(const Settings& settings) {
     const Descriptor* const wanted = wanted_transport(settings);
     const int any = fallback_transport().rank;
@@ -111,8 +111,7 @@ std::vector<config::MachineFault> find_faults(const Settings& settings,
                                               const std::vector<HostFacts>& by_node,
                                               const config::Locations& locations,
                                               const std::string& geometry) {
-    // A transport that the settings ask for must work on every cable; otherwise a cable takes what
-    // it can.
+    // A requested transport must work on every cable; otherwise each cable uses what it can.
     const Descriptor* const wanted = wanted_transport(settings);
     const auto judge = [&](const CableEnd& one, const CableEnd& other) -> std::string {
         if (wanted == nullptr || !wanted->needs_devices) return {};

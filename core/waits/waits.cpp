@@ -12,7 +12,7 @@ using base::Packer;
 using base::PackingError;
 using base::Unpacker;
 
-// Ranks as runs of neighbours: most groups are one run.
+// Encodes ranks as runs of consecutive ones: most groups are one run.
 void pack_ranks(Packer& packer, const std::vector<Rank>& ranks) {
     std::vector<int> runs;
     for (const Rank rank : ranks) {
@@ -24,7 +24,7 @@ void pack_ranks(Packer& packer, const std::vector<Rank>& ranks) {
     packer.add(runs);
 }
 
-// What comes in is checked against the job that it speaks of.
+// Decoded values are checked against the job.
 class Reader {
   public:
     Reader(Unpacker& unpacker, int ranks) : unpacker_(unpacker), ranks_(ranks) {}
@@ -68,7 +68,7 @@ class Reader {
         check(all.size() <= std::size_t(ranks_));
         return all;
     }
-    // Entries that take at least `least` bytes each.
+    // Reads entries that take at least `least` bytes each.
     template <class Entry, class Read>
     void fill(std::vector<Entry>& entries, std::size_t least, Read&& read) {
         entries.resize(unpacker_.count(least));
@@ -96,6 +96,23 @@ void pack(Packer& packer, const Waits::Collective& it) {
     packer.add(it.known);
 }
 
+void pack(Packer& packer, const Waits::Link& it) {
+    packer.add(it.name).add(it.peer).add(it.direction).add(it.bytes).add(it.silent);
+    packer.add(std::uint8_t(it.apart));
+}
+
+void read(Reader& in, Waits::Operation& it, std::size_t calls) {
+    it.kind = in.choice(Waits::Operation::Kind::idle_send);
+    it.stage = in.choice(Waits::Operation::Stage::queued);
+    it.channel = in.flag();
+    it.call = in.call(calls);
+    it.peer = in.rank_or_any();
+    it.context = in.get<Context>();
+    it.tag = in.get<Tag>();
+    it.bytes = in.get<std::uint64_t>();
+    it.done = in.get<std::uint64_t>();
+}
+
 Waits read(Reader& in) {
     Waits waits;
     waits.rank = in.rank();
@@ -105,17 +122,7 @@ Waits read(Reader& in) {
         it.seconds = in.get<double>();
         it.any = in.flag();
     });
-    in.fill(waits.operations, 35, [&](Waits::Operation& it) {
-        it.kind = in.choice(Waits::Operation::Kind::idle_send);
-        it.stage = in.choice(Waits::Operation::Stage::queued);
-        it.channel = in.flag();
-        it.call = in.call(waits.calls.size());
-        it.peer = in.rank_or_any();
-        it.context = in.get<Context>();
-        it.tag = in.get<Tag>();
-        it.bytes = in.get<std::uint64_t>();
-        it.done = in.get<std::uint64_t>();
-    });
+    in.fill(waits.operations, 35, [&](Waits::Operation& it) { read(in, it, waits.calls.size()); });
     in.fill(waits.messages, 22, [&](Waits::Message& it) {
         it.channel = in.flag();
         it.at_sender = in.flag();
@@ -144,6 +151,19 @@ Waits read(Reader& in) {
         it.relays = in.flag();
         it.down = in.flag();
     });
+    in.fill(waits.traffic, 12, [&](Waits::Traffic& it) {
+        it.peer = in.rank();
+        it.sent = in.get<std::uint32_t>();
+        it.taken = in.get<std::uint32_t>();
+    });
+    in.fill(waits.links, 33, [&](Waits::Link& it) {
+        it.name = in.text();
+        it.peer = in.rank();
+        it.direction = in.get<int>();
+        it.bytes = in.get<std::uint64_t>();
+        it.silent = in.get<double>();
+        it.apart = in.flag();
+    });
     in.fill(waits.groups, 25, [&](Waits::Group& it) {
         it.context = in.get<Context>();
         it.name = in.text();
@@ -151,13 +171,24 @@ Waits read(Reader& in) {
         it.last = in.get<Tag>();
         it.members = in.ranks();
     });
+    waits.looks_in = in.text();
+    in.fill(waits.sought, 35, [&](Waits::Operation& it) { read(in, it, waits.calls.size()); });
     waits.notes = in.texts();
     waits.counters = in.texts();
+    waits.trace = in.texts();
     waits.left_out = in.get<std::uint64_t>();
     return waits;
 }
 
 }  // namespace
+
+void Waits::add(Collective collective) {
+    for (auto* ranks : {&collective.receives_from, &collective.sends_to}) {
+        std::sort(ranks->begin(), ranks->end());
+        ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
+    }
+    put(collectives, std::move(collective));
+}
 
 Waits::Group& Waits::group(Context context) {
     const auto found = std::find_if(groups.begin(), groups.end(),
@@ -170,6 +201,13 @@ const Waits::Group* Waits::find_group(Context context) const {
     for (const Group& it : groups)
         if (it.context == context) return &it;
     return nullptr;
+}
+
+Waits::Traffic Waits::traffic_with(Rank other) const {
+    const auto found =
+        std::lower_bound(traffic.begin(), traffic.end(), other,
+                         [](const Traffic& it, Rank rank) { return it.peer < rank; });
+    return found != traffic.end() && found->peer == other ? *found : Traffic{other, 0, 0};
 }
 
 std::vector<std::byte> encode(const Waits& waits) {
@@ -198,12 +236,18 @@ std::vector<std::byte> encode(const Waits& waits) {
             .add(it.of)
             .add(std::uint8_t(it.relays))
             .add(std::uint8_t(it.down));
+    packer.add(std::uint64_t(waits.traffic.size()));
+    for (const auto& it : waits.traffic) packer.add(it.peer).add(it.sent).add(it.taken);
+    packer.add(std::uint64_t(waits.links.size()));
+    for (const auto& it : waits.links) pack(packer, it);
     packer.add(std::uint64_t(waits.groups.size()));
     for (const auto& it : waits.groups) {
         packer.add(it.context).add(it.name).add(std::uint8_t(it.messages)).add(it.last);
         pack_ranks(packer, it.members);
     }
-    packer.add(waits.notes).add(waits.counters).add(waits.left_out);
+    packer.add(waits.looks_in).add(std::uint64_t(waits.sought.size()));
+    for (const auto& it : waits.sought) pack(packer, it);
+    packer.add(waits.notes).add(waits.counters).add(waits.trace).add(waits.left_out);
     return packer.take();
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one rank waits for, as a plain value: the calls that wait, the messages and collectives that
-// are open, the messages that nobody has asked for. Every module adds what it holds; reports of one
-// rank are this value as text, and the launcher compares the values of all ranks.
+// What one rank waits for, as a plain value: the waiting calls, the open messages and collectives,
+// and the unexpected messages. Every module adds what it holds; reports of one rank are this value
+// as text, and the launcher compares the values of all ranks.
 //
 // Made under the Runtime's lock; afterwards any thread may use it.
 #pragma once
@@ -20,15 +20,15 @@ namespace torusmp::core {
 
 struct Waits {
     // Raised with every change of the encoding.
-    static constexpr std::uint32_t version = 1;
-    // Of each kind of entry; what is beyond is only counted.
+    static constexpr std::uint32_t version = 3;
+    // For each kind of entry; entries beyond this are only counted.
     static constexpr std::size_t most = 4096;
 
-    // A call of the program that waits. Several threads may be in one each.
+    // A waiting call of the program. Several threads may each be in one.
     struct Call {
         std::string name;
-        double seconds = 0;  // since anything has moved
-        bool any = false;    // one of what it awaits is enough; else it needs all
+        double seconds = 0;  // since anything moved
+        bool any = false;    // one of the awaited is enough; otherwise all are needed
         friend bool operator==(const Call&, const Call&) = default;
     };
 
@@ -41,26 +41,26 @@ struct Waits {
             idle_send
         };
         enum class Stage : std::uint8_t {
-            unmet,   // a receive: no message yet; a send: its receive has not started
-            moving,  // its bytes are on their way
-            queued   // a send: packets wait for their turn or for a credit
+            unmet,   // a receive without a message, or a send whose receive has not started
+            moving,  // its bytes are in flight
+            queued   // a send whose packets wait for their turn or for a credit
         };
         Kind kind = Kind::receive;
         Stage stage = Stage::unmet;
-        bool channel = false;  // a declared channel: no tag matters
-        int call = -1;         // the call that awaits it; -1: none does
+        bool channel = false;  // a declared channel: tags are ignored
+        int call = -1;         // the call that awaits it; -1: none
         Rank peer = any_source;
         Context context = 0;
         Tag tag = any_tag;
         std::uint64_t bytes = 0;   // of the message, or room for it
-        std::uint64_t done = 0;    // have come
-        const void* id = nullptr;  // the request; here only, it does not travel
+        std::uint64_t done = 0;    // bytes that have arrived
+        const void* id = nullptr;  // the request; local only, not encoded
     };
 
-    // One that has come, or asks to come, and that no receive has asked for.
+    // A message, or the request of one, that has arrived and that no receive has matched.
     struct Message {
         bool channel = false;
-        bool at_sender = false;  // only its request has come
+        bool at_sender = false;  // only its request has arrived
         Rank source = any_source;
         Context context = 0;
         Tag tag = any_tag;
@@ -73,15 +73,15 @@ struct Waits {
         Context context = 0;
         Tag tag = 0;  // the same on all members
         int call = -1;
-        int root = -1;  // member; -1: there is none
+        int root = -1;  // a member; -1: none
         std::uint64_t bytes = any_bytes;
         std::string what = {};  // "MPI_SUM of integers of 4 B"
         std::vector<Rank> receives_from = {}, sends_to = {};
-        std::string known = {};  // what members have told each other about it
+        std::string known = {};  // what members have reported to each other about it
         const void* id = nullptr;
     };
 
-    // Packets that wait for a credit of a connection, and what holds them.
+    // Packets that wait for a credit of a connection, and why they wait.
     struct Queue {
         std::string name = {};
         Rank peer = any_source;
@@ -89,35 +89,60 @@ struct Waits {
         bool relays = false, down = false;
     };
 
-    // What a context means to the program.
+    // Counts of sequenced packets between this rank and another: all that programs can observe.
+    struct Traffic {
+        Rank peer = any_source;
+        std::uint32_t sent = 0, taken = 0;
+    };
+
+    // A link or connection with data that its other end has not confirmed.
+    struct Link {
+        std::string name = {};
+        Rank peer = any_source;
+        int direction = -1;       // routing::Direction::index(); -1: not a link of the torus
+        std::uint64_t bytes = 0;  // as far as is known
+        double silent = 0;        // seconds without an answer, although it was asked again
+        bool apart = false;       // there is no path to the other end now
+    };
+
+    // The meaning of a context to the program.
     struct Group {
         Context context = 0;
         std::string name;
-        bool messages = false;  // the program's own, not those of collectives
-        Tag last = -1;          // tag of the last collective that has begun on it; -1: not known
+        bool messages = false;      // the program's own messages, not those of collectives
+        Tag last = -1;              // tag of the last collective started on it; -1: not known
         std::vector<Rank> members;  // empty: not known
     };
 
     Rank rank = 0;
     int ranks = 1;
-    bool meeting = false;  // it waits for all ranks of the job
+    bool meeting = false;  // waits for all ranks of the job
     std::vector<Call> calls;
     std::vector<Operation> operations;
     std::vector<Message> messages;
     std::vector<Collective> collectives;
     std::vector<Queue> queues;
+    std::vector<Traffic> traffic;  // by peer, ascending
+    std::vector<Link> links;
     std::vector<Group> groups;
-    std::vector<std::string> notes;     // lines on reordering, detours and the like
+    // A call that polls and returns, such as MPI_Test, and what it looks for; empty if there is
+    // none.
+    std::string looks_in;
+    std::vector<Operation> sought;
+    std::vector<std::string> notes;     // lines about reordering, detours and the like
     std::vector<std::string> counters;  // of transports
+    std::vector<std::string> trace;     // the last lines, see base/trace.h
     std::uint64_t left_out = 0;         // entries beyond `most`
 
     void add(Operation operation) { put(operations, std::move(operation)); }
     void add(Message message) { put(messages, message); }
-    void add(Collective collective) { put(collectives, std::move(collective)); }
-    // Found by its context, or new.
+    // Adds a collective; each rank that it waits for, or sends to, is listed once.
+    void add(Collective collective);
+    // Finds the group by its context, or adds it.
     Group& group(Context context);
     const Group* find_group(Context context) const;
-    // Everything that a wait might be about is missing.
+    Traffic traffic_with(Rank other) const;
+    // True if there is nothing that a wait could be about.
     bool idle() const {
         return operations.empty() && collectives.empty() && queues.empty() && notes.empty();
     }
@@ -132,24 +157,24 @@ struct Waits {
     }
 };
 
-// Why a rank says what it waits for.
+// Why a rank reports what it waits for.
 enum class WaitsWanted {
-    text,    // somebody asked this process for a report
+    text,    // a user asked this process for a report
     answer,  // the launcher has asked all ranks
     overdue  // it has waited for longer than Options::watchdog
 };
 
 std::vector<std::byte> encode(const Waits& waits);
-// Nothing for bytes that encode() does not make, of another version, or that name ranks which the
-// job does not have.
+// nullopt for bytes that encode() does not produce, that have another version, or that name ranks
+// which the job does not have.
 std::optional<Waits> decode_waits(std::span<const std::byte> bytes, int ranks);
 
-// The report of one rank: many lines. name_of: how messages call a rank.
+// The report of one rank, many lines. name_of: the name of a rank in messages.
 std::string describe(const Waits& waits, const std::function<std::string(Rank)>& name_of);
 // "allreduce waits for rank 1, 4; sends to rank 2"
 std::string describe(const Waits::Collective& collective);
 
-// Whoever above core knows something about waits.
+// A source of waits above core.
 class Reporter {
   public:
     // Called under the Runtime's lock.
@@ -159,16 +184,16 @@ class Reporter {
     ~Reporter() = default;
 };
 
-// What a waiting call waits for; looked at only while it waits long, and under the Runtime's lock.
+// What a waiting call waits for; used only while it waits long, and under the Runtime's lock.
 class Awaited {
   public:
     struct List {
         bool any = false;                          // one is enough
-        std::vector<const void*> ids;              // requests and tasks that are not complete
-        std::vector<Waits::Operation> operations;  // what has no request
+        std::vector<const void*> ids;              // incomplete requests and tasks
+        std::vector<Waits::Operation> operations;  // operations without a request
     };
     virtual void list(List& list) const = 0;
-    // The request, if it is one alone.
+    // The request, if there is only one.
     virtual const Request* request() const { return nullptr; }
 
   protected:

@@ -1,45 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* halo_exchange: the first QMP program to read.
+/* torus-halo-exchange: a first QMP program.
  *
- * The ranks form a torus. Each holds a block of some field, and needs a copy of what lies just
- * across each of its borders: the halo. Lattice codes exchange it thousands of times, always with
- * the same neighbours and from the same memory. So QMP has them declare each message once and then
- * start it again and again.
+ * The ranks form a torus. Each rank holds a block of a field, and needs a copy of the values just
+ * across each of its borders: the halo. Lattice codes exchange halos thousands of times, always
+ * with the same neighbours and from the same memory. So a QMP program declares each message once
+ * and then starts it repeatedly.
  *
- *     torus-run -np 8 halo_exchange                        2x2x2 ranks
- *     torus-run -np 8 halo_exchange 4096                   with 4096 doubles in each face
- *     torus-run -np 8 halo_exchange -qmp-geom 4 2          as a machine of 4x2 ranks
+ *     torus-run -np 8 torus-halo-exchange                        2x2x2 ranks
+ *     torus-run -np 4 --torus 4 torus-halo-exchange              a ring of four
+ *     torus-run -np 8 torus-halo-exchange 4096                   with 4096 doubles in each face
+ *     torus-run -np 8 torus-halo-exchange -qmp-geom 4 2          as a machine of 4x2 ranks
  *
- * Ends with 0 if every number arrived where it should, 1 if not, 2 if the argument is wrong.
+ * Exit code: 0 if every number arrived at its destination, 1 if not, 2 if the argument is invalid.
  */
 #include <qmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#ifndef TORUSMP_VERSION /* set in the installed program; the source compiles without it */
+#define TORUSMP_VERSION "compiled from its source"
+#endif
 
 enum { MAX_DIMS = 6, ROUNDS = 10, DEFAULT_LENGTH = 1024, MAX_LENGTH = 1 << 24 };
 
-/* One border of the block. The face goes out to the neighbour, the halo is what the neighbour's
- * face brings in. */
+/* One border of the block. The face is sent to the neighbour; the halo receives the neighbour's
+ * face. */
 typedef struct {
     int axis, sign; /* the neighbour is at +1 or -1 along this axis */
-    int neighbour;  /* its node number, to know what it should send */
+    int neighbour;  /* its node number, to compute the expected values */
     QMP_mem_t *face_memory, *halo_memory;
     QMP_msgmem_t face_message, halo_message;
 } border_t;
 
-/* What node `node` writes into number `i` of its face towards (axis, sign), in one round: different
- * for all of them. */
+/* The value that node `node` writes into number `i` of its face towards (axis, sign) in one round:
+ * different for each combination. */
 static double face_value(int node, int axis, int sign, int round, int i) {
     return ((node * 2.0 * MAX_DIMS + 2 * axis + (sign > 0)) * ROUNDS + round) * MAX_LENGTH + i;
 }
 
-/* The machine's own dimensions if it tells them, otherwise a 3-D torus as nearly cubic as the
- * number of ranks allows. Returns the number of dimensions. */
+/* The machine's own dimensions if they are known and this job uses the whole machine, otherwise a
+ * 3-D torus as nearly cubic as the number of ranks allows. Returns the number of dimensions. */
 static int choose_topology(int dims[MAX_DIMS]) {
-    int ndim = QMP_get_allocated_number_of_dimensions();
+    int ndim = QMP_get_allocated_number_of_dimensions(), size = 1;
     if (QMP_get_msg_passing_type() == QMP_GRID && ndim > 0 && ndim <= MAX_DIMS) {
-        for (int mu = 0; mu < ndim; ++mu) dims[mu] = QMP_get_allocated_dimensions()[mu];
-        return ndim;
+        for (int mu = 0; mu < ndim; ++mu) size *= dims[mu] = QMP_get_allocated_dimensions()[mu];
+        if (size == QMP_get_number_of_nodes()) return ndim;
     }
     ndim = 3;
     for (int mu = 0; mu < ndim; ++mu) dims[mu] = 1;
@@ -68,15 +74,15 @@ static int find_neighbour(const int dims[], int ndim, int axis, int sign) {
 
 /* Declares the two messages of one border and adds their handles. */
 static void declare_border(border_t* b, size_t bytes, QMP_msghandle_t handles[], int* count) {
-    /* Memory that QMP allocates may be written by a neighbour directly. Other memory works too,
-     * perhaps slower. */
+    /* A neighbour on the same host can write directly into memory that QMP allocates. Other memory
+     * works too, but may be slower. */
     b->face_memory = QMP_allocate_memory(bytes);
     b->halo_memory = QMP_allocate_memory(bytes);
     if (!b->face_memory || !b->halo_memory) QMP_abort_string(1, "no memory for the faces");
     b->face_message = QMP_declare_msgmem(QMP_get_memory_pointer(b->face_memory), bytes);
     b->halo_message = QMP_declare_msgmem(QMP_get_memory_pointer(b->halo_memory), bytes);
-    /* "Relative": to and from the neighbour in a direction, whoever that is. The neighbour on the
-     * plus side receives from its minus side what we send to our plus side. */
+    /* "Relative": to and from the neighbour in a direction, whatever its number. The neighbour on
+     * the plus side receives from its minus side what this rank sends to its plus side. */
     handles[(*count)++] = QMP_declare_send_relative(b->face_message, b->axis, b->sign, 0);
     handles[(*count)++] = QMP_declare_receive_relative(b->halo_message, b->axis, b->sign, 0);
 }
@@ -94,7 +100,7 @@ static void fill_face(const border_t* b, int length, int round) {
         face[i] = face_value(QMP_get_node_number(), b->axis, b->sign, round, i);
 }
 
-/* Numbers in the halo that are not those of the neighbour's face towards us. */
+/* The number of values in the halo that differ from the neighbour's face towards this rank. */
 static int wrong_in_halo(const border_t* b, int length, int round) {
     const double* halo = QMP_get_memory_pointer(b->halo_memory);
     int wrong = 0;
@@ -124,8 +130,8 @@ static double exchange(const int dims[], int ndim, int length) {
     for (int round = 0; round < ROUNDS; ++round) {
         for (int k = 0; k < nborders; ++k) fill_face(&borders[k], length, round);
         QMP_start(all);
-        /* A real program computes here on all that needs no halo. It must not touch faces and
-         * halos. */
+        /* A real program computes here everything that does not need the halo. It must not access
+         * faces and halos. */
         if (QMP_wait(all) != QMP_SUCCESS) QMP_abort_string(1, "the exchange failed");
         for (int k = 0; k < nborders; ++k) wrong += wrong_in_halo(&borders[k], length, round);
     }
@@ -137,7 +143,7 @@ static double exchange(const int dims[], int ndim, int length) {
     return wrong;
 }
 
-/* The length of a face from the command line, or 0 if that is no good. */
+/* The length of a face from the command line, or 0 if it is invalid. */
 static int parse_length(int argc, char** argv) {
     if (argc == 1) return DEFAULT_LENGTH;
     char* end;
@@ -146,13 +152,17 @@ static int parse_length(int argc, char** argv) {
         return (int)length;
     if (QMP_is_primary_node())
         fprintf(stderr,
-                "halo_exchange: found '%s', expected one number of doubles a face, 1 to %d\n",
+                "torus-halo-exchange: found '%s', expected one number of doubles a face, 1 to %d\n",
                 argv[argc - 1], MAX_LENGTH);
     return 0;
 }
 
 int main(int argc, char** argv) {
-    /* Takes its own options out of argv, so it comes before ours are read. */
+    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+        puts("torus-halo-exchange (torusmp) " TORUSMP_VERSION);
+        return 0;
+    }
+    /* Removes the QMP options from argv, so it is called before the program reads its own. */
     QMP_thread_level_t level;
     if (QMP_init_msg_passing(&argc, &argv, QMP_THREAD_SINGLE, &level) != QMP_SUCCESS) return 1;
 

@@ -4,8 +4,8 @@ of its block with its neighbours in each step.
 
     torus-run -np 8 --torus 4x2 python3 heat.py [--size N] [--steps N]
 
-Messages are numpy arrays, sent from where they lie. At the end the sum over the whole grid is what
-it was at the beginning, which rank 0 checks and prints.
+Messages are numpy arrays, sent directly from their memory. The sum over the whole grid must be the
+same at the end as at the beginning; rank 0 checks and prints it.
 """
 import argparse
 import sys

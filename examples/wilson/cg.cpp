@@ -9,8 +9,8 @@ namespace wilson {
 
 namespace {
 
-// The recursion drives r below anything that b - A x can reach. It must end before squares
-// underflow and 0 / 0 spoils x.
+// The recursion reduces r below the smallest value that b - A x can reach. It must end before
+// squares underflow and 0 / 0 corrupts x.
 constexpr double smallest_ratio = 1e-200;
 
 double across(const V4& v) {
@@ -81,7 +81,7 @@ Solution solve(const Operator& a, std::span<Spinor> x, std::span<const Spinor> b
         add_scaled(x, alpha, p);
         add_scaled(r, -alpha, w);
         a(z, r, Dagger::yes);
-        // Both norms in one message: latency, not length, is what a sum costs.
+        // Both norms in one message: the cost of a sum is latency, not length.
         double norms[] = {local_norm2(z), local_norm2(r)};
         global_sum(norms, communication);
         scale_and_add(p, norms[0] / z2, z);

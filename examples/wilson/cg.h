@@ -2,9 +2,9 @@
 // Conjugate gradients for A x = b with an A that is not hermitian: CG on the normal equations A^+ A
 // x = A^+ b.
 //
-// This is the form that carries along r = b - A x itself (CGNR, or CGLS), so the tolerance is for
-// |r| / |b|, what a user means, and not for the residual of the normal equations. Each iteration
-// applies A and A^+ once and needs two global sums.
+// This form updates r = b - A x itself (CGNR, or CGLS), so the tolerance is for |r| / |b|, which
+// users expect, and not for the residual of the normal equations. Each iteration applies A and A^+
+// once and needs two global sums.
 //
 // Fields are spans over the sites of this rank. Calls are collective, from the thread that uses
 // QMP.
@@ -21,12 +21,12 @@ using Operator = std::function<void(std::span<Spinor> out, std::span<const Spino
 
 struct Solution {
     int iterations = 0;
-    double residual = 0;  // |r| / |b| as the recursion has it
+    double residual = 0;  // |r| / |b| from the recursion
     bool converged = false;
 };
 
-// x is the first guess and the result. A tolerance of 0 goes on through all iterations, for timing,
-// or until the residual of the recursion is 1e-100 and has no meaning left.
+// x is the first guess and the result. With a tolerance of 0 all iterations are done, for timing,
+// unless the residual of the recursion falls below 1e-100, where it is meaningless.
 Solution solve(const Operator& a, std::span<Spinor> x, std::span<const Spinor> b, double tolerance,
                int most_iterations, Stopwatch& communication);
 

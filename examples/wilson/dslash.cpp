@@ -25,14 +25,16 @@ WILSON_INLINE void from_behind(Spinor& sum, const Su3& u, const Spinor& psi) {
     accumulate<Mu, S>(sum, uh);
 }
 
-// What one site needs to gather its hops. Pointers, because the compiler keeps them in registers.
+// The data that one site needs to gather its hops. Pointers, because the compiler keeps them in
+// registers.
 struct Hopping {
     const Spinor* in;
     const GaugeField::Site* links;         // of the sites hopped to
     const GaugeField::Site* links_behind;  // of the sites hopped from
 };
 
-// Interior sites have all neighbours here, so they skip no direction and ask nothing.
+// Interior sites have all neighbours on this rank, so no direction is skipped and no test is
+// needed.
 template <int Mu, int S, bool Interior>
 WILSON_INLINE void gather_mu(Spinor& sum, const Hopping& h, int site,
                              const Lattice::Neighbours& n) {
@@ -50,7 +52,7 @@ WILSON_INLINE void gather(Spinor& sum, const Hopping& h, int site, const Lattice
     gather_mu<3, S, Interior>(sum, h, site, n);
 }
 
-// The hops onto a border site that came in messages.
+// The hops onto a border site that arrived in messages.
 template <int Mu, int S>
 WILSON_INLINE void gather_halo_mu(Spinor& sum, const GaugeField::Site& links,
                                   const HaloExchange& halo, const Lattice::Neighbours& n) {

@@ -11,10 +11,10 @@
 // M^+ = gamma_5 M gamma_5, and the same for S; for D^+ it is enough to flip the sign in front of
 // every gamma.
 //
-// Communication: each face is projected to half spinors before it is sent (12 numbers a site and
-// not 24). What goes forward is multiplied with the link here, because the link lives here; what
-// goes backward is multiplied there. While the messages fly all hops inside the rank are computed,
-// those of border sites too; the rest is added at the end.
+// Communication: each face is projected to half spinors before it is sent (12 numbers per site
+// instead of 24). Forward data is multiplied with the link on this rank, which stores the link;
+// backward data is multiplied on the neighbour. While the messages are in flight, all hops inside
+// the rank are computed, including those of border sites; the rest is added at the end.
 //
 // The operator owns its channels and refers to the gauge field and the lattice, which must outlive
 // it. Calls are collective, one at a time, from the thread that uses QMP.
@@ -35,8 +35,8 @@ class WilsonOperator {
     WilsonOperator(const Lattice& lattice, const GaugeField& gauge, double kappa,
                    Stopwatch& communication);
 
-    // out = base + factor D in. `in` lives on the sites of one parity, `out` and `base` on the
-    // other; base may be empty. out must not overlap in; it may be base.
+    // out = base + factor D in. `in` is on the sites of one parity, `out` and `base` on the other;
+    // base may be empty. out must not overlap in; it may be base.
     void hop(std::span<Spinor> out, std::span<const Spinor> in, int parity_of_in,
              std::span<const Spinor> base, double factor, Dagger dagger);
 
@@ -50,9 +50,10 @@ class WilsonOperator {
     void prepare(std::span<Spinor> even, std::span<const Spinor> source);
     void reconstruct(std::span<Spinor> solution, std::span<const Spinor> source);
 
-    // Floating-point operations of the whole lattice; 1320 for D at a site is the number that
-    // everybody uses.
+    // Floating-point operations of the whole lattice; 1320 for D at a site is the usual convention.
     double schur_flops() const;
+    // Bytes of half spinors that this rank sends in one application of S.
+    std::size_t schur_halo_bytes() const { return halo_[0].bytes_sent() + halo_[1].bytes_sent(); }
 
     const Lattice& lattice() const { return lattice_; }
 
@@ -63,7 +64,7 @@ class WilsonOperator {
     template <int S>
     void pack(std::span<const Spinor> in, int from);
 
-    // A field on all sites, cut in two.
+    // A field on all sites, split in two by parity.
     template <class T>
     std::span<T> part(std::span<T> whole, int parity) const {
         const auto even = static_cast<std::size_t>(lattice_.sites(0));
@@ -74,8 +75,8 @@ class WilsonOperator {
     const GaugeField& gauge_;
     double kappa_;
     Stopwatch& communication_;
-    std::array<HaloExchange, 2> halo_;  // by the parity that sends
-    std::vector<Spinor> odd_;           // D_oe of what apply_schur is given
+    std::array<HaloExchange, 2> halo_;  // by the parity of the sender
+    std::vector<Spinor> odd_;           // D_oe applied to the input of apply_schur
 };
 
 }  // namespace wilson

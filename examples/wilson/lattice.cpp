@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
 #include <limits>
 #include <numeric>
 
@@ -10,7 +11,7 @@ namespace wilson {
 
 namespace {
 
-// Neighbour tables hold 32-bit numbers, and no rank has room for more sites than this anyway (48
+// Neighbour tables hold 32-bit numbers, and more sites would not fit in the memory of a rank (48
 // GiB of links).
 constexpr std::int64_t most_local_sites = std::int64_t{1} << 26;
 
@@ -37,6 +38,22 @@ std::int64_t surface(const Coord& extent, const Coord& grid) {
 
 std::string to_string(const Coord& c) {
     return fmt::format("{}", fmt::join(c, "x"));
+}
+
+Coord parse_coord(const char* option, const std::string& text) {
+    Coord c{};
+    const char* at = text.data();
+    const char* const end = text.data() + text.size();
+    for (int mu = 0; mu < 4; ++mu) {
+        const auto [next, error] = std::from_chars(at, end, c[mu]);
+        const bool good = error == std::errc{} && c[mu] > 0 &&
+                          (mu < 3 ? next != end && *next == 'x' : next == end);
+        if (!good)
+            throw InputError(fmt::format(
+                "--{}: found '{}', expected four positive numbers such as 8x8x8x16", option, text));
+        at = next + 1;
+    }
+    return c;
 }
 
 void check_layout(const Coord& extent, const Coord& grid, int ranks) {
@@ -132,8 +149,8 @@ static void for_each_site(const Coord& box, Visit&& visit) {
                 for (x[0] = 0; x[0] < box[0]; ++x[0]) visit(x);
 }
 
-// The order inside a parity is the order in the box, so a face lists its sites alike on both sides
-// of a border.
+// The order inside a parity is the order in the box, so both sides of a border list the sites of a
+// face in the same order.
 void Lattice::number_sites() {
     site_at_.resize(static_cast<std::size_t>(product(local_)));
     for_each_site(local_, [&](const Coord& x) {
@@ -204,11 +221,12 @@ HaloExchange::HaloExchange(const Lattice& lattice, int parity, std::size_t bytes
         }
         if (going > 0) {
             out_[to] = allocate(going);
+            bytes_sent_ += going;
             keep(QMP_declare_send_relative(out_[to].message.get(), to / 2, sign(to), 0));
         }
     }
     if (handles.empty()) return;
-    // The multiple owns its parts from here on: one start and one wait for all of them.
+    // From here on the multiple owns its parts: one start and one wait for all of them.
     all_.reset(QMP_declare_multiple(handles.data(), static_cast<int>(handles.size())));
     if (!all_) throw std::runtime_error("QMP_declare_multiple failed");
 }

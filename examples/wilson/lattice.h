@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The lattice as one rank holds it: which sites are here, which are even and odd, who their
-// neighbours are, and how faces travel to the neighbouring ranks.
+// The lattice as held by one rank: its sites, their parity, their neighbours, and the exchange of
+// faces with the neighbouring ranks.
 //
-// A Lattice is pure arithmetic and immutable; it sends nothing. Fields are kept apart by parity
-// ((x+y+z+t) mod 2 in global coordinates), so a field on one parity is an array indexed by "site"
-// below. A HaloExchange owns the QMP memory and the declared channels of one kind of face and must
-// be destroyed before QMP_finalize_msg_passing. One thread only: the one that called
+// A Lattice is pure arithmetic and immutable; it does not communicate. Fields are separated by
+// parity ((x+y+z+t) mod 2 in global coordinates), so a field on one parity is an array indexed by
+// "site" below. A HaloExchange owns the QMP memory and the declared channels of one kind of face
+// and must be destroyed before QMP_finalize_msg_passing. One thread only: the one that called
 // QMP_init_msg_passing.
 #pragma once
 
@@ -25,7 +25,7 @@ namespace wilson {
 
 using Coord = std::array<int, 4>;  // x, y, z, t; x is fastest wherever sites are put in a row
 
-// Something the user gave is wrong. The message says what was found, where, and what was expected.
+// An error in the user's input. The message names what was found, where, and what was expected.
 struct InputError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
@@ -42,6 +42,9 @@ constexpr int opposite(int direction) {
 }
 
 std::string to_string(const Coord& c);  // "8x8x8x16"
+
+// The value of an option: four positive numbers. Throws InputError.
+Coord parse_coord(const char* option, const std::string& text);
 
 // Throws InputError unless `extent` can be laid out on `grid` with that many ranks.
 void check_layout(const Coord& extent, const Coord& grid, int ranks);
@@ -66,7 +69,7 @@ class Lattice {
     const Coord& global(int parity, int site) const { return coords_[parity][site]; }
     std::int64_t global_index(int parity, int site) const;
 
-    // Where a site that this rank holds is kept. The argument is the coordinate inside the local
+    // The place of a site that this rank holds. The argument is the coordinate inside the local
     // box.
     struct Place {
         int parity, site;
@@ -78,11 +81,11 @@ class Lattice {
     using Neighbours = std::array<std::int32_t, 8>;
     const Neighbours& neighbours(int parity, int site) const { return neighbours_[parity][site]; }
 
-    // Sites with all neighbours here, and sites with at least one elsewhere.
+    // Sites with all neighbours on this rank, and sites with at least one on another rank.
     std::span<const std::int32_t> interior(int parity) const { return interior_[parity]; }
     std::span<const std::int32_t> boundary(int parity) const { return boundary_[parity]; }
 
-    // Sites with their neighbour in `direction` elsewhere, in an order that both ranks count alike.
+    // Sites whose neighbour in `direction` is on another rank, in the same order on both ranks.
     std::span<const std::int32_t> face(int parity, int direction) const {
         return faces_[parity][direction];
     }
@@ -100,7 +103,7 @@ class Lattice {
     std::array<std::array<std::vector<std::int32_t>, 8>, 2> faces_;
 };
 
-// Adds up the time of the calls made through it.
+// Sums the time of the calls made through it.
 class Stopwatch {
   public:
     template <class Call>
@@ -115,28 +118,28 @@ class Stopwatch {
     double seconds_ = 0;
 };
 
-// Global sums in place, their time booked on the stopwatch.
+// Global sums in place; their time is added to the stopwatch.
 void global_sum(std::span<double> values, Stopwatch& communication);
 
 // The QMP channels that carry faces of one parity to the neighbours.
 //
-// They are declared once and started again and again: the library can then have all facts about
-// both ends ready. Dimensions that are not split among ranks have no messages; there the neighbour
-// tables wrap around.
+// They are declared once and started repeatedly, so the library can prepare all facts about both
+// ends. Dimensions that are not split among ranks have no messages; there the neighbour tables wrap
+// around.
 class HaloExchange {
   public:
-    // Sites of `parity` send `bytes` each, in every direction of `send_directions`; what comes in
+    // Sites of `parity` send `bytes` each, in every direction of `send_directions`; data received
     // from the other side belongs to sites of the other parity.
     HaloExchange(const Lattice& lattice, int parity, std::size_t bytes,
                  std::span<const int> send_directions);
 
-    // What goes to the neighbour in `direction`: one entry for each site of lattice.face(parity,
+    // The data for the neighbour in `direction`: one entry for each site of lattice.face(parity,
     // direction).
     template <class T>
     T* outgoing(int direction) {
         return static_cast<T*>(pointer(out_[direction]));
     }
-    // What came from the neighbour in `direction`: entry ~n of Lattice::neighbours.
+    // The data from the neighbour in `direction`: entry ~n of Lattice::neighbours.
     template <class T>
     const T* incoming(int direction) const {
         return static_cast<const T*>(pointer(in_[direction]));
@@ -144,6 +147,7 @@ class HaloExchange {
 
     void start();
     void wait();
+    std::size_t bytes_sent() const { return bytes_sent_; }  // each time
 
   private:
     struct FreeMemory {
@@ -165,16 +169,18 @@ class HaloExchange {
         return b.memory ? QMP_get_memory_pointer(b.memory.get()) : nullptr;
     }
 
+    std::size_t bytes_sent_ = 0;
     std::array<Buffer, 8> out_, in_;
     std::unique_ptr<std::remove_pointer_t<QMP_msghandle_t>, FreeHandle>
         all_;  // freed before the buffers
 };
 
-// Rank 0 found `trouble`, or nothing if it is empty. All ranks learn it and throw the same
-// InputError, so that a job ends on all ranks and none waits for one that has given up. Collective.
+// Rank 0 found `trouble`, or nothing if it is empty. All ranks receive it and throw the same
+// InputError, so that the job ends on all ranks and none waits for a rank that has given up.
+// Collective.
 void agree(const std::string& trouble);
 
-// Throws std::runtime_error with the library's words if a QMP call failed.
+// Throws std::runtime_error with the library's error text if a QMP call failed.
 void check(QMP_status_t status, const char* call);
 
 }  // namespace wilson

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wilson: solves M x = b for the Wilson operator on a lattice spread over all ranks, and says how
-// long it took.
+// wilson: solves M x = b for the Wilson operator on a lattice spread over all ranks, and prints the
+// time it took.
 #include <fmt/format.h>
 
-#include <boost/program_options.hpp>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <optional>
 #include <span>
-#include <sstream>
+#include <string_view>
 
 #include "cg.h"
+#include "configuration.h"
 #include "dslash.h"
 #include "gauge.h"
 #include "lattice.h"
-#include "nersc.h"
+#include "options.h"
+#include "pion.h"
 #include "random.h"
 
 using namespace wilson;
@@ -24,105 +24,6 @@ namespace {
 
 constexpr int exit_not_converged = 1;
 constexpr int exit_bad_input = 2;
-
-struct Options {
-    bool help = false, antiperiodic = false, cold = false;
-    std::optional<Coord> lattice, grid;
-    std::string config;
-    double kappa = 0, tolerance = 0;
-    int iterations = 0;
-    std::uint64_t seed = 0;
-};
-
-// The whole text must be a number inside the bounds. The library's own parser takes -1 for a large
-// unsigned number.
-template <class Number>
-Number parse(const char* option, const std::string& text, Number low, Number high) {
-    Number value{};
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() ||
-        !(value >= low && value <= high))
-        throw InputError(fmt::format("--{}: found '{}', expected a number from {} to {}", option,
-                                     text, low, high));
-    return value;
-}
-
-Coord parse_coord(const char* option, const std::string& text) {
-    Coord c{};
-    const char* at = text.data();
-    const char* const end = text.data() + text.size();
-    for (int mu = 0; mu < 4; ++mu) {
-        const auto [next, error] = std::from_chars(at, end, c[mu]);
-        const bool good = error == std::errc{} && c[mu] > 0 &&
-                          (mu < 3 ? next != end && *next == 'x' : next == end);
-        if (!good)
-            throw InputError(fmt::format(
-                "--{}: found '{}', expected four positive numbers such as 8x8x8x16", option, text));
-        at = next + 1;
-    }
-    return c;
-}
-
-constexpr const char* examples = R"(
-Examples:
-  torus-run -np 8 wilson --lattice 8x8x8x16 --grid 2x2x2x1 --kappa 0.12
-  torus-run -np 16 wilson --config szin-4444.nersc --grid 2x2x2x2 --tolerance 1e-10
-  torus-run -np 4 wilson --lattice 16x16x16x16 --tolerance 0 --iterations 100    (timing only)
-
-Ends with 0 if the solution is good, 1 if it is not, 2 if the input is wrong.
-)";
-
-Options parse_options(int argc, char** argv, std::string& help) {
-    namespace po = boost::program_options;
-    po::options_description description(
-        "wilson: even-odd preconditioned Wilson operator and CG on all ranks\n\nOptions");
-    std::string lattice, grid, kappa, tolerance, iterations, seed, start;
-    Options o;
-    auto add = description.add_options();
-    add("help,h", "this text");
-    add("lattice", po::value(&lattice), "extent of the lattice, 8x8x8x16 unless --config is given");
-    add("grid", po::value(&grid), "ranks in each dimension (default: least surface)");
-    add("config", po::value(&o.config), "gauge configuration, a NERSC archive file");
-    add("start", po::value(&start)->default_value("hot"),
-        "links without --config: hot (random) or cold (all 1)");
-    add("seed", po::value(&seed)->default_value("1"), "of random links and of the source");
-    add("kappa", po::value(&kappa)->default_value("0.12"), "hopping parameter");
-    add("antiperiodic", "fermions antiperiodic in time (default: periodic)");
-    add("tolerance", po::value(&tolerance)->default_value("1e-8"),
-        "of |b - M x| / |b|; 0 does all iterations, for timing");
-    add("iterations", po::value(&iterations)->default_value("1000"), "at most so many");
-
-    po::variables_map given;
-    // No guessing: a shortened option may mean something else in the next version.
-    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    po::positional_options_description none;
-    try {
-        po::store(po::command_line_parser(argc, argv)
-                      .options(description)
-                      .positional(none)
-                      .style(style)
-                      .run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& error) {
-        throw InputError(fmt::format("{}; --help lists the options", error.what()));
-    }
-    std::ostringstream text;
-    text << description << examples;
-    help = text.str();
-    o.help = given.count("help") > 0;
-    o.antiperiodic = given.count("antiperiodic") > 0;
-    if (given.count("lattice")) o.lattice = parse_coord("lattice", lattice);
-    if (given.count("grid")) o.grid = parse_coord("grid", grid);
-    if (start != "hot" && start != "cold")
-        throw InputError(fmt::format("--start: found '{}', expected hot or cold", start));
-    o.cold = start == "cold";
-    o.kappa = parse("kappa", kappa, -1.0, 1.0);
-    o.tolerance = parse("tolerance", tolerance, 0.0, 1.0);
-    o.iterations = parse("iterations", iterations, 1, 1'000'000'000);
-    o.seed = parse("seed", seed, std::uint64_t{0}, ~std::uint64_t{0});
-    return o;
-}
 
 bool is_root() {
     return QMP_get_node_number() == 0;
@@ -135,14 +36,14 @@ void say(fmt::format_string<Args...> format, Args&&... args) {
     std::fflush(stdout);
 }
 
-Lattice lay_out(const Options& o, const std::optional<NerscHeader>& header) {
+Lattice lay_out(const Options& o, const std::optional<Configuration>& configuration) {
     Coord extent = o.lattice.value_or(Coord{8, 8, 8, 16});
-    if (header) {
-        if (o.lattice && *o.lattice != header->extent)
-            throw InputError(fmt::format("{}:{}: the configuration is {}, but --lattice says {}",
-                                         o.config, header->line.extent, to_string(header->extent),
+    if (configuration) {
+        if (o.lattice && *o.lattice != configuration->extent())
+            throw InputError(fmt::format("{}: the configuration is {}, but --lattice says {}",
+                                         o.config, to_string(configuration->extent()),
                                          to_string(*o.lattice)));
-        extent = header->extent;
+        extent = configuration->extent();
     }
     const int ranks = QMP_get_number_of_nodes();
     const Coord grid = o.grid ? *o.grid : best_grid(extent, ranks);
@@ -155,29 +56,23 @@ Lattice lay_out(const Options& o, const std::optional<NerscHeader>& header) {
     return lattice;
 }
 
-GaugeField make_links(const Options& o, const std::optional<NerscHeader>& header,
+GaugeField make_links(const Options& o, const std::optional<Configuration>& configuration,
                       const Lattice& lattice) {
-    GaugeField gauge(lattice);
-    if (header)
-        read_nersc_links(o.config, *header, lattice, gauge);
-    else if (!o.cold)
-        randomise(gauge, lattice, o.seed);
+    GaugeField gauge = configuration ? configuration->read(lattice) : GaugeField(lattice);
+    if (!configuration && !o.cold) randomise(gauge, lattice, o.seed);
 
-    const double mean_plaquette = plaquette(gauge, lattice);
+    const Plaquettes mean = plaquettes(gauge, lattice);
     const double mean_trace = link_trace(gauge, lattice);
-    if (header) {
-        check_nersc(o.config, *header, mean_plaquette, mean_trace);
-        say("links              {}, checksum {:08x}\n", o.config, header->checksum);
-        say("plaquette          {:.10f} (header {:.10f})\n", mean_plaquette, header->plaquette);
-        say("link trace         {:.10f} (header {:.10f})\n", mean_trace, header->link_trace);
-    } else {
-        if (o.cold)
-            say("links              cold, all 1\n");
-        else
-            say("links              hot, seed {}\n", o.seed);
-        say("plaquette          {:.10f}\n", mean_plaquette);
-        say("link trace         {:.10f}\n", mean_trace);
-    }
+    if (configuration)
+        say("links              {}: {}\n", o.config,
+            configuration->verify(mean.mean(), mean_trace));
+    else if (o.cold)
+        say("links              cold, all 1\n");
+    else
+        say("links              hot, seed {}\n", o.seed);
+    say("plaquette          {:.10f} (space {:.10f}, time {:.10f})\n", mean.mean(), mean.space,
+        mean.time);
+    say("link trace         {:.10f}\n", mean_trace);
     if (o.antiperiodic) make_antiperiodic(gauge, lattice);
     return gauge;
 }
@@ -198,79 +93,80 @@ std::vector<Spinor> make_source(const Lattice& lattice, std::uint64_t seed) {
 }
 
 // The time of the slowest rank, and the share of communication in the mean over ranks.
-void report_speed(const WilsonOperator& m, const Lattice& lattice, int iterations, double seconds,
-                  double in_communication) {
+void report_speed(const WilsonOperator& m, const Lattice& lattice, int iterations,
+                  const SolverTime& time) {
     if (iterations == 0) return;
     const int ranks = QMP_get_number_of_nodes();
-    double slowest = seconds;
+    double slowest = time.total.seconds();
     check(QMP_max_double(&slowest), "QMP_max_double");
-    double sums[] = {seconds, in_communication};
+    double sums[] = {time.total.seconds(), time.communication};
     check(QMP_sum_double_array(sums, 2), "QMP_sum_double_array");
     const double flops =
         2 * m.schur_flops() + solver_flops_a_site * static_cast<double>(lattice.volume()) / 2;
     const double gigaflops = flops * iterations / slowest * 1e-9;
+    say("halo               {} bytes sent by each rank in an iteration\n",
+        2 * m.schur_halo_bytes());
     say("time               {:.3f} s, {:.2f} us an iteration, {:.1f} % of it in communication\n",
         slowest, slowest / iterations * 1e6, 100 * sums[1] / sums[0]);
     say("speed              {:.3f} Gflop/s, {:.3f} a rank\n", gigaflops, gigaflops / ranks);
 }
 
-// |b - M x| / |b| on the whole lattice, from nothing but M, x and b.
-double true_residual(WilsonOperator& m, std::span<const Spinor> x, std::span<const Spinor> b,
-                     Stopwatch& communication) {
-    std::vector<Spinor> r(b.size());
-    m.apply(r, x, Dagger::no);
-    for (std::size_t i = 0; i < r.size(); ++i)
-        for (int c = 0; c < 3; ++c) {
-            r[i].up[c] = b[i].up[c] - r[i].up[c];
-            r[i].lo[c] = b[i].lo[c] - r[i].lo[c];
-        }
-    return std::sqrt(norm2(r, communication) / norm2(b, communication));
+// Returns the exit code.
+int judge(const Options& o, bool converged, int iterations, double residual) {
+    if (o.tolerance == 0 || converged) return 0;
+    if (is_root())
+        fmt::print(stderr,
+                   "wilson: not solved after {} iterations: |b - M x| / |b| is {:.3e}, expected at "
+                   "most {:.1e}; {}\n",
+                   iterations, residual, o.tolerance,
+                   iterations < o.iterations
+                       ? "double precision reaches no further: choose a larger --tolerance"
+                       : "allow more --iterations or choose a smaller --kappa");
+    return exit_not_converged;
+}
+
+std::string restarted(int restarts) {
+    return restarts == 0 ? "" : fmt::format(", {} restart{}", restarts, restarts == 1 ? "" : "s");
+}
+
+int solve_random(const Options& o, const Lattice& lattice, WilsonOperator& m,
+                 Stopwatch& communication) {
+    const std::vector<Spinor> source = make_source(lattice, o.seed);
+    SolverTime time;
+    const TrueSolution solution =
+        solve_truly(m, source, {o.tolerance, o.iterations}, time, communication);
+    say("solver             CG on S^+ S, kappa {}, {} in time: {} iterations{}\n", o.kappa,
+        o.antiperiodic ? "antiperiodic" : "periodic", solution.iterations,
+        restarted(solution.restarts));
+    say("true residual      {:.3e}\n", solution.residual);
+    say("solution norm      {:.13e}\n", std::sqrt(norm2(solution.x, communication)));
+    report_speed(m, lattice, solution.iterations, time);
+    return judge(o, solution.converged, solution.iterations, solution.residual);
+}
+
+int solve_pion(const Options& o, const Lattice& lattice, WilsonOperator& m,
+               Stopwatch& communication) {
+    SolverTime time;
+    const PionCorrelator pion =
+        pion_correlator(m, {o.tolerance, o.iterations}, time, communication);
+    say("solver             CG on S^+ S, kappa {}, {} in time: {} iterations for 12 sources\n",
+        o.kappa, o.antiperiodic ? "antiperiodic" : "periodic", pion.iterations);
+    say("true residual      {:.3e} at most\n", pion.worst_residual);
+    for (std::size_t t = 0; t < pion.c.size(); ++t)
+        say("pion t={:<3}         {:.10e}\n", t, pion.c[t]);
+    report_speed(m, lattice, pion.iterations, time);
+    return judge(o, pion.converged, pion.most_iterations, pion.worst_residual);
 }
 
 int run(const Options& o) {
-    std::optional<NerscHeader> header;
-    if (!o.config.empty()) header = read_nersc_header(o.config);
-    const Lattice lattice = lay_out(o, header);
-    const GaugeField gauge = make_links(o, header, lattice);
-    const std::vector<Spinor> source = make_source(lattice, o.seed);
-
-    Stopwatch communication, total;
+    std::optional<Configuration> configuration;
+    if (!o.config.empty()) configuration.emplace(o.config);
+    const Lattice lattice = lay_out(o, configuration);
+    const GaugeField gauge = make_links(o, configuration, lattice);
+    say("precision          double, 64 bits: links, spinors and sums\n");
+    Stopwatch communication;
     WilsonOperator m(lattice, gauge, o.kappa, communication);
-    std::vector<Spinor> solution(source.size());
-    const auto even_solution = std::span(solution).first(lattice.sites(0));
-    std::vector<Spinor> even_source(lattice.sites(0));
-    m.prepare(even_source, source);
-
-    // Everybody starts together, or the first wait would count as communication what was uneven
-    // set-up.
-    check(QMP_barrier(), "QMP_barrier");
-    const double before = communication.seconds();
-    Solution result;
-    total.time([&] {
-        result = solve([&](auto out, auto in, Dagger dagger) { m.apply_schur(out, in, dagger); },
-                       even_solution, even_source, o.tolerance, o.iterations, communication);
-    });
-    const double in_communication = communication.seconds() - before;
-    m.reconstruct(solution, source);
-
-    const double residual = true_residual(m, solution, source, communication);
-    const double norm = std::sqrt(norm2(solution, communication));
-    say("solver             CG on S^+ S, kappa {}, {} in time: {} iterations, |r|/|b| {:.3e}\n",
-        o.kappa, o.antiperiodic ? "antiperiodic" : "periodic", result.iterations, result.residual);
-    say("true residual      {:.3e}\n", residual);
-    say("solution norm      {:.13e}\n", norm);
-    report_speed(m, lattice, result.iterations, total.seconds(), in_communication);
-    if (o.tolerance == 0) return 0;
-    // The source of the even system is not longer than a few times |b|, so the true residual is of
-    // the same size.
-    if (result.converged && residual <= 10 * o.tolerance) return 0;
-    if (is_root())
-        fmt::print(
-            stderr,
-            "wilson: not solved after {} iterations: residual {:.3e}, expected {:.1e}; allow "
-            "more --iterations or choose a smaller --kappa\n",
-            result.iterations, residual, o.tolerance);
-    return exit_not_converged;
+    return (o.pion ? solve_pion : solve_random)(o, lattice, m, communication);
 }
 
 int run_and_catch(int argc, char** argv) {
@@ -282,10 +178,10 @@ int run_and_catch(int argc, char** argv) {
             return 0;
         }
         return run(o);
-    } catch (const InputError& error) {  // the same on all ranks: one speaks, all end
+    } catch (const InputError& error) {  // the same on all ranks: one prints it, all end
         if (is_root()) fmt::print(stderr, "wilson: {}\n", error.what());
         return exit_bad_input;
-    } catch (const std::exception& error) {  // on this rank alone: the others may wait for us
+    } catch (const std::exception& error) {  // on this rank alone: the others may be waiting for it
         fmt::print(stderr, "wilson: rank {}: {}\n", QMP_get_node_number(), error.what());
         QMP_abort(1);
         return 1;
@@ -295,6 +191,10 @@ int run_and_catch(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (argc == 2 && std::string_view(argv[1]) == "--version") {
+        fmt::print("torus-wilson (torusmp) {}\n", TORUSMP_VERSION);
+        return 0;
+    }
 #if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
         fmt::print(stderr,

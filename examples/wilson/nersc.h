@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gauge configurations in the NERSC archive format.
 //
-// A file is a text header, BEGIN_HEADER to END_HEADER with one KEY = VALUE a line, and then the
-// links: x runs fastest, then y, z, t; at each site the four directions; of each link two rows
-// (4D_SU3_GAUGE) or three (4D_SU3_GAUGE_3x3) of complex numbers. CHECKSUM is the sum of the data as
-// 32-bit words, LINK_TRACE and PLAQUETTE are means over the lattice.
+// A file is a text header, BEGIN_HEADER to END_HEADER with one KEY = VALUE per line, followed by
+// the links (gauge_file.h): two rows of each (4D_SU3_GAUGE) or three (4D_SU3_GAUGE_3x3). CHECKSUM
+// is the sum of the data as 32-bit words, LINK_TRACE and PLAQUETTE are means over the lattice.
 //
-// Rank 0 alone opens the file and hands each rank its part. The nodes of a mesh without a switch
-// often share no file system, and one reader means one opinion on a damaged file. It holds one
-// plane of x and y at a time.
-//
-// The functions marked collective are called by all ranks; whatever is wrong with the file becomes
-// the same InputError on all of them, with the file, the header's line, what was found and what was
+// The functions marked collective are called by all ranks; an error in the file becomes the same
+// InputError on all of them, with the file, the header's line, what was found and what was
 // expected.
 #pragma once
 
@@ -19,30 +14,21 @@
 #include <string>
 #include <string_view>
 
-#include "gauge.h"
-#include "lattice.h"
+#include "gauge_file.h"
 
 namespace wilson {
 
 // Trivially copyable: rank 0 broadcasts it.
-struct NerscHeader {
-    Coord extent;
-    int rows;        // 2 or 3 rows of each link are stored
-    int word_bytes;  // 4 or 8: single or double precision
-    bool big_endian;
+struct NerscHeader : GaugeData {
     std::uint32_t checksum;
     double link_trace, plaquette;
-    std::uint64_t data_offset;  // the links begin here, just after the line END_HEADER
     struct {
         int extent, checksum, link_trace, plaquette, floating_point;
-    } line;  // where each was said, for messages
-
-    std::uint64_t site_bytes() const { return 4u * rows * 3u * 2u * word_bytes; }
-    std::uint64_t data_bytes() const;
+    } line;  // of each in the header, for messages
 };
 
-// How far plaquette and link trace may be from the header's: it was computed elsewhere, often in
-// single precision.
+// The largest difference of plaquette and link trace from the values in the header: these were
+// computed elsewhere, often in single precision.
 inline constexpr double nersc_tolerance = 1e-6;
 
 // Reads a header from the first bytes of a file. `path` is for messages only. Throws InputError.
@@ -54,9 +40,14 @@ NerscHeader read_nersc_header(const std::string& path);
 
 // Reads the links and checks the checksum. The lattice must have the header's extent. Collective.
 void read_nersc_links(const std::string& path, const NerscHeader& header, const Lattice& lattice,
-                      GaugeField& field);
+                      GaugeField& field, const LinkReader& read = read_links);
 
-// Compares what was measured with what the header says. Same arguments on all ranks; throws
+// The sum of a site's data as 32-bit words, and of the sums of all ranks, which is CHECKSUM. The
+// second is collective.
+std::uint32_t word_sum(std::span<const std::byte> site, bool big_endian);
+std::uint32_t sum_over_ranks(std::uint32_t value);
+
+// Compares the measured values with those in the header. Same arguments on all ranks; throws
 // InputError on all.
 void check_nersc(const std::string& path, const NerscHeader& header, double plaquette,
                  double link_trace);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random numbers that depend on the seed and on a place, never on the order in which they are
-// drawn.
+// Random numbers that depend on the seed and on a place, not on the order in which they are drawn.
 //
-// A lattice must come out the same on 1 rank and on 256. So each number is a hash of (seed, stream,
-// draw), with the global number of a site or link as the stream: no state is shared, and no rank
-// needs to know what others drew. Plain values; each thread makes its own.
+// A lattice must be the same on 1 rank and on 256. So each number is a hash of (seed, stream,
+// draw), with the global number of a site or link as the stream: no state is shared, and a rank
+// does not need the draws of others. Plain values; each thread creates its own.
 #pragma once
 
 #include <cmath>
@@ -23,7 +22,7 @@ class CounterRandom {
     // In (0, 1): 53 bits and a half, so that its logarithm is always finite.
     double uniform() { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; }
 
-    // Real and imaginary part normal with variance 1/2, so that the mean of |z|^2 is 1 (Box and
+    // Real and imaginary part are normal with variance 1/2, so that the mean of |z|^2 is 1 (Box and
     // Muller).
     std::complex<double> gaussian() {
         const double radius = std::sqrt(-std::log(uniform()));

@@ -7,12 +7,13 @@
 //                ( B^+ 0 )              ( i 0 )        ( 1  0 )        ( 0 -i )        ( 0 1 )
 // and gamma_5 = gamma_x gamma_y gamma_z gamma_t = diag(1, 1, -1, -1).
 // With that form (1 + s gamma) psi has the upper half h = up + s B lo and the lower half s B^+ h.
-// So half a spinor, 12 numbers and not 24, is multiplied by the link and sent to a neighbour.
+// So only half a spinor, 12 numbers instead of 24, is multiplied by the link and sent to a
+// neighbour.
 //
-// Two spin components of one colour lie side by side: (spin a: re, im, spin b: re, im). A link
-// element multiplies all four numbers alike, which fills one 256-bit register. The vector type is
-// an extension that GCC and Clang share; on a machine without such registers the compiler uses
-// smaller ones. Plain values; any thread may call.
+// Two spin components of one colour are adjacent: (spin a: re, im, spin b: re, im). A link element
+// multiplies all four numbers alike, which fills one 256-bit register. The vector type is an
+// extension that GCC and Clang share; on a machine without such registers the compiler uses smaller
+// ones. Plain values; any thread may call.
 #pragma once
 
 #include "su3.h"
@@ -30,7 +31,7 @@ struct Spinor {
     V4 lo[3];  // spins 2 and 3
 };
 
-// Numbers in a spinor and in half of one; the whole example counts flops and bytes with these.
+// Real numbers in a spinor and in half of one; the whole example counts flops and bytes with these.
 inline constexpr int spinor_reals = 24;
 static_assert(sizeof(Spinor) == spinor_reals * sizeof(double));
 static_assert(sizeof(HalfSpinor) == sizeof(Spinor) / 2);
@@ -46,7 +47,7 @@ WILSON_INLINE V4 times_block(const V4& v) {
     if constexpr (Mu == 3) return v * V4{S, S, S, S};
 }
 
-// s B^+ v: the blocks of x, y and z are antihermitian, that of t is hermitian.
+// s B^+ v: the blocks of x, y and z are antihermitian, the block of t is hermitian.
 template <int Mu, int S>
 WILSON_INLINE V4 times_block_adjoint(const V4& v) {
     return times_block < Mu, Mu == 3 ? S : -S > (v);

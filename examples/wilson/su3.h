@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SU(3) matrices: the gauge links of the lattice.
 //
-// Plain values, row-major, 18 doubles each (144 bytes). Nothing here knows of ranks or messages,
-// and every function may be called from any thread. The operators are written for clarity: they
-// serve set-up and the plaquette. The kernel that must be fast, a link times a half spinor, stands
-// in spinor.h.
+// Plain values, row-major, 18 doubles each (144 bytes). This file is independent of ranks and
+// messages, and any thread may call every function. The operators are written for clarity: they are
+// used for set-up and the plaquette. The fast kernel, a link times a half spinor, is in spinor.h.
 #pragma once
 
 #include <algorithm>

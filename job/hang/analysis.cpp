@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "job/hang/transit.h"
 #include "job/hang/wait_graph.h"
 #include "job/hang/words.h"
 
@@ -28,7 +29,8 @@ bool differ(const Collective& a, const Collective& b) {
 
 class Analyst {
   public:
-    explicit Analyst(const Snapshot& snapshot) : snapshot_(snapshot), graph_(int(snapshot.size())) {
+    explicit Analyst(const Snapshot& snapshot)
+        : snapshot_(snapshot), transit_(snapshot), graph_(int(snapshot.size())) {
         find_instances();
         for (Rank rank = 0; rank < ranks(); ++rank) {
             if (state(rank).gone()) graph_.bury(rank);
@@ -40,10 +42,14 @@ class Analyst {
     }
 
     std::vector<Cause> causes() {
-        for (const auto& knot : graph_.knots()) add_knot(knot);
+        if (!transit_.unsettled())
+            for (const auto& knot : graph_.knots()) add_knot(knot);
+        add_silent_links();
         add_live_roots();
         std::stable_sort(all_.begin(), all_.end(), [](const Cause& a, const Cause& b) {
             if (a.final() != b.final()) return a.final();
+            const bool silent = a.kind == Cause::Kind::cable;
+            if (silent != (b.kind == Cause::Kind::cable)) return silent;
             if (a.waiting.size() != b.waiting.size() && !a.final())
                 return a.waiting.size() > b.waiting.size();
             return a.kind < b.kind;
@@ -59,12 +65,39 @@ class Analyst {
         return state(rank).waits ? *state(rank).waits : none;
     }
 
-    // ---- collectives, as all their members see them ----
+    // ---- links ----
+
+    // Both ends of a link, and all links between the same ranks, are one cause: the longest silent
+    // one.
+    void add_silent_links() {
+        std::map<std::pair<Rank, Rank>, Cause> found;
+        for (Rank rank = 0; rank < ranks(); ++rank)
+            for (std::size_t i = 0; i < waits(rank).links.size(); ++i) {
+                const Waits::Link& it = waits(rank).links[i];
+                if (it.silent < silent_for) continue;
+                Cause& cause = found[{std::min(rank, it.peer), std::max(rank, it.peer)}];
+                if (it.silent <= cause.seconds) continue;
+                cause.kind = Cause::Kind::cable;
+                cause.ranks = {rank, it.peer};
+                cause.link = int(i);
+                cause.seconds = it.silent;
+            }
+        const std::vector<bool> stuck = graph_.stuck();
+        for (auto& [ends, cause] : found) {
+            for (Rank rank = 0; rank < ranks(); ++rank)
+                if (state(rank).in_call() && (stuck[std::size_t(rank)] || !graph_.waits(rank)))
+                    cause.waiting.push_back(rank);
+            has_silence_ = true;
+            all_.push_back(std::move(cause));
+        }
+    }
+
+    // ---- collectives, as seen by all their members ----
 
     struct Instance {
-        std::map<Rank, int> arrived;  // and where it stands in their collectives
+        std::map<Rank, int> arrived;  // the member, and the index of the call among its collectives
         std::vector<Rank> missing;
-        bool held_up = false;  // by somebody outside of it
+        bool held_up = false;  // by a rank outside the group
     };
     using Key = std::pair<core::Context, core::Tag>;
 
@@ -89,7 +122,9 @@ class Analyst {
         for (auto& [key, instance] : instances_)
             for (const auto& [rank, index] : instance.arrived)
                 for (const Rank peer : waits(rank).collectives[std::size_t(index)].receives_from)
-                    if (!instance.arrived.contains(peer)) instance.held_up = true;
+                    if (!instance.arrived.contains(peer) && !transit_.packets(peer, rank) &&
+                        !transit_.pieces(peer, rank, key.first))
+                        instance.held_up = true;
     }
     bool is_past(Rank member, const Key& key) const {
         if (!state(member).waits) return false;
@@ -98,7 +133,7 @@ class Analyst {
                (group->last == key.second || is_later(group->last, key.second));
     }
 
-    // ---- what each rank needs ----
+    // ---- the needs of each rank ----
 
     bool meets(Rank rank) const {
         return state(rank).kind == RankState::Kind::meeting || waits(rank).meeting;
@@ -111,7 +146,7 @@ class Analyst {
     void add_needs(Rank rank) {
         const Waits& mine = waits(rank);
         std::vector<std::vector<Rank>> clauses;
-        bool moves = false;  // something that it awaits is on its way
+        bool under_way = false;  // one of the awaited messages
         bool awaits = false;
         const bool known = std::any_of(mine.operations.begin(), mine.operations.end(),
                                        [](const Operation& it) { return it.call >= 0; }) ||
@@ -123,23 +158,24 @@ class Analyst {
             if (auto clause = clause_of(rank, it))
                 clauses.push_back(std::move(*clause));
             else
-                moves = true;
+                under_way = true;
         }
         for (const Collective& it : mine.collectives) {
             if (known && it.call < 0) continue;
             awaits = true;
-            moves |= !add_clauses(it, clauses);
+            under_way |= !add_clauses(rank, it, clauses);
         }
-        if (!awaits)
-            for (const Waits::Queue& it : mine.queues) clauses.push_back({it.peer});
+        if (!awaits && !mine.queues.empty())
+            if (auto holders = transit_.holders_of(rank); !holders.empty())
+                clauses.push_back(std::move(holders));
         if (clauses.empty()) return;
-        // One of several is enough, if the call says so or several threads wait.
+        // One of several is enough, if the call waits for any of them or several threads wait.
         const bool any = mine.calls.size() > 1 || mine.calls.front().any;
         if (!any) {
             for (auto& clause : clauses) graph_.need(rank, std::move(clause));
             return;
         }
-        if (moves) return;
+        if (under_way) return;
         std::vector<Rank> together;
         for (const auto& clause : clauses)
             together.insert(together.end(), clause.begin(), clause.end());
@@ -148,19 +184,20 @@ class Analyst {
         graph_.need(rank, std::move(together));
     }
 
-    // Nothing: it is under way.
+    // Empty: it is in progress.
     std::optional<std::vector<Rank>> clause_of(Rank rank, const Operation& it) const {
         if (it.stage == Operation::Stage::moving) {
-            // Both ends have to work on it.
+            // Both ends have to make progress.
             if (it.peer == any_source || state(it.peer).waits) return std::nullopt;
             return std::vector{it.peer};
         }
         if (it.kind == Operation::Kind::send) {
-            if (meets_receive(rank, it)) return std::nullopt;
+            if (transit_.meets_receive(rank, it)) return std::nullopt;
             return std::vector{it.peer};
         }
         if (it.peer != any_source) {
-            if (meets_send(it.peer, rank, it)) return std::nullopt;
+            if (transit_.meets_send(it.peer, rank, it) || transit_.packets(it.peer, rank))
+                return std::nullopt;
             return std::vector{it.peer};
         }
         std::vector<Rank> anybody;
@@ -170,37 +207,21 @@ class Analyst {
         else
             for (Rank other = 0; other < ranks(); ++other) anybody.push_back(other);
         for (const Rank other : anybody)
-            if (meets_send(other, rank, it)) return std::nullopt;
+            if (transit_.meets_send(other, rank, it) || transit_.packets(other, rank))
+                return std::nullopt;
         std::erase(anybody, rank);
         return anybody;
     }
-    bool meets_receive(Rank sender, const Operation& send) const {
-        const RankState& peer = state(send.peer);
-        if (!peer.waits) return false;
-        return std::any_of(peer.waits->operations.begin(), peer.waits->operations.end(),
-                           [&](const Operation& it) {
-                               return it.kind == Operation::Kind::receive && meet(it, sender, send);
-                           });
-    }
-    bool meets_send(Rank sender, Rank receiver, const Operation& receive) const {
-        const RankState& peer = state(sender);
-        if (!peer.waits) return false;
-        return std::any_of(peer.waits->operations.begin(), peer.waits->operations.end(),
-                           [&](const Operation& it) {
-                               return it.kind == Operation::Kind::send && it.peer == receiver &&
-                                      meet(receive, sender, it);
-                           });
-    }
-    static bool meet(const Operation& receive, Rank sender, const Operation& send) {
-        return receive.context == send.context && receive.channel == send.channel &&
-               (receive.peer == any_source || receive.peer == sender) &&
-               (send.channel || tags_meet(receive.tag, send.tag));
-    }
-
-    // False: it is under way.
-    bool add_clauses(const Collective& it, std::vector<std::vector<Rank>>& clauses) const {
+    // False: it is in progress.
+    bool add_clauses(Rank rank, const Collective& it,
+                     std::vector<std::vector<Rank>>& clauses) const {
         const Instance& instance = instances_.at(key_of(it));
         if (!instance.held_up && !differs(instance)) return false;
+        const auto comes = [&](Rank peer) {
+            return transit_.packets(peer, rank) || transit_.pieces(peer, rank, it.context);
+        };
+        // An arriving message may be all it needs.
+        if (std::any_of(it.receives_from.begin(), it.receives_from.end(), comes)) return false;
         const std::size_t before = clauses.size();
         for (const Rank member : instance.missing) clauses.push_back({member});
         for (const Rank peer : it.receives_from) clauses.push_back({peer});
@@ -243,7 +264,7 @@ class Analyst {
                 cause.kind = Cause::Kind::circle;
                 cause.ranks = circle;
                 if (const auto wild = wildcard_in(circle)) {
-                    cause.kind = Cause::Kind::nobody;
+                    cause.kind = Cause::Kind::no_sender;
                     cause.ranks = {*wild};
                 }
             } else {
@@ -255,7 +276,7 @@ class Analyst {
         add_waiting(cause, knot);
         all_.push_back(std::move(cause));
     }
-    // Who else can never go on; where there are several knots, the first takes them.
+    // The other ranks that can never continue; if there are several knots, they go to the first.
     void add_waiting(Cause& cause, const std::vector<Rank>& knot) {
         const std::vector<bool> stuck = graph_.stuck();
         for (Rank rank = 0; rank < ranks(); ++rank) {
@@ -286,7 +307,7 @@ class Analyst {
         return false;
     }
 
-    // Where the receiver is stuck, and so is the sender or it has nothing more to send.
+    // Where the receiver is stuck, and the sender is stuck too or has nothing more to send.
     bool find_mismatch(const std::vector<Rank>& knot, Cause& cause) const {
         const std::vector<bool> stuck = graph_.stuck();
         const auto settled = [&](Rank rank) {
@@ -335,7 +356,7 @@ class Analyst {
     bool find_wildcard(const std::vector<Rank>& knot, Cause& cause) const {
         const auto wild = wildcard_in(knot);
         if (!wild) return false;
-        cause.kind = Cause::Kind::nobody;
+        cause.kind = Cause::Kind::no_sender;
         cause.ranks = {*wild};
         return true;
     }
@@ -370,11 +391,17 @@ class Analyst {
                 return Cause::Kind::computes;
         }
     }
-    // Ranks that could go on, and on which others wait: alike ones are one cause.
+    void add_under_way(Rank rank) { live_[Cause::Kind::underway].ranks.push_back(rank); }
+    // Ranks that could continue, and on which others wait: ranks in the same state are one cause.
     void add_live_roots() {
-        const std::vector<bool> stuck = graph_.stuck();
+        std::vector<bool> stuck = graph_.stuck();
+        if (transit_.unsettled()) {  // no rank is known to be one
+            for (Rank rank = 0; rank < ranks(); ++rank)
+                if (stuck[std::size_t(rank)] && !has_silence_) add_under_way(rank);
+            std::fill(stuck.begin(), stuck.end(), false);
+        }
         const auto roots = graph_.roots();
-        std::map<Cause::Kind, Cause> found;
+        auto& found = live_;
         for (Rank rank = 0; rank < ranks(); ++rank) {
             if (stuck[std::size_t(rank)]) continue;
             for (const Rank root : roots[std::size_t(rank)]) {
@@ -384,9 +411,8 @@ class Analyst {
                 cause.waiting.push_back(rank);
             }
         }
-        for (Rank rank = 0; rank < ranks(); ++rank)  // nobody waits for these
-            if (state(rank).in_call() && !graph_.waits(rank))
-                found[Cause::Kind::underway].ranks.push_back(rank);
+        for (Rank rank = 0; rank < ranks(); ++rank)  // no other rank waits for these
+            if (state(rank).in_call() && !graph_.waits(rank) && !has_silence_) add_under_way(rank);
         for (auto& [kind, cause] : found) {
             cause.kind = kind;
             for (auto* list : {&cause.ranks, &cause.waiting}) {
@@ -402,8 +428,11 @@ class Analyst {
     }
 
     const Snapshot& snapshot_;
+    const Transit transit_;
     WaitGraph graph_;
     std::map<Key, Instance> instances_;
+    bool has_silence_ = false;  // long enough to be reported
+    std::map<Cause::Kind, Cause> live_;
     std::vector<Cause> all_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job does not go on, from what its ranks wait for: the waits as a graph, reduced to causes.
-// Pure.
+// Why a job makes no progress, from what its ranks wait for: the waits as a graph, reduced to
+// causes. Pure.
 #pragma once
 
 #include <string>
@@ -12,13 +12,14 @@ namespace torusmp::job {
 
 struct Cause {
     enum class Kind {
-        // The job cannot go on. In this order where several are found.
-        mismatch,   // a receive, and a message like it that does not match it
+        // The job cannot continue. In this order if several causes are found.
+        mismatch,   // a receive, and a similar message that does not match it
         differing,  // members of a group called different collectives
         circle,     // ranks wait for each other
-        nobody,     // a receive that nobody left can serve
-        gone,       // for a rank that has left or died
-        // It may still go on.
+        no_sender,  // a receive that no remaining rank can serve
+        gone,       // waiting for a rank that has left or died
+        // The job may still continue.
+        cable,  // a link has been silent for a while, and data sent over it is not acknowledged
         stopped,
         traced,
         sleeps,
@@ -26,35 +27,48 @@ struct Cause {
         device,
         silent,
         computes,
-        underway  // what they wait for is on its way
+        underway  // the awaited data is in transit
     };
     Kind kind{};
-    std::vector<Rank> ranks;    // at the root of it
-    std::vector<Rank> waiting;  // those that depend on them, not themselves
-    double seconds = 0;         // how long the longest of these has waited
+    std::vector<Rank> ranks;    // the ranks that cause it
+    std::vector<Rank> waiting;  // the ranks that depend on them, without these
+    double seconds = 0;         // the longest wait of these ranks
 
-    // mismatch: whose receive, as an index into its operations, and a message of its own; -1: none.
+    // mismatch: the receive, as an index into its rank's operations, and a message there; -1: none.
     int operation = -1;
     int message = -1;
     // differing: indices into the collectives of the first two ranks.
     int collective = -1, other_collective = -1;
+    // cable: an index into the links of the first rank.
+    int link = -1;
 
     bool final() const { return kind <= Kind::gone; }
 };
 
-// The gravest first, and of equals the one on which most ranks wait. Empty: no rank waits.
+// A link that has been silent for this long is a cause.
+inline constexpr double silent_for = 1;  // s
+
+// The causes, the most severe first; among equals, the one on which most ranks wait. Empty: no rank
+// waits.
+//
+// Ranks answer one after the other, while messages are in transit. A reported circle is still real:
+// for each pair of its ranks, one has received as many packets as the other has sent. Suppose that
+// a rank of the circle continued after it had answered, and that it was the first to do so. Then it
+// had received a packet that it had not counted, whose sender, also in the circle, had not counted
+// it either; so the sender had continued before, a contradiction. While a link is silent, or its
+// other end is unreachable, no result is final: control packets of links and pieces of large
+// messages are not part of that count.
 std::vector<Cause> find_causes(const Snapshot& snapshot);
 
-// A posted receive and a message that nothing has asked for, which were meant for each other as far
-// as one can tell: peer and communicator are the same, and the tag differs, and so on; the
-// likeliest first. Of one rank.
+// A posted receive and an unexpected message of one rank that were probably meant for each other:
+// peer and communicator are equal and the tag differs, and so on; the most likely pair first.
 struct NearMiss {
-    int operation = -1;  // of Waits::operations
-    int message = -1;    // of Waits::messages
+    int operation = -1;  // index into Waits::operations
+    int message = -1;    // index into Waits::messages
 };
 std::vector<NearMiss> near_misses(const Waits& waits);
 
-// What a rank's call needs first: the operation or collective to name. -1: none.
+// The operation or collective that a rank's call needs first, to be named in reports. -1: none.
 struct Needed {
     int operation = -1;
     int collective = -1;

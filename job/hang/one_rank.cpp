@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be told from the waits of one rank alone.
+// Findings that need the waits of only one rank.
 #include "job/hang/analysis.h"
 #include "job/hang/words.h"
 
@@ -14,7 +14,8 @@ std::vector<NearMiss> near_misses(const Waits& waits) {
         const Waits::Group* own = waits.find_group(receive.context);
         for (std::size_t k = 0; k < waits.messages.size(); ++k) {
             const Waits::Message& message = waits.messages[k];
-            // Messages of collectives are not the program's: their contexts have no receives of it.
+            // Messages of collectives are not the program's: no receive of the program uses their
+            // contexts.
             const Waits::Group* its = waits.find_group(message.context);
             if (message.channel || (own != nullptr && (its == nullptr || !its->messages))) continue;
             const bool peer = receive.peer == any_source || receive.peer == message.source;
@@ -41,7 +42,7 @@ Needed needed(const Waits& waits) {
     const Waits::Call* call = longest_call(waits);
     const int number = call == nullptr ? -1 : int(call - waits.calls.data());
     Needed found;
-    // Receives first: in an exchange a send mostly waits because its receiver does.
+    // Receives first: in an exchange a send usually waits because its receiver does.
     for (const bool receives : {true, false})
         for (std::size_t i = 0; i < waits.operations.size(); ++i)
             if (found.operation < 0 && waits.operations[i].call == number && number >= 0 &&

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks of a job wait for at one moment, as they say it themselves or as their hosts see
-// them. Plain values.
+// What all ranks of a job wait for at one moment, reported by themselves or observed by their
+// hosts. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@ using core::Waits;
 
 struct RankState {
     enum class Kind : std::uint8_t {
-        answered,   // `waits` says the rest
-        computes,   // uses its core, and is in no call of the library
+        answered,   // `waits` has the details
+        computes,   // uses its core, and is not in a call of the library
         sleeps,     // outside the library; `where`: the system call
         stopped,    // by a signal
-        traced,     // a debugger holds it
+        traced,     // held by a debugger
         device,     // waits for a device, uninterruptibly
         outside,    // has not joined the job: MPI_Init has not been called
-        meeting,    // waits for all others where the job begins
+        meeting,    // waits for all others at the start of the job
         finalized,  // has left the job
         ended,      // the process is gone
         silent      // nothing is known
@@ -34,7 +34,7 @@ struct RankState {
     std::string where;
 
     bool in_call() const { return waits && !waits->calls.empty(); }
-    // Nobody will ever hear of it again.
+    // It will never send anything again.
     bool gone() const { return kind == Kind::finalized || kind == Kind::ended; }
 };
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 
 #include "base/units.h"
 #include "job/hang/words.h"
@@ -32,7 +33,7 @@ std::string tag_text(const Operation& it) {
     return it.tag == any_tag ? ", any tag" : fmt::format(", tag {}", it.tag);
 }
 
-// " on name", unless it goes without saying.
+// " on name", unless it is obvious.
 std::string group_text(const Waits& waits, core::Context context) {
     const Waits::Group* group = waits.find_group(context);
     if (group == nullptr || group->name.empty() || group->name == "MPI_COMM_WORLD" ||
@@ -46,7 +47,7 @@ std::string call_of(const Waits& waits) {
     return call == nullptr || call->name.empty() ? "a call" : call->name;
 }
 
-// "MPI_Recv from rank 3, tag 7". alike: without what differs from rank to rank.
+// "MPI_Recv from rank 3, tag 7". alike: without the parts that differ from rank to rank.
 std::string action(const Waits& waits, bool alike = false) {
     const Needed what = needed(waits);
     std::string text = call_of(waits);
@@ -74,13 +75,30 @@ std::string action(const Waits& waits, bool alike = false) {
     return text;
 }
 
+// "MPI_Iprobe for a message from rank 3, tag 7"
+std::string sought_text(const Waits& waits) {
+    std::string text = waits.looks_in;
+    if (waits.sought.empty()) return text;
+    const Operation& it = waits.sought.front();
+    text += it.kind == Operation::Kind::send
+                ? fmt::format(" for its send of {} to {}", base::describe_size(it.bytes),
+                              source_text(it.peer))
+                : " for a message from " + source_text(it.peer);
+    text += tag_text(it) + group_text(waits, it.context);
+    if (it.stage == Operation::Stage::moving) text += ", which has arrived in part";
+    if (waits.sought.size() > 1) text += fmt::format(" and {} more", waits.sought.size() - 1);
+    return text;
+}
+
 std::string state_text(const RankState& state, bool several) {
     const std::string where = state.where.empty() ? "" : fmt::format(" ({})", state.where);
     const char* s = several ? "" : "s";
     const char* is = several ? "are" : "is";
     switch (state.kind) {
         case RankState::Kind::answered:
-            return fmt::format("compute{}, and call{} the library now and then", s, s);
+            if (state.waits && !state.waits->looks_in.empty())
+                return fmt::format("repeatedly call{} {}", s, sought_text(*state.waits));
+            return fmt::format("compute{} and sometimes call{} the library", s, s);
         case RankState::Kind::computes:
             return fmt::format("compute{}", s);
         case RankState::Kind::sleeps:
@@ -95,7 +113,7 @@ std::string state_text(const RankState& state, bool several) {
             return fmt::format("{} not called MPI_Init or QMP_init_msg_passing{}",
                                several ? "have" : "has", where);
         case RankState::Kind::meeting:
-            return fmt::format("wait{} for the others where the job begins", s);
+            return fmt::format("wait{} for the other ranks at the start of the job", s);
         case RankState::Kind::finalized:
             return fmt::format("{} left the job", several ? "have" : "has");
         case RankState::Kind::ended:
@@ -106,7 +124,7 @@ std::string state_text(const RankState& state, bool several) {
     return {};
 }
 
-// What a rank does, in a line of the table.
+// The state of a rank, in a line of the table.
 std::string deed(const RankState& state, bool several, bool alike) {
     if (!state.in_call()) return state_text(state, several);
     return fmt::format("wait{} in {}", several ? "" : "s", action(*state.waits, alike));
@@ -161,7 +179,7 @@ std::string collective_text(const Waits& waits, int index) {
     return text;
 }
 
-// A send that the program has made for this receive, and not started.
+// A send that the program has created for this receive but not started.
 std::string idle_text(const Snapshot& snapshot, Rank receiver, const Operation& receive) {
     for (const RankState& state : snapshot) {
         if (!state.waits) continue;
@@ -170,13 +188,13 @@ std::string idle_text(const Snapshot& snapshot, Rank receiver, const Operation& 
                 (receive.peer == any_source || receive.peer == state.waits->rank) &&
                 it.channel == receive.channel && it.context == receive.context &&
                 (it.channel || receive.tag == any_tag || receive.tag == it.tag))
-                return fmt::format("; rank {} has made that send and not started it",
+                return fmt::format("; rank {} created that send but has not started it",
                                    state.waits->rank);
     }
     return {};
 }
 
-// Sends that wait for a receive that was made and not started.
+// Sends that wait for a receive that was created but not started.
 std::string idle_receive_text(const Snapshot& snapshot, Rank sender, const Operation& send) {
     const RankState& state = snapshot[std::size_t(send.peer)];
     if (!state.waits) return {};
@@ -184,7 +202,7 @@ std::string idle_receive_text(const Snapshot& snapshot, Rank sender, const Opera
         if (it.kind == Operation::Kind::idle_receive && it.channel == send.channel &&
             it.context == send.context && (it.peer == any_source || it.peer == sender) &&
             (it.channel || it.tag == any_tag || it.tag == send.tag))
-            return fmt::format("; rank {} has made that receive and not started it", send.peer);
+            return fmt::format("; rank {} created that receive but has not started it", send.peer);
     return {};
 }
 
@@ -219,7 +237,7 @@ std::string live_text(const Cause& cause, const Snapshot& snapshot) {
     const RankState& root = snapshot[std::size_t(cause.ranks.front())];
     const bool several = !one(cause.ranks);
     if (cause.kind == Cause::Kind::underway)
-        return fmt::format("{} {}: what {} {} for is on its way, for {} so far",
+        return fmt::format("{} {}: the data that {} {} for has been in transit for {}",
                            list_ranks(cause.ranks), deed(root, several, several),
                            several ? "they" : "it", several ? "wait" : "waits",
                            base::describe_duration(cause.seconds));
@@ -230,7 +248,23 @@ std::string live_text(const Cause& cause, const Snapshot& snapshot) {
                           : "");
 }
 
-// Ranks that do the same share a line.
+// "the cable from n0 eth0 (0+) to n1 eth1 (0-) has been silent for 3 s: ..."
+std::string cable_text(const Cause& cause, const Snapshot& snapshot, const NameOfCable& name_of) {
+    const Rank rank = cause.ranks.front();
+    const Waits::Link& link = waits_of(snapshot, rank).links[std::size_t(cause.link)];
+    std::string name = name_of && link.direction >= 0 ? name_of(rank, link.direction) : "";
+    if (name.empty()) name = fmt::format("the {} of rank {}", link.name, rank);
+    std::string text =
+        fmt::format("{} has been silent for {}; {} that rank {} has sent over it {} unconfirmed",
+                    name, base::describe_duration(link.silent), base::describe_size(link.bytes),
+                    rank, link.bytes == 1 ? "is" : "are");
+    if (!cause.waiting.empty())
+        text +=
+            fmt::format("; {} wait{}", list_ranks(cause.waiting), one(cause.waiting) ? "s" : "");
+    return text + "; torus-check tests the cables";
+}
+
+// Ranks in the same state share a line.
 std::vector<std::string> table(const Snapshot& snapshot, std::size_t most) {
     struct Row {
         std::vector<Rank> ranks;
@@ -274,6 +308,15 @@ std::vector<std::string> table(const Snapshot& snapshot, std::size_t most) {
     return lines;
 }
 
+// For snapshots in which no rank waits in a call, because some poll repeatedly.
+std::optional<std::string> lookers_text(const Snapshot& snapshot) {
+    for (const RankState& state : snapshot)
+        if (state.waits && !state.waits->looks_in.empty())
+            return fmt::format("no rank waits in a call; rank {} {}", state.waits->rank,
+                               state_text(state, false));
+    return std::nullopt;
+}
+
 }  // namespace
 
 std::string list_ranks(const std::vector<Rank>& ranks, std::size_t most_runs) {
@@ -299,7 +342,7 @@ std::string list_ranks(const std::vector<Rank>& ranks, std::size_t most_runs) {
     return text;
 }
 
-std::string describe(const Cause& cause, const Snapshot& snapshot) {
+std::string describe(const Cause& cause, const Snapshot& snapshot, const NameOfCable& name_of) {
     const auto waits = [&](Rank rank) -> const Waits& { return waits_of(snapshot, rank); };
     const Rank first = cause.ranks.empty() ? 0 : cause.ranks.front();
     switch (cause.kind) {
@@ -313,8 +356,8 @@ std::string describe(const Cause& cause, const Snapshot& snapshot) {
                            waits(first).collectives[std::size_t(cause.collective)].context));
         case Cause::Kind::circle:
             return circle_text(cause.ranks, snapshot);
-        case Cause::Kind::nobody:
-            return fmt::format("rank {} is in {}, and nobody is left to send it: {} {} too", first,
+        case Cause::Kind::no_sender:
+            return fmt::format("rank {} is in {}, but no rank can send it: {} {} too", first,
                                action(waits(first)), list_ranks(cause.waiting),
                                one(cause.waiting) ? "waits" : "wait");
         case Cause::Kind::gone:
@@ -324,6 +367,8 @@ std::string describe(const Cause& cause, const Snapshot& snapshot) {
                                cause.ranks.empty()
                                    ? "can send it"
                                    : state_text(snapshot[std::size_t(first)], !one(cause.ranks)));
+        case Cause::Kind::cable:
+            return cable_text(cause, snapshot, name_of);
         default:
             return live_text(cause, snapshot);
     }
@@ -335,20 +380,20 @@ std::string Summary::text(const std::string& indent) const {
     return all;
 }
 
-Summary summarize(const Snapshot& snapshot) {
+Summary summarize(const Snapshot& snapshot, const NameOfCable& name_of) {
     Summary summary;
     const std::vector<Cause> causes = find_causes(snapshot);
     if (causes.empty()) {
-        summary.first = "no rank waits for another";
+        summary.first = lookers_text(snapshot).value_or("no rank waits for another");
     } else {
         summary.final = causes.front().final();
         summary.first =
             fmt::format("{}: {}", summary.final ? "the job cannot go on" : "the job waits",
-                        describe(causes.front(), snapshot));
+                        describe(causes.front(), snapshot, name_of));
     }
     constexpr std::size_t most_causes = 4;
     for (std::size_t i = 1; i < std::min(causes.size(), most_causes); ++i)
-        summary.lines.push_back("also: " + describe(causes[i], snapshot));
+        summary.lines.push_back("also: " + describe(causes[i], snapshot, name_of));
     if (causes.size() > most_causes)
         summary.lines.push_back(fmt::format("and {} more causes", causes.size() - most_causes));
     summary.least_seconds = 1e300;

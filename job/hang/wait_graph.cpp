@@ -73,12 +73,12 @@ class Components {
 
 }  // namespace
 
-// The complement of what can go on: nodes that do not wait, and nodes of which every clause has one
-// that can.
+// The complement of the nodes that can continue: nodes that do not wait, and nodes all of whose
+// clauses contain one that can.
 std::vector<bool> WaitGraph::stuck() const {
     std::vector<bool> stuck(nodes_.size());
     std::vector<std::size_t> unmet(nodes_.size());
-    // Clauses in which a node stands.
+    // The clauses that contain a node.
     struct Place {
         std::size_t node, clause;
     };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who waits for whom, reduced to who is the cause. Pure: numbers and sets.
+// The graph of waits between ranks, reduced to the ranks that cause them. Pure: numbers and sets.
 //
-// A node needs all of its clauses, and of each clause one node. Nodes without clauses go on by
-// themselves, or are gone for good. From that follows which nodes can never go on, however long
-// one waits; and of those, the groups on which all others depend.
+// A node needs all of its clauses, and of each clause one node. Nodes without clauses continue by
+// themselves, or are gone. This determines the nodes that can never continue, and among those the
+// groups on which all others depend.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ class WaitGraph {
     explicit WaitGraph(int nodes) : nodes_(std::size_t(nodes)) {}
 
     int size() const { return int(nodes_.size()); }
-    // The node waits for one of these; any number of clauses. None of them: for nobody, for ever.
+    // The node waits for one of these; any number of clauses. An empty clause can never be
+    // fulfilled.
     void need(Node node, std::vector<Node> any_of) {
         nodes_[std::size_t(node)].clauses.push_back(std::move(any_of));
     }
-    // Nothing will ever come from it. It has no clauses.
+    // The node will never send anything again. It has no clauses.
     void bury(Node node) { nodes_[std::size_t(node)].gone = true; }
 
     bool waits(Node node) const { return !nodes_[std::size_t(node)].clauses.empty(); }
@@ -30,11 +31,11 @@ class WaitGraph {
         return nodes_[std::size_t(node)].clauses;
     }
 
-    // By node: it waits, and will wait for ever.
+    // By node: it waits, and will wait forever.
     std::vector<bool> stuck() const;
-    // Groups of stuck nodes that depend, in what keeps them, on no stuck node outside the group:
-    // each is a circle of dependences, or a single node that waits for what is gone. Every stuck
-    // node depends on one of them. Ascending.
+    // Groups of stuck nodes that do not depend on a stuck node outside the group: each is a circle
+    // of dependences, or a single node that waits for a node that is gone. Every stuck node depends
+    // on one of these groups. Ascending.
     std::vector<std::vector<Node>> knots() const;
     // A shortest circle through nodes of the knot, beginning at its lowest node; empty: there is
     // none.
@@ -47,7 +48,7 @@ class WaitGraph {
         std::vector<std::vector<Node>> clauses;
         bool gone = false;
     };
-    // Stuck nodes that a stuck node waits for in clauses that nothing can fulfil.
+    // By node: the stuck nodes that it waits for in clauses that cannot be fulfilled.
     std::vector<std::vector<Node>> blockers(const std::vector<bool>& stuck) const;
 
     std::vector<Entry> nodes_;

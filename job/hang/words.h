@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Short names for what ranks wait for, and what is asked of it everywhere in this folder.
+// Short names for the types used throughout this folder, and helpers for them.
 #pragma once
 
 #include "core/waits/waits.h"

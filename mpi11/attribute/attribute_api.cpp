@@ -39,7 +39,7 @@ AttributeValue pointer(void* value) {
     return {AttributeValue::Form::pointer, reinterpret_cast<std::intptr_t>(value)};
 }
 
-// What MPI_..._get_attr stores.
+// The output of MPI_..._get_attr.
 void show(const Attributes::Entry* entry, void* value, int* flag) {
     *flag = entry != nullptr ? 1 : 0;
     if (entry != nullptr) *static_cast<void**>(value) = shown_in_c(*entry);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls to the functions that a program has given with an attribute key, by the convention of the
-// language they are written in. Returns the code that the function returned.
+// Calls the program's functions of an attribute key, by the convention of the language they are
+// written in. Returns the code that the function returned.
 #pragma once
 
 #include "mpi11/attribute/attributes.h"

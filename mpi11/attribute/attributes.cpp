@@ -18,8 +18,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Keys by number. A key that the program has freed is still known while an attribute uses it
-// (MPI-1.1, section 5.7.1). Numbers are never used again.
+// Keys by number. A key that the program has freed stays valid while an attribute uses it (MPI-1.1,
+// section 5.7.1). Numbers are never reused.
 class Keyvals {
   public:
     int add(Keyval keyval) {
@@ -70,7 +70,7 @@ std::shared_ptr<const Keyval> checked_keyval(int number, Keyval::Of of) {
         fail(MPI_ERR_KEYVAL, "found the predefined key {}, which cannot be changed", number);
     auto keyval = keyvals().find(number);
     if (keyval == nullptr)
-        fail(MPI_ERR_KEYVAL, "found key {}, which is none, or one that was freed", number);
+        fail(MPI_ERR_KEYVAL, "found {}, which is not a key or has been freed", number);
     if (keyval->of != of)
         fail(MPI_ERR_KEYVAL, "found key {}, which is for {}, expected one for {}", number,
              noun(keyval->of), noun(of));
@@ -82,7 +82,7 @@ void check_outcome(int code, const char* which, const Keyval& keyval) {
     fail(code, "the {} function of attribute key {} returned {}", which, keyval.number, code);
 }
 
-// Made with the first attribute.
+// Created with the first attribute.
 template <class Owner>
 Attributes& attributes_of(Owner& owner) {
     static std::mutex mutex;
@@ -166,7 +166,7 @@ void delete_attribute(Owner& owner, int number) {
 template <class Owner>
 void delete_attributes(Owner& owner) {
     if (owner.attributes == nullptr) return;
-    // A delete function may set or delete others, so the list is read afresh each time.
+    // A delete function may set or delete others, so the list is read anew each time.
     for (auto all = owner.attributes->entries(); !all.empty(); all = owner.attributes->entries())
         remove(owner, all.back());
 }
@@ -206,7 +206,7 @@ bool clock_is_shared() {
     return true;
 }
 
-// Which of the programs of the job this is; the launcher says so if there are several.
+// The program of the job that this process runs; the launcher reports it if there are several.
 int program_number() {
     const char* const text = std::getenv(launch::env_program);
     return text == nullptr ? 0 : std::atoi(text);
@@ -249,7 +249,8 @@ const Attributes::Entry* predefined_attribute(int number) {
     }();
     Attributes::Entry& entry = (*known)[std::size_t(number - MPI_TAG_UB)];
     if (number != MPI_LASTUSEDCODE) return &entry;
-    // The one that changes; others may hold its address, so it is left alone while it does not.
+    // The attribute whose value may change. Others may hold its address, so it is only written when
+    // it changes.
     static std::mutex mutex;
     const SharedLock lock(mutex);
     if (const int value = predefined_value(number); value != entry.integer) set(entry, value);

@@ -29,19 +29,12 @@ collectives::Group& SchedulePools::both(Communicator& comm) {
 
 void refuse_inter_in_place(const Communicator& comm, const void* send, const void* receive) {
     if (comm.inter() && (in_place(send) || in_place(receive)))
-        fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which has no meaning on an inter-communicator");
+        fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which inter-communicators do not support");
 }
 
 void refuse_alias(const char* other) {
-    fail(MPI_ERR_BUFFER, "the send buffer is {} too, expected MPI_IN_PLACE or other memory", other);
-}
-
-void check_own_block(std::size_t sent, std::size_t room) {
-    if (sent == room) [[likely]]
-        return;
-    fail(MPI_ERR_TRUNCATE,
-         "this rank sends {} bytes to itself and receives {} of them, expected the same", sent,
-         room);
+    fail(MPI_ERR_BUFFER, "the send buffer is also {}, expected MPI_IN_PLACE or other memory",
+         other);
 }
 
 void check_inter_root(const Communicator& comm, int root) {

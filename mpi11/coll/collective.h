@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective calls: what their blocking, non-blocking and persistent forms share.
+// Collective calls: the common code of their blocking, non-blocking and persistent forms.
 //
-// A call is prepared from its arguments, which checks them and keeps what it needs of them, then
-// started, once or several times, and finished when its schedule is complete. Calls live in pools
-// of their communicator, so that nothing is allocated from the second call of a kind on, and any
-// number of them may be under way. Members begin the collectives of a communicator in one order,
-// one thread at a time; any thread may complete them.
+// A call is prepared from its arguments, which are checked and kept as needed, then started, once
+// or several times, and finished when its schedule is complete. Calls are kept in pools of their
+// communicator, so that there is no allocation from the second call of a kind on, and any number of
+// them may be in progress. Members begin the collectives of a communicator in the same order, one
+// thread at a time; any thread may complete them.
 #pragma once
 
 #include <array>
@@ -23,8 +23,9 @@ namespace torusmp::mpi {
 
 class SchedulePools;
 
-// A kind of call derives from this, names its Slot and is made from a Communicator. It implements
-// start(), and unstage() where results have to be copied to their destination.
+// Base of all kinds of calls: a derived class names its Slot and is constructed from a
+// Communicator. It implements start(), and unstage() if results have to be copied to their
+// destination.
 class Call : public Work {
   public:
     enum class Slot {
@@ -57,7 +58,7 @@ class Call : public Work {
 
     // The name of the MPI function; a literal.
     void set_name(const char* name) { name_ = name; }
-    // Of a persistent request: members match such calls in the order in which they made them.
+    // For a persistent request: members match such calls in the order in which they created them.
     void match_by_making() { schedule_->fix(); }
     void match_by_start() { schedule_->unfix(); }
 
@@ -95,7 +96,7 @@ class SchedulePools {
         const SharedLock lock(pools.mutex_);
         static_cast<Pool<T>&>(*pools.pools_[std::size_t(T::slot)]).free.push_back(&call);
     }
-    // Both groups of an inter-communicator as one, in the order of machine ranks.
+    // Both groups of an inter-communicator as one group, in the order of machine ranks.
     static collectives::Group& both(Communicator& comm);
 
   private:
@@ -128,7 +129,7 @@ class SchedulePools {
     std::array<std::unique_ptr<AnyPool>, std::size_t(Call::Slot::count)> pools_;
 };
 
-// A call that was taken and is being prepared: goes back to its pool if that throws.
+// A call taken from its pool and being prepared: goes back to the pool if that throws.
 template <class T>
 class Prepared {
   public:
@@ -146,7 +147,7 @@ class Prepared {
     T* call_;
 };
 
-// ---- the forms of a function: `prepare` makes the call from its arguments ----
+// ---- the forms of a function: `prepare` creates the call from its arguments ----
 
 template <class Prepare, class... Arguments>
 int blocking(const char* name, MPI_Comm comm, Prepare&& prepare, Arguments... arguments) noexcept {
@@ -182,22 +183,20 @@ int persistent(const char* name, MPI_Comm comm, MPI_Info, MPI_Request* request, 
     });
 }
 
-// ---- what kinds of calls share ----
+// ---- helpers for all kinds of calls ----
 
-// A root's own vector that stays, or is wanted, where the result is.
+// Whether a root uses MPI_IN_PLACE.
 inline bool in_place(const void* address) {
     return address == MPI_IN_PLACE;
 }
-// MPI_IN_PLACE has no meaning between two groups.
+// MPI_IN_PLACE is not defined between two groups.
 void refuse_inter_in_place(const Communicator& comm, const void* send, const void* receive);
-// Send and receive buffers that must not be the same memory.
+// Fails for send and receive buffers that must not be the same memory.
 [[noreturn]] void refuse_alias(const char* other);
 inline void check_alias(const void* send, const void* receive, std::size_t bytes) {
     if (send == receive && bytes > 0 && send != nullptr) [[unlikely]]
         refuse_alias("the receive buffer");
 }
-// A member's own block must have the size that the receive side gives.
-void check_own_block(std::size_t sent, std::size_t room);
 // The root argument between two groups: MPI_ROOT, MPI_PROC_NULL or a rank of the other group.
 void check_inter_root(const Communicator& comm, int root);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions for data that moves between all members: blocking, non-blocking, persistent.
+// The functions that move data between all members: blocking, non-blocking, persistent.
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/coll/collective_entry.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls prepared from the arguments of the MPI functions, for all forms of these: one function for
-// each collective, on intra- and inter-communicators. Each throws Failure for wrong arguments.
+// each collective, on intra- and inter-communicators. Each throws Failure for invalid arguments.
 #pragma once
 
 #include "mpi11/coll/collective.h"
@@ -49,7 +49,7 @@ Call& scan(Communicator& comm, const void* send, void* receive, MPI_Count count,
 Call& exclusive_scan(Communicator& comm, const void* send, void* receive, MPI_Count count,
                      MPI_Datatype type, MPI_Op op);
 
-// ---- between the two groups of an inter-communicator; blocks are those of the other group ----
+// ---- between the two groups of an inter-communicator; blocks belong to the other group ----
 
 Call& inter_barrier(Communicator& comm);
 Call& inter_broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,

@@ -67,7 +67,6 @@ class GatherCall final : public Call {
         blocks_.set(*list);
         if (in_place_) return;
         check_alias(send, list->address_of(root), own_.bytes());
-        check_own_block(own_.bytes(), blocks_.bytes_of(root));
     }
     void start() override {
         if (comm().rank() == root_ && in_place_)
@@ -100,20 +99,23 @@ class ScatterCall final : public Call {
     void prepare(const BlockList* list, void* receive, MPI_Count count, MPI_Datatype type,
                  int root) {
         root_ = root;
-        const bool stays = list != nullptr && in_place(receive);
+        stays_ = list != nullptr && in_place(receive);
         own_.set_nothing();
-        if (!stays) {
+        if (!stays_) {
             check_count(count);
             own_.set(receive, count, committed(type));
         }
         if (list == nullptr) return;
         blocks_.set(*list);
-        if (stays) return;
+        if (stays_) return;
         check_alias(list->address_of(root), receive, own_.bytes());
-        check_own_block(blocks_.bytes_of(root), own_.bytes());
     }
     void start() override {
-        if (comm().rank() == root_) blocks_.pack();
+        if (comm().rank() == root_) {
+            if (!stays_ && blocks_.bytes_of(root_) != own_.bytes()) [[unlikely]]
+                return schedule_.refuse(blocks_.bytes_of(root_), own_.bytes());
+            blocks_.pack();
+        }
         schedule_.start(own_.memory(), own_.bytes(), blocks_.memory(), blocks_.blocks(), root_);
     }
     void give_back() override { SchedulePools::give(comm(), *this); }
@@ -122,6 +124,7 @@ class ScatterCall final : public Call {
     void unstage() override { own_.unpack(); }
     Piece own_;
     BlockPieces blocks_;
+    bool stays_ = false;  // the root's own block
     int root_ = 0;
     collectives::Scatter schedule_;
 };
@@ -131,21 +134,22 @@ class AllgatherCall final : public Call {
     static constexpr Slot slot = Slot::allgather;
     explicit AllgatherCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
     void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList& list) {
-        const int rank = comm().rank();
         in_place_ = in_place(send);
         blocks_.set(list);
         own_.set_nothing();
         if (in_place_) return;
         check_count(count);
         own_.set(send, count, committed(type));
-        check_alias(send, list.address_of(rank), own_.bytes());
-        check_own_block(own_.bytes(), blocks_.bytes_of(rank));
+        check_alias(send, list.address_of(comm().rank()), own_.bytes());
     }
     void start() override {
-        if (in_place_)
+        if (in_place_) {
             blocks_.pack(comm().rank());
-        else
+        } else if (own_.bytes() != blocks_.bytes_of(comm().rank())) [[unlikely]] {
+            return schedule_.refuse(blocks_.blocks(), own_.bytes());
+        } else {
             own_.pack();
+        }
         schedule_.start(blocks_.memory(), blocks_.blocks(), own_.memory());
     }
     void give_back() override { SchedulePools::give(comm(), *this); }
@@ -172,10 +176,8 @@ class AlltoallCall final : public Call {
         check_alias(send.base, receive.base, receive.blocks > 0 ? receive.bytes_of(0) : 0);
         in_.set(receive);
         out_.set(send);
-        const int rank = comm().rank();
-        check_own_block(out_.bytes_of(rank), in_.bytes_of(rank));
     }
-    // The data sent is taken from where the rest will arrive.
+    // The data sent is taken from the receive buffer.
     void prepare_in_place(const BlockList& receive) {
         in_place_ = true;
         in_.set(receive);
@@ -188,6 +190,9 @@ class AlltoallCall final : public Call {
             if (in_.bytes() > 0) std::memcpy(copy, in_.memory(), in_.bytes());
             return schedule_.start(in_.memory(), in_.blocks(), copy, in_.blocks());
         }
+        const int rank = comm().rank();
+        if (!in_place_ && out_.bytes_of(rank) != in_.bytes_of(rank)) [[unlikely]]
+            return schedule_.refuse(in_.blocks(), out_.blocks());
         out_.pack();
         schedule_.start(in_.memory(), in_.blocks(), out_.memory(), out_.blocks());
     }
@@ -201,7 +206,7 @@ class AlltoallCall final : public Call {
     collectives::Alltoall schedule_;
 };
 
-// Whether this rank's arguments about all blocks count.
+// Whether this rank's arguments about all blocks are significant.
 bool has_blocks(const Communicator& comm, int root) {
     if (comm.inter())
         check_inter_root(comm, root);

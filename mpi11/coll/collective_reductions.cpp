@@ -12,7 +12,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// The vectors of a call as the program gave them.
+// The vectors of a call as given by the program.
 struct Vectors {
     const void* send;
     void* receive;
@@ -22,12 +22,19 @@ struct Vectors {
     const void* values() const { return stays() ? receive : send; }
 };
 
-// Checks them where both are significant.
+// Checks them if both are significant.
 void check_vectors(const void* send, const void* receive, MPI_Count count, const Datatype& type) {
     check_buffer(receive, count, type);
     if (in_place(receive))
         fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE for the receive buffer, expected memory");
     if (in_place(send)) return;
+    check_buffer(send, count, type);
+    check_alias(send, receive, std::size_t(count) * type.size());
+}
+
+// Checks the vectors at a rank without a result. Identical buffers are refused there too: if all
+// members make that mistake, all of them get the error, and none begins the call alone.
+void check_no_result(const void* send, const void* receive, MPI_Count count, const Datatype& type) {
     check_buffer(send, count, type);
     check_alias(send, receive, std::size_t(count) * type.size());
 }
@@ -42,7 +49,7 @@ class ReductionCall : public Call {
         reduction_.prepare(op, type);
         vectors_ = vectors;
     }
-    // Where the result goes, filled with this rank's values. apart: not in the program's memory.
+    // The memory of the result, filled with this rank's values. apart: not in the program's memory.
     std::byte* filled(bool apart = false) {
         const std::size_t bytes = reduction_.bytes(vectors_.count);
         apart_ = apart || !reduction_.direct();
@@ -53,7 +60,7 @@ class ReductionCall : public Call {
             std::memcpy(to, reduction_.memory(vectors_.values()), bytes);
         return to;
     }
-    // Copies the result from where filled() has put it.
+    // Copies the result from the memory that filled() returned.
     void take_home() {
         if (apart_) reduction_.store(vectors_.receive, vector_.reserve(0), vectors_.count);
     }
@@ -180,21 +187,24 @@ class ReduceScatterCall final : public ReductionCall {
     collectives::ReduceScatter schedule_;
 };
 
-// A vector of elements without data counts as one of no elements.
+// A vector of elements without data counts as a vector without elements.
 Vectors vectors_of(const void* send, void* receive, std::size_t count, const Datatype& type) {
     return {send, receive, type.size() == 0 ? 0 : count};
 }
 
 Call& scan_of(Communicator& comm, const void* send, void* receive, MPI_Count count,
               MPI_Datatype type, MPI_Op op, collectives::ScanKind kind) {
-    if (comm.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, which has no scan");
+    if (comm.inter())
+        fail(MPI_ERR_COMM,
+             "found an inter-communicator, which does not support "
+             "scans");
     check_count(count);
     Datatype& elements = committed(type);
     Op& operation = checked<Op>(op);
     if (kind == collectives::ScanKind::inclusive || comm.rank() != 0 || in_place(send))
         check_vectors(send, receive, count, elements);
     else
-        check_buffer(send, count, elements);
+        check_no_result(send, receive, count, elements);
     Prepared<ScanCall> call(comm);
     call->prepare(vectors_of(send, receive, std::size_t(count), elements), operation, elements,
                   kind);
@@ -215,7 +225,7 @@ Call& reduce(Communicator& comm, const void* send, void* receive, MPI_Count coun
         check_vectors(send, receive, count, elements);
     } else {
         if (in_place(send))
-            fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which only the root (rank {}) may give",
+            fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which only the root (rank {}) may pass",
                  root);
         check_buffer(send, count, elements);
     }
@@ -273,7 +283,7 @@ Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, Num
 
 Call& reduce_scatter(Communicator& comm, const void* send, void* receive, Numbers counts,
                      MPI_Datatype type, MPI_Op op) {
-    if (!counts.given()) fail(MPI_ERR_ARG, "found no array (null) of receive counts");
+    if (!counts.given()) fail(MPI_ERR_ARG, "found a null array of receive counts");
     return reduce_scatter_of(comm, send, receive, counts, 0, type, op);
 }
 

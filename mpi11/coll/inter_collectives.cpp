@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives between the two groups of an inter-communicator (MPI-2.2, section 5.2.2): inside a
-// group by its own schedules, between the groups by messages of the ranks that are concerned, or of
-// the first rank of each group.
+// group by its own schedules, between the groups by messages of the ranks involved, or of the first
+// rank of each group.
 #include <cstring>
 
 #include "collectives/allreduce/allreduce.h"
@@ -24,7 +24,7 @@ constexpr int first_part = 8;
 constexpr int second_part = 16;
 constexpr int third_part = 24;
 
-// What the groups say to each other; of no use to members that are not in it.
+// The exchange between the groups; unused by members that do not take part in it.
 class Between {
   public:
     explicit Between(Communicator& comm) : comm_(&comm), exchange(SchedulePools::both(comm)) {}
@@ -66,7 +66,7 @@ class InterBarrierCall final : public Call {
     collectives::Allreduce schedule_;
 };
 
-// ---- broadcast: from the root to the other group's first, and on inside that group ----
+// ---- broadcast: from the root to the other group's first rank, then inside that group ----
 
 class BroadcastSteps final : public collectives::Sequence {
   public:
@@ -75,7 +75,7 @@ class BroadcastSteps final : public collectives::Sequence {
         nest(between.exchange, first_part);
         nest(inside_, second_part);
     }
-    // memory: null where nothing is received.
+    // memory: null if nothing is received.
     void start(const char* name, std::byte* memory, std::size_t bytes) {
         memory_ = memory;
         bytes_ = bytes;
@@ -130,7 +130,7 @@ class InterBroadcastCall final : public Call {
     BroadcastSteps steps_;
 };
 
-// ---- allgather: all to the other group's first, and on inside that group ----
+// ---- allgather: all to the other group's first rank, then inside that group ----
 
 class InterAllgatherCall final : public Call {
   public:
@@ -161,7 +161,7 @@ class InterAllgatherCall final : public Call {
     BroadcastSteps steps_;
 };
 
-// ---- reductions: to the group's first, from there to the other group, and on inside that ----
+// ---- reductions: to the group's first rank, then to the other group, then inside that group ----
 
 class ReduceSteps final : public collectives::Sequence {
   public:
@@ -179,14 +179,14 @@ class ReduceSteps final : public collectives::Sequence {
     enum class Then { nothing, broadcast, scatter };
     struct Plan {
         const std::byte* values = nullptr;  // null: nothing to reduce here
-        std::byte* sum = nullptr;           // at the group's first
+        std::byte* sum = nullptr;           // at the group's first rank
         std::size_t count = 0;
         collectives::Operation operation;
         Then then = Then::nothing;
-        std::byte* come = nullptr;    // the other group's sum, at the group's first
-        std::byte* result = nullptr;  // what of it is for this rank
+        std::byte* come = nullptr;    // the other group's sum, at the group's first rank
+        std::byte* result = nullptr;  // the part of it for this rank
         std::size_t bytes = 0;
-        collectives::Blocks blocks;  // of what has arrived, by rank
+        collectives::Blocks blocks;  // of the received data, by rank
     };
     void start(const char* name, const Plan& plan) {
         plan_ = plan;
@@ -235,7 +235,7 @@ class InterReduceCall final : public Call {
         count_ = count;
         what_ = What::contribute;
     }
-    // The result of the other group is wanted at the root alone, here.
+    // The result of the other group is wanted only at the root, which is this rank.
     void be_root(void* receive, std::size_t count) {
         receive_ = receive;
         count_ = own_ = count;
@@ -243,7 +243,7 @@ class InterReduceCall final : public Call {
         sum_.reserve(reduction_.bytes(count));
         steps_.between.receive(come(), reduction_.bytes(count), 0);
     }
-    // The sum of this group goes to that rank of the other.
+    // Sends the sum of this group to that rank of the other group.
     void send_to(int root) {
         if (comm().rank() == 0) steps_.between.send(sum(), reduction_.bytes(count_), root);
     }
@@ -256,7 +256,7 @@ class InterReduceCall final : public Call {
         steps_.between.send(sum(), reduction_.bytes(count_), 0);
         steps_.between.receive(come(), reduction_.bytes(count_), 0);
     }
-    // As exchange(), but each rank wants only a block.
+    // Like exchange(), but each rank wants only a block.
     void deal(Numbers counts, MPI_Count count) {
         what_ = What::deal;
         std::size_t offset = 0;
@@ -347,7 +347,7 @@ Call& inter_allgather(Communicator& comm, const void* send, MPI_Count send_count
     return call.done();
 }
 
-// ---- gather, scatter, alltoall: messages of all who are concerned ----
+// ---- gather, scatter, alltoall: messages between all ranks involved ----
 
 Call& inter_gather(Communicator& comm, const void* send, MPI_Count send_count,
                    MPI_Datatype send_type, const BlockList* list, int root) {

@@ -13,7 +13,7 @@ namespace {
 __extension__ typedef __int128 Int128;
 __extension__ typedef unsigned __int128 UInt128;
 
-// Users' buffers need not be aligned, and a buffer of one element may begin anywhere in a message.
+// Users' buffers may be unaligned, and a buffer of one element may begin anywhere in a message.
 template <class T>
 T load(const std::byte* memory, std::size_t i) {
     T value;
@@ -32,7 +32,7 @@ void each(void* inout, const void* in, std::size_t count, F&& f) {
     for (std::size_t i = 0; i < count; ++i) store<T>(a, i, f(load<T>(a, i), load<T>(b, i)));
 }
 
-// Unsigned and no narrower than int, so that nothing overflows in between.
+// Unsigned and at least as wide as int, so that intermediate results do not overflow.
 template <class T>
 struct Wrapping {
     using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
@@ -164,7 +164,7 @@ void combine(void* inout, const void* in, std::size_t count, const void*) {
     each<T>(inout, in, count, F{});
 }
 
-// ---- which kinds of values have which of them ----
+// ---- the operations defined for each kind of values ----
 
 using Row = std::array<collectives::Combine, op_codes>;
 using KernelTable = std::array<Row, value_kinds>;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops behind the predefined operations: one for each operation on each kind of values.
+// The loops of the predefined operations: one for each operation on each kind of values.
 //
-// They know no handles and no MPI types: many predefined types hold the same values (MPI_INT,
+// They do not depend on handles and MPI types: many predefined types hold the same values (MPI_INT,
 // MPI_INTEGER and MPI_INT32_T are all int32). Pure functions; any thread may call.
 #pragma once
 
@@ -28,9 +28,9 @@ enum class OpCode : std::uint8_t {
 };
 inline constexpr int op_codes = 12;
 
-// What the elements of a predefined type are.
+// The kind of values in the elements of a predefined type.
 enum class Values : std::uint8_t {
-    none,  // nothing to compute with
+    none,  // not usable in operations
     int8,
     int16,
     int32,
@@ -66,14 +66,14 @@ enum class Values : std::uint8_t {
 };
 inline constexpr int value_kinds = int(Values::float64_float64) + 1;
 
-// inout[i] = inout[i] op in[i]; neither has to be aligned, and they do not overlap. Null where the
+// inout[i] = inout[i] op in[i]; both may be unaligned, and they do not overlap. Null if the
 // standard has no such operation. Integers wrap around; logical results are 0 or 1; of equal values
 // MINLOC and MAXLOC keep the lower index.
 collectives::Combine kernel(OpCode op, Values values);
 
 // Bytes from one element to the next; 0 for none.
 std::size_t element_size(Values values);
-// In words, for messages: "integers", "pairs of a value and an index".
+// As text, for messages: "integers", "pairs of a value and an index".
 std::string_view describe(Values values);
 
 }  // namespace torusmp::mpi

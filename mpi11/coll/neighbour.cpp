@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives with the neighbours of a topology (MPI-4.1, section 8.6): the halo exchange.
 //
-// All messages of a call are under way at once. Where two neighbours are the same process, as in a
-// ring of two, the message sent to the negative side is what that process receives from its
-// positive side. Such a ring has two cables on the machine, and each message takes the one of its
-// side.
+// All messages of a call are in flight together. If two neighbours are the same process, as in a
+// ring of two, the message sent to the negative side is received by that process from its positive
+// side. Such a ring has two cables on the machine, and each message takes the cable of its side.
 #include <optional>
 
 #include "mpi11/coll/collective_entry.h"
@@ -14,12 +13,13 @@
 namespace torusmp::mpi {
 namespace {
 
-// Of a Cartesian neighbour: 0 is the negative one of the first dimension, 1 the positive one, ...
+// The direction of a Cartesian neighbour: 0 is the negative one of the first dimension, 1 the
+// positive one, ...
 constexpr int sign_of(int neighbour) {
     return neighbour % 2 == 0 ? -1 : +1;
 }
 
-// The cable to a Cartesian neighbour, where two lead there.
+// The cable to a Cartesian neighbour, if two cables lead there.
 std::optional<routing::Direction> cable_to(Rank peer, int sign) {
     const routing::Torus& machine = runtime().torus();
     for (int d = 0; d < machine.dimensions(); ++d)
@@ -63,7 +63,7 @@ Call& allgather_with(Communicator& comm, const void* send, MPI_Count count, MPI_
     check_count(count);
     const Datatype& elements = committed(type);
     if (in_place(send))
-        fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which neighbourhood collectives do not have");
+        fail(MPI_ERR_BUFFER, "found MPI_IN_PLACE, which neighbourhood collectives do not support");
     if (!neighbourhood_of(comm).destinations.empty()) check_buffer(send, count, elements);
     return exchange(
         comm, "neighbour allgather",

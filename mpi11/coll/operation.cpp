@@ -117,7 +117,7 @@ Values values_of(Basic basic) {
         case Family::pair:
             return pair_of(basic);
         case Family::character:
-            // Codes add up flags in chars, and other libraries allow it.
+            // Programs add up flags in chars, and other libraries allow it.
             return basic == Basic::char_ ? integer_of(1, is_signed(basic)) : Values::none;
         default:
             return Values::none;
@@ -142,7 +142,7 @@ const Loops& loops() {
     return all;
 }
 
-// What an operation is defined for, in words.
+// The types that an operation is defined for, as text.
 const char* domain_of(OpCode code) {
     switch (code) {
         case OpCode::max:
@@ -166,7 +166,7 @@ const char* domain_of(OpCode code) {
 
 template <class Function>
 void check_arguments(Function* function, const MPI_Op* op) {
-    if (function == nullptr) fail(MPI_ERR_ARG, "found no function (null)");
+    if (function == nullptr) fail(MPI_ERR_ARG, "found a null function");
     check_output("op", op);
 }
 
@@ -207,7 +207,7 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran) {
 
 collectives::Combine kernel_of(const Op& op, const Datatype& type) {
     if (op.what == Op::What::one_sided)
-        fail(MPI_ERR_OP, "found {}, which is for one-sided communication alone", op.name);
+        fail(MPI_ERR_OP, "found {}, which is only for one-sided communication", op.name);
     const auto loop = loops().by_type[std::size_t(type.basic())][std::size_t(op.code)];
     if (loop == nullptr)
         fail(MPI_ERR_OP, "found {} on {}, which is of {}; expected {}", op.name, type.describe(),
@@ -253,7 +253,7 @@ int PMPI_Op_free(MPI_Op* op) {
         check_output("op", op);
         Op& found = checked<Op>(*op);
         if (found.built_in())
-            fail(MPI_ERR_OP, "found {}, expected an operation that MPI_Op_create made", found.name);
+            fail(MPI_ERR_OP, "found {}, expected an operation made by MPI_Op_create", found.name);
         release(found);
         *op = MPI_OP_NULL;
     });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations of reductions: what is behind an MPI_Op (MPI-1.1, section 4.9).
+// Operations of reductions: the object behind an MPI_Op (MPI-1.1, section 4.9).
 //
 // Predefined ones choose a loop by the type (kernels.h); others call a function of the program. A
-// collective under way holds its operation, so the program may free it earlier. Any thread may use
-// one.
+// collective in progress holds its operation, so the program may free it earlier. Any thread may
+// use one.
 #pragma once
 
 #include "mpi11/coll/kernels.h"
@@ -27,7 +27,7 @@ class Op : public Object {
         built_in,
         one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
         function,       // of the program, in C
-        wide_function,  // the same with a length of 64 bits
+        wide_function,  // of the program, in C with a length of 64 bits
         fortran         // of the program, in Fortran
     };
     Op(What is, std::string_view named, OpCode computes = OpCode::max)
@@ -60,18 +60,19 @@ class Op : public Object {
     }
 };
 
-// Makes the predefined ones, once.
+// Creates the predefined operations, once.
 void make_operations();
 
-// One of the program. fortran: the function is a subroutine of (invec, inoutvec, len, type).
+// Creates an operation of the program. fortran: the function is a subroutine of (invec, inoutvec,
+// len, type).
 Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP), with an explanation,
-// where the standard has none.
+// if the standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
-// What members have to agree on, in words.
+// The properties that members have to agree on, as text.
 collectives::Label label_of(const Op& op, const Datatype& type);
-// What a predefined type holds; empty: nothing for which operations are defined.
+// The values that a predefined type holds; empty: not usable in operations.
 std::string_view elements_of(const Datatype& type);
 
 }  // namespace torusmp::mpi

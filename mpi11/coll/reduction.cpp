@@ -9,8 +9,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Handles a vector whose elements are `stride` bytes apart, in as few calls as the function's int
-// argument allows.
+// Applies the function to a vector whose elements are `stride` bytes apart, in as few calls as its
+// int argument allows.
 void call_function(const Op& op, void* in, void* inout, std::size_t count, std::ptrdiff_t stride,
                    MPI_Datatype handle) {
     if (op.what == Op::What::wide_function) {
@@ -75,7 +75,7 @@ void Reduction::each_run(std::size_t count, Use&& use) const {
 
 void Reduction::load(std::byte* vector, const void* address, std::size_t count) {
     if (count == 0 || operation_.element == 0) return;
-    std::memset(vector, 0, bytes(count));  // gaps travel too
+    std::memset(vector, 0, bytes(count));  // gaps are sent too
     LayoutHold from, to;
     each_run(count, [&](std::size_t first, std::size_t run) {
         const auto offset = std::ptrdiff_t(first) * type_->extent();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The vector of a reduction: how the elements of a type are combined, and how they travel.
+// The vector of a reduction: how the elements of a type are combined, and how they are sent.
 //
-// Elements of a type without gaps travel as they lie in memory. Others travel one behind the other
-// with their full extent, so that functions of the program find them as the standard says they lie.
-// Held by the collective that it is for; one thread at a time.
+// Elements of a type without gaps are sent as laid out in memory. Others are sent one after the
+// other with their full extent, so that functions of the program find the layout that the standard
+// defines. Held by its collective; one thread at a time.
 #pragma once
 
 #include "collectives/schedule/schedule.h"
@@ -24,15 +24,16 @@ class Reduction {
     void forget();
 
     const collectives::Operation& operation() const { return operation_; }
-    // Elements travel as they lie in memory.
+    // Elements are sent as laid out in memory.
     bool direct() const { return type_->dense(); }
     std::size_t bytes(std::size_t count) const { return count * operation_.element; }
 
-    // Where vectors of a direct type begin.
+    // The start of a vector of a direct type.
     std::byte* memory(const void* address) const {
         return core::displaced(address, type_->true_lb());
     }
-    // Copies a vector of the program into the form in which it travels, and back.
+    // load() copies a vector of the program into the form in which it is sent; store() copies it
+    // back.
     void load(std::byte* vector, const void* address, std::size_t count);
     void store(void* address, const std::byte* vector, std::size_t count);
 
@@ -50,8 +51,8 @@ class Reduction {
     Reference<Datatype> held_type_;
     Reference<Op> held_op_;
     MPI_Datatype handle_ = MPI_DATATYPE_NULL;
-    std::ptrdiff_t origin_ = 0;  // offset of an element's address from where it begins to travel
-    bool one_by_one_ = false;    // elements overlap or are in reverse order: never several at once
+    std::ptrdiff_t origin_ = 0;  // offset of an element's address from the start of its sent data
+    bool one_by_one_ = false;    // elements overlap or are in reverse order: one call per element
     collectives::Scratch packed_;
     mutable collectives::Scratch spare_;
 };

@@ -16,7 +16,7 @@ void refuse_in_place(const void* address) {
 
 void check_array(const void* array, int blocks, const char* which, const char* what) {
     if (array == nullptr && blocks > 0) [[unlikely]]
-        fail(MPI_ERR_ARG, "found no array (null) of {} {}", which, what);
+        fail(MPI_ERR_ARG, "found a null array of {} {}", which, what);
 }
 
 void check_counts(Numbers counts, int blocks, const char* which) {
@@ -46,7 +46,7 @@ void Piece::unpack() const {
     if (buffer_.layout != nullptr) buffer_.unpack(0, memory_, buffer_.bytes);
 }
 
-// ---- what a call says about blocks ----
+// ---- the blocks of a call ----
 
 std::byte* BlockList::address_of(int block) const {
     std::ptrdiff_t offset = 0;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers of the program on their way into a collective: used directly where they are one block of
-// memory, otherwise through memory of ours, into which they are packed before and from which they
-// are unpacked after.
+// Buffers of the program for use in a collective: used directly if they are one block of memory,
+// otherwise packed into library memory before and unpacked from it after the call.
 //
-// Held by the collective that they are for, and filled anew for each call; memory stays. Datatypes
-// may be freed meanwhile: what is needed of them is held. One thread at a time.
+// Held by their collective, and set again for each call; the memory is kept. Datatypes may be freed
+// meanwhile: the required parts are held. One thread at a time.
 #pragma once
 
 #include <span>
@@ -20,14 +19,14 @@ namespace torusmp::mpi {
 // One vector.
 class Piece {
   public:
-    // Throws Failure where the buffer is null, or MPI_IN_PLACE, which the caller has to handle.
+    // Throws Failure if the buffer is null, or MPI_IN_PLACE, which the caller has to handle.
     void set(const void* address, MPI_Count count, const Datatype& type);
     void set_nothing() {
         buffer_ = {};
         memory_ = nullptr;
     }
 
-    // Where the collective finds it, or leaves it.
+    // The memory that the collective reads or writes.
     std::byte* memory() const { return memory_; }
     std::size_t bytes() const { return buffer_.bytes; }
     void pack();
@@ -40,7 +39,7 @@ class Piece {
     collectives::Scratch own_;
 };
 
-// The counts and displacements of a call, as they were given: by block, or the same for all.
+// The counts and displacements of a call, as given: by block, or the same for all.
 struct BlockList {
     void* base = nullptr;
     int blocks = 0;
@@ -52,7 +51,7 @@ struct BlockList {
 
     bool even() const { return !counts.given(); }
     MPI_Count count_of(int block) const { return even() ? count : counts[block]; }
-    // Where there are no elements, their type need not exist.
+    // If there are no elements, their type may be invalid.
     const Datatype& type_of(int block) const {
         if (type != nullptr) return *type;
         return counts[block] == 0 ? datatype_of(Basic::byte) : *find<Datatype>(types[block]);
@@ -77,14 +76,14 @@ struct BlockList {
 // A block for each member of a group.
 class BlockPieces {
   public:
-    // together: the blocks must lie one behind the other, in order and without gaps.
+    // together: the blocks must be contiguous, in order and without gaps.
     void set(const BlockList& list, bool together = false);
 
     std::byte* memory() const { return memory_; }
     const collectives::Blocks& blocks() const { return blocks_; }
     std::size_t bytes_of(int block) const { return blocks_.size(block); }
     std::size_t bytes() const { return bytes_; }  // in all
-    // Copies to and from the program's memory; does nothing where that is used directly.
+    // Copies to and from the program's memory; does nothing if that is used directly.
     void pack();
     void pack(int block);
     void unpack() const;
@@ -98,9 +97,9 @@ class BlockPieces {
     std::byte* memory_ = nullptr;
     collectives::Blocks blocks_;
     std::size_t bytes_ = 0;
-    std::vector<std::size_t> sizes_;  // by block, of those that are not even
+    std::vector<std::size_t> sizes_;  // by block, if not even
     std::vector<std::size_t> offsets_;
-    // Through our memory: where the blocks lie in the program's.
+    // With library memory: the positions of the blocks in the program's memory.
     std::vector<core::Buffer> buffers_;
     std::vector<LayoutHold> holds_;
     collectives::Scratch own_;

@@ -9,7 +9,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// Tags in Traffic::leaders of an inter-communicator, where the program has none.
+// Tags in Traffic::leaders of an inter-communicator, which the program does not use.
 constexpr core::Tag exchange_tag = 0;
 
 int class_of_fault(core::Error error) {
@@ -21,22 +21,23 @@ core::Buffer buffer(std::vector<int>& list) {
 }
 
 // One message each way.
-void swap(Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in) {
+void swap(Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in,
+          const char* call) {
     core::ReceiveRequest receive;
     core::SendRequest send;
     runtime().receive(receive, buffer(in), peer, context, tag);
     runtime().send(send, buffer(out), peer, context, tag);
     // Both must be complete before either may be destroyed, whatever happened to the other.
-    runtime().wait(send, "making a communicator");
-    runtime().wait(receive, "making a communicator");
-    wait_for(send, "making a communicator");
-    wait_for(receive, "making a communicator");
+    runtime().wait(send, call);
+    runtime().wait(receive, call);
+    wait_for(send, call);
+    wait_for(receive, call);
 }
 
 }  // namespace
 
-void wait_for(core::Request& request, const char* what) {
-    runtime().wait(request, what);
+void wait_for(core::Request& request, const char* call) {
+    runtime().wait(request, call);
     const core::Error error = request.status().error;
     if (error != core::Error::none)
         fail(class_of_fault(error), "rank {}: {}", request.peer(),
@@ -49,30 +50,31 @@ void wait_for(collectives::Schedule& schedule) {
         fail(class_of_fault(schedule.error()), "{}", schedule.failure());
 }
 
-void gather_all(Communicator& comm, void* table, std::size_t bytes) {
+void gather_all(Communicator& comm, void* table, std::size_t bytes, const char* call) {
     collectives::Allgather schedule(comm.group());
-    schedule.start(table, collectives::Blocks::even(bytes), nullptr);
+    schedule.start_for(call, table, collectives::Blocks::even(bytes), nullptr);
     wait_for(schedule);
 }
 
-void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root) {
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root,
+                     const char* call) {
     collectives::Broadcast schedule(comm.group());
-    schedule.start(data, bytes, root);
+    schedule.start_for(call, data, bytes, root);
     wait_for(schedule);
 }
 
-void broadcast_list(Communicator& comm, std::vector<int>& list, int root) {
+void broadcast_list(Communicator& comm, std::vector<int>& list, int root, const char* call) {
     int length = int(list.size());
-    broadcast_bytes(comm, &length, sizeof length, root);
+    broadcast_bytes(comm, &length, sizeof length, root, call);
     list.resize(std::size_t(length));
-    if (length > 0) broadcast_bytes(comm, list.data(), list.size() * sizeof(int), root);
+    if (length > 0) broadcast_bytes(comm, list.data(), list.size() * sizeof(int), root, call);
 }
 
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
-                              std::vector<int>& counts) {
+                              std::vector<int>& counts, const char* call) {
     counts.assign(std::size_t(comm.size()), 0);
     counts[std::size_t(comm.rank())] = int(own.size());
-    gather_all(comm, counts.data(), sizeof(int));
+    gather_all(comm, counts.data(), sizeof(int), call);
     std::vector<std::size_t> sizes, offsets;
     std::size_t end = 0;
     for (const int count : counts) {
@@ -83,28 +85,29 @@ std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
     std::vector<int> all(end / sizeof(int));
     if (all.empty()) return all;
     collectives::Allgather schedule(comm.group());
-    schedule.start(all.data(), collectives::Blocks::each(sizes, offsets), own.data());
+    schedule.start_for(call, all.data(), collectives::Blocks::each(sizes, offsets), own.data());
     wait_for(schedule);
     return all;
 }
 
-std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours) {
+std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,
+                            const char* call) {
     std::vector<int> length{int(ours.size())}, their_length{0};
-    swap(context, peer, tag, length, their_length);
+    swap(context, peer, tag, length, their_length, call);
     std::vector<int> out = ours;
     std::vector<int> in;
     in.resize(std::size_t(their_length[0]));
-    swap(context, peer, tag, out, in);
+    swap(context, peer, tag, out, in, call);
     return in;
 }
 
-BothLists exchange_lists(Communicator& inter, std::vector<int> ours) {
+BothLists exchange_lists(Communicator& inter, std::vector<int> ours, const char* call) {
     BothLists both{std::move(ours), {}};
     if (inter.rank() == 0)
-        both.theirs =
-            swap_lists(inter.context(Traffic::leaders), inter.peer(0), exchange_tag, both.ours);
-    broadcast_list(inter, both.ours, 0);
-    broadcast_list(inter, both.theirs, 0);
+        both.theirs = swap_lists(inter.context(Traffic::leaders), inter.peer(0), exchange_tag,
+                                 both.ours, call);
+    broadcast_list(inter, both.ours, 0, call);
+    broadcast_list(inter, both.theirs, 0, call);
     return both;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What members tell each other while they make a communicator: small tables, lists, and the
+// Data that members exchange while they create a communicator: small tables, lists, and the
 // contexts that one of them claims for all.
 //
-// Everything here blocks and is collective over a local group, except swap_lists(), which concerns
+// Everything here blocks and is collective over a local group, except swap_lists(), which involves
 // two ranks. Throws Failure if a member has died.
 #pragma once
 
@@ -13,8 +13,9 @@
 
 namespace torusmp::mpi {
 
-// Contexts claimed, and given back unless they were used. One claim may serve several communicators
-// that have no member in common: no message of one can meet a receive of the other.
+// Claimed contexts, which are returned unless they are used. One claim may serve several
+// communicators that have no member in common: a message of one cannot match a receive of the
+// other.
 class Claim {
   public:
     Claim() : first_(claim_contexts()) {}
@@ -36,29 +37,30 @@ class Claim {
 };
 
 // Over the local group. The `bytes` bytes of every member, one behind the other; our own in place.
-void gather_all(Communicator& comm, void* table, std::size_t bytes);
-void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root);
+void gather_all(Communicator& comm, void* table, std::size_t bytes, const char* call);
+void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root, const char* call);
 // A list whose length only the root knows.
-void broadcast_list(Communicator& comm, std::vector<int>& list, int root);
+void broadcast_list(Communicator& comm, std::vector<int>& list, int root, const char* call);
 // Lists of any lengths one behind the other, by rank; counts: their lengths.
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
-                              std::vector<int>& counts);
+                              std::vector<int>& counts, const char* call);
 
 // Sends a list to a machine rank and receives one from it.
-std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours);
+std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,
+                            const char* call);
 
-// Over an inter-communicator: what rank 0 of each group gives, known to all afterwards.
+// Over an inter-communicator: the lists of rank 0 of each group, distributed to all members.
 struct BothLists {
     std::vector<int> ours, theirs;
 };
-BothLists exchange_lists(Communicator& inter, std::vector<int> ours);
+BothLists exchange_lists(Communicator& inter, std::vector<int> ours, const char* call);
 // Whose word counts where both sides claim something; both sides find the same.
 inline bool ours_counts(const Communicator& inter) {
     return inter.members()[0] < inter.peers()[0];
 }
 
 // Blocks until a core request or a schedule is complete; throws Failure for what went wrong.
-void wait_for(core::Request& request, const char* what);
+void wait_for(core::Request& request, const char* call);
 void wait_for(collectives::Schedule& schedule);
 
 }  // namespace torusmp::mpi

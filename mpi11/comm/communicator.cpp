@@ -8,8 +8,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Contexts that this process may claim: numbers between those of the predefined communicators and
-// the half in which QMP counts, dealt out over the ranks of the job.
+// Contexts that this process may claim: numbers between the contexts of the predefined
+// communicators and the half that QMP uses, divided among the ranks of the job.
 class Claims {
   public:
     Context take() {
@@ -23,8 +23,8 @@ class Claims {
         const Context share = (qmp_begins / contexts_each - predefined_ones) / ranks;
         if (taken_ == share)
             fail(MPI_ERR_OTHER,
-                 "this rank has made {} communicators, expected no more in one job of {} ranks",
-                 share, ranks);
+                 "this rank has made {} communicators, the limit in a job of {} ranks", share,
+                 ranks);
         return contexts_each * (predefined_ones + Context(runtime().rank()) * share + taken_++);
     }
     void give(Context first) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A communicator: who talks to whom, in contexts of its own (MPI-1.1, chapter 5).
+// A communicator: a group of ranks with contexts of its own (MPI-1.1, chapter 5).
 //
-// Intra-communicators have one group, inter-communicators a local and a remote one. What belongs to
-// a communicator (attributes, topology, schedules of its collectives) is made by the modules that
-// define it and held here. Any thread may send and receive on it; collectives one thread at a time.
+// Intra-communicators have one group, inter-communicators a local and a remote one. The parts of a
+// communicator (attributes, topology, schedules of its collectives) are created by the modules that
+// define them and held here. Any thread may send and receive on it; collectives one thread at a
+// time.
 #pragma once
 
 #include <memory>
@@ -39,9 +40,9 @@ class Communicator : public Object {
     static constexpr const char* null_name = "MPI_COMM_NULL";
     static constexpr const char* noun = "communicator";
 
-    // members: the machine rank of each rank, own among them. first: its first context, of
-    // `contexts_each` in a row; the same on all members and used by no other communicator of any of
-    // them.
+    // members: the machine rank of each rank, including the own one. first: its first context, of
+    // `contexts_each` consecutive ones; the same on all members and not used by any other
+    // communicator of any of them.
     Communicator(std::vector<Rank> members, Context first);
     // An inter-communicator. local_first: the first context of the local group's own collectives;
     // the same on all members of that group.
@@ -54,17 +55,17 @@ class Communicator : public Object {
     bool inter() const { return inter_; }
     int remote_size() const { return remote_size_; }
 
-    // --- messages: ranks are those of the remote group where there is one ---
+    // --- messages: ranks are those of the remote group if there is one ---
     // The machine rank of a peer. Precondition: 0 <= rank < remote_size().
     Rank peer(int rank) const { return peers_[std::size_t(rank)]; }
-    // The peer of a machine rank; -1: none.
+    // The rank of a machine rank among the peers; -1: none.
     int rank_of(Rank machine_rank) const {
         return rank_of_.empty() ? machine_rank : rank_of_[std::size_t(machine_rank)];
     }
     Context context(Traffic context = Traffic::messages) const { return first_ + Context(context); }
 
     const std::vector<Rank>& members() const { return group_.members(); }  // the local group
-    const std::vector<Rank>& peers() const { return peers_; }              // where sends go
+    const std::vector<Rank>& peers() const { return peers_; }              // destinations of sends
 
     // The local group, over which collectives run (Traffic::collectives of its own contexts).
     collectives::Group& group() { return group_; }
@@ -72,16 +73,18 @@ class Communicator : public Object {
 
     std::string name;
     Reference<ErrorHandler> error_handler;
+    // What its error handler gets instead of it: the file whose communicator it is; null: none.
+    Object* error_object = nullptr;
     std::shared_ptr<Attributes> attributes;    // null: none yet
     std::shared_ptr<const Topology> topology;  // null: none
     std::shared_ptr<SchedulePools> schedules;  // null: none yet
     std::shared_ptr<Info> info;                // null: none
 
-    // Its name in messages: the one it was given, or "a communicator of N ranks".
+    // Its name in messages: the given name, or "a communicator of N ranks".
     std::string describe() const;
 
   private:
-    // Says in reports which contexts are this communicator's.
+    // Names this communicator's contexts in reports.
     class Names final : public core::Reporter {
       public:
         explicit Names(const Communicator& comm) : comm_(comm) {}
@@ -101,11 +104,11 @@ class Communicator : public Object {
     const Names names_{*this};
 };
 
-// Contexts that this process alone gives out, so that members need not agree: the first rank of the
-// new communicator claims them, the others learn them with what they exchange anyway. Throws
-// Failure when all are used up.
+// Contexts assigned by this process alone, so that members need not agree: the first rank of the
+// new communicator claims them, the others receive them with the data they exchange in any case.
+// Throws Failure if all are used up.
 Context claim_contexts();
-// A claim that was not used.
+// Returns a claim that was not used.
 void return_contexts(Context first);
 
 }  // namespace torusmp::mpi

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators: what they are, and making them from others (MPI-1.1, sections 5.4 and 5.6; names:
-// section 5.8 of MPI-1.2 and later).
+// Communicators: queries, and creation from others (MPI-1.1, sections 5.4 and 5.6; names: section
+// 5.8 of MPI-1.2 and later).
 #include <algorithm>
 #include <cstring>
 
 #include "mpi11/attribute/attributes.h"
 #include "mpi11/comm/creation.h"
-#include "mpi11/comm/duplicate.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/error/check.h"
 #include "mpi11/pt2pt/buffered.h"
@@ -31,13 +30,13 @@ void check_inter(const Communicator& comm) {
              comm.describe());
 }
 
-// The group of a new communicator: members of the communicator from which it is made.
+// The group of a new communicator: members of the communicator from which it is created.
 const Members& checked_group(const Communicator& comm, MPI_Group group) {
     const Members& members = checked<ProcessGroup>(group).members;
     const Members all(comm.members());
     for (int i = 0; i < members.size(); ++i)
         if (!all.contains(members[i]))
-            fail(MPI_ERR_GROUP, "rank {} of the group is no member of {}", i, comm.describe());
+            fail(MPI_ERR_GROUP, "rank {} of the group is not a member of {}", i, comm.describe());
     return members;
 }
 
@@ -46,7 +45,7 @@ void check_color(int color) {
         fail(MPI_ERR_ARG, "found color {}, expected 0 or more, or MPI_UNDEFINED", color);
 }
 
-// The color by which MPI_Comm_split_type splits; MPI_UNDEFINED where nobody gets a communicator.
+// The color for MPI_Comm_split_type; MPI_UNDEFINED if no process gets a communicator.
 int color_of_type(Communicator& comm, int type, MPI_Info info) {
     const int host = runtime().state().host_of(runtime().rank());
     switch (type) {
@@ -56,7 +55,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
             return host;
         case MPI_COMM_TYPE_HW_GUIDED:
         case MPI_COMM_TYPE_RESOURCE_GUIDED: {
-            // Of the resources that a program may name, we know shared memory only.
+            // Only shared memory is supported among the resources that a program may name.
             const Info::Entries entries = entries_of(info);
             const bool shared = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
                 return entry.first == "mpi_hw_resource_type" && entry.second == "mpi_shared_memory";
@@ -64,7 +63,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
             return shared ? host : MPI_UNDEFINED;
         }
         case MPI_COMM_TYPE_HW_UNGUIDED: {
-            // The next smaller part of the machine, where there is one.
+            // The next smaller part of the machine, if there is one.
             const auto elsewhere = [&](Rank rank) {
                 return runtime().state().host_of(rank) != host;
             };
@@ -80,7 +79,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
     }
 }
 
-// Ends the program's use of it. What is still under way on it keeps it alive.
+// Ends the program's use of it. Operations in progress keep it alive.
 void dispose(MPI_Comm* handle, Communicator& comm) {
     delete_attributes(comm);
     *handle = MPI_COMM_NULL;
@@ -138,38 +137,38 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 
 #pragma weak MPI_Comm_create = PMPI_Comm_create
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
-    return api("MPI_Comm_create", comm, [&](Communicator& c) {
+    return api_for_new("MPI_Comm_create", comm, "newcomm", newcomm, [&](Communicator& c) {
         const Members& members = checked_group(c, group);
-        check_output("newcomm", newcomm);
-        *newcomm = handle_or_null(make_of_group(c, members));
+        return handle_or_null(make_of_group(c, members, "MPI_Comm_create"));
     });
 }
 
 #pragma weak MPI_Comm_create_group = PMPI_Comm_create_group
 int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* newcomm) {
-    return api("MPI_Comm_create_group", comm, [&](Communicator& c) {
-        if (c.inter()) fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra one");
+    return api_for_new("MPI_Comm_create_group", comm, "newcomm", newcomm, [&](Communicator& c) {
+        if (c.inter())
+            fail(MPI_ERR_COMM,
+                 "found an inter-communicator, expected an "
+                 "intra-communicator");
         const Members& members = checked_group(c, group);
         check_send_tag(tag);
-        check_output("newcomm", newcomm);
-        *newcomm = handle_or_null(make_by_group(c, members, tag));
+        return handle_or_null(make_by_group(c, members, tag));
     });
 }
 
 #pragma weak MPI_Comm_split = PMPI_Comm_split
 int PMPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm* newcomm) {
-    return api("MPI_Comm_split", comm, [&](Communicator& c) {
+    return api_for_new("MPI_Comm_split", comm, "newcomm", newcomm, [&](Communicator& c) {
         check_color(color);
-        check_output("newcomm", newcomm);
-        *newcomm = handle_or_null(make_split(c, color, key));
+        return handle_or_null(make_split(c, color, key, "MPI_Comm_split"));
     });
 }
 
 #pragma weak MPI_Comm_split_type = PMPI_Comm_split_type
 int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, MPI_Comm* newcomm) {
-    return api("MPI_Comm_split_type", comm, [&](Communicator& c) {
-        check_output("newcomm", newcomm);
-        *newcomm = handle_or_null(make_split(c, color_of_type(c, split_type, info), key));
+    return api_for_new("MPI_Comm_split_type", comm, "newcomm", newcomm, [&](Communicator& c) {
+        return handle_or_null(
+            make_split(c, color_of_type(c, split_type, info), key, "MPI_Comm_split_type"));
     });
 }
 
@@ -187,7 +186,7 @@ int PMPI_Comm_disconnect(MPI_Comm* comm) {
     return api(call, comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
         if (c.constant != 0)
             fail(MPI_ERR_COMM, "found {}, which cannot be disconnected", c.describe());
-        // The program has completed its requests, as before MPI_Finalize; these are ours.
+        // The program has completed its requests, as before MPI_Finalize; these are the library's.
         const auto done = [&] { return buffered_sends_done(c) && orphans_done(c); };
         if (!done()) runtime().wait_until(done, call);
         dispose(comm, c);
@@ -220,11 +219,11 @@ int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
 
 #pragma weak MPI_Comm_get_name = PMPI_Comm_get_name
 int PMPI_Comm_get_name(MPI_Comm comm, char* name, int* resultlen) {
-    return api("MPI_Comm_get_name", comm, [&](Communicator& c) {
-        check_output("comm_name", name);
-        check_output("resultlen", resultlen);
-        std::copy_n(c.name.c_str(), c.name.size() + 1, name);
-        *resultlen = int(c.name.size());
-    });
+    // For the null handle it is also the name (MPI-4.1, section 7.8).
+    if (comm == MPI_COMM_NULL)
+        return api("MPI_Comm_get_name",
+                   [&] { copy_name(Communicator::null_name, "comm_name", name, resultlen); });
+    return api("MPI_Comm_get_name", comm,
+               [&](Communicator& c) { copy_name(c.name, "comm_name", name, resultlen); });
 }
 }

@@ -9,14 +9,14 @@
 namespace torusmp::mpi {
 namespace {
 
-// What each rank says in a split. The contexts of the first one serve all colors.
+// The contribution of each rank to a split. The contexts of the first one serve all colors.
 struct Wish {
     int color;
     int key;
     Context contexts;
 };
 
-// The machine ranks that ask for this color, by key, then by rank.
+// The machine ranks with this color, by key, then by rank.
 std::vector<Rank> those_of_color(const std::vector<Wish>& wishes, const std::vector<Rank>& ranks,
                                  int color) {
     std::vector<std::size_t> found;
@@ -47,25 +47,36 @@ std::vector<Wish> unflat(const std::vector<int>& list) {
 
 // Puts the contexts in front of the list that rank 0 gives, and takes the word of the side that
 // counts for both.
-Context agree_between(Communicator& inter, BothLists& both, std::vector<int> ours) {
+Context agree_between(Communicator& inter, BothLists& both, std::vector<int> ours,
+                      const char* call) {
     std::optional<Claim> claim;
     if (inter.rank() == 0 && ours_counts(inter)) claim.emplace();
     ours.insert(ours.begin(), claim ? int(claim->use()) : 0);
-    both = exchange_lists(inter, std::move(ours));
+    both = exchange_lists(inter, std::move(ours), call);
     const auto first = Context(ours_counts(inter) ? both.ours[0] : both.theirs[0]);
     both.ours.erase(both.ours.begin());
     both.theirs.erase(both.theirs.begin());
     return first;
 }
 
-Communicator* split_between(Communicator& from, const std::vector<Wish>& wishes, int color) {
+Communicator* split_between(Communicator& from, const std::vector<Wish>& wishes, int color,
+                            const char* call) {
     BothLists both;
-    const Context first = agree_between(from, both, flat(wishes));
+    const Context first = agree_between(from, both, flat(wishes), call);
     if (color == MPI_UNDEFINED) return nullptr;
     auto remote = those_of_color(unflat(both.theirs), from.peers(), color);
     if (remote.empty()) return nullptr;
     return &make_inter(from, those_of_color(wishes, from.members(), color), std::move(remote),
                        first);
+}
+
+// Contexts for new communicators of members of an intra-communicator.
+Context agree_on_contexts(Communicator& from, const char* call) {
+    std::optional<Claim> claim;
+    if (from.rank() == 0) claim.emplace();
+    Context first = claim ? claim->use() : 0;
+    broadcast_bytes(from, &first, sizeof first, 0, call);
+    return first;
 }
 
 }  // namespace
@@ -84,40 +95,32 @@ Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
     return comm;
 }
 
-Context agree_on_contexts(Communicator& from) {
-    std::optional<Claim> claim;
-    if (from.rank() == 0) claim.emplace();
-    Context first = claim ? claim->use() : 0;
-    broadcast_bytes(from, &first, sizeof first, 0);
-    return first;
-}
-
-Communicator& make_alike(Communicator& from) {
-    if (!from.inter()) return make_intra(from, from.members(), agree_on_contexts(from));
+Communicator& make_alike(Communicator& from, const char* call) {
+    if (!from.inter()) return make_intra(from, from.members(), agree_on_contexts(from, call));
     BothLists both;
-    const Context first = agree_between(from, both, {});
+    const Context first = agree_between(from, both, {}, call);
     return make_inter(from, from.members(), from.peers(), first);
 }
 
-Communicator* make_split(Communicator& from, int color, int key) {
+Communicator* make_split(Communicator& from, int color, int key, const char* call) {
     std::vector<Wish> wishes(std::size_t(from.size()));
     std::optional<Claim> claim;
     if (from.rank() == 0 && !from.inter()) claim.emplace();
     wishes[std::size_t(from.rank())] = {color, key, claim ? claim->use() : 0};
-    gather_all(from, wishes.data(), sizeof(Wish));
-    if (from.inter()) return split_between(from, wishes, color);
+    gather_all(from, wishes.data(), sizeof(Wish), call);
+    if (from.inter()) return split_between(from, wishes, color, call);
     if (color == MPI_UNDEFINED) return nullptr;
     return &make_intra(from, those_of_color(wishes, from.members(), color), wishes[0].contexts);
 }
 
-Communicator* make_of_group(Communicator& from, const Members& group) {
+Communicator* make_of_group(Communicator& from, const Members& group, const char* call) {
     const bool inside = group.contains(runtime().rank());
     if (!from.inter()) {
-        const Context first = agree_on_contexts(from);
+        const Context first = agree_on_contexts(from, call);
         return inside ? &make_intra(from, group.ranks(), first) : nullptr;
     }
     BothLists both;
-    const Context first = agree_between(from, both, group.ranks());
+    const Context first = agree_between(from, both, group.ranks(), call);
     if (!inside || both.theirs.empty()) return nullptr;
     return &make_inter(from, group.ranks(), both.theirs, first);
 }

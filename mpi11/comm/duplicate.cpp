@@ -12,31 +12,30 @@
 namespace torusmp::mpi {
 namespace {
 
-constexpr core::Tag duplicate_tag = 1;  // beside that of exchange_lists()
+constexpr core::Tag duplicate_tag = 1;  // exchange_lists() uses another tag
 
-// The claimant tells the contexts to all others. Everything it needs is allocated or posted when
-// the call is made, so members agree on the order of calls whatever is under way.
+// The claimant sends the contexts to all others. All allocation and posting is done when the call
+// is made, so members agree on the order of calls whatever else is in progress.
 class Duplicate final : public Work {
   public:
-    Duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm)
-        : from_(from), info_(std::move(info)), newcomm_(newcomm) {}
+    Duplicate(Communicator& from, Info::Entries info, GiveComm give)
+        : from_(from), info_(std::move(info)), give_(std::move(give)) {}
     ~Duplicate() = default;
 
     void copy_attributes() {
         try {
             attributes_ = mpi::copy_attributes(*from_);
         } catch (...) {
-            refused_ = std::current_exception();  // the others go on, so this one takes part too
+            refused_ = std::current_exception();  // the others continue, so this one takes part too
         }
     }
     void start() override {
-        *newcomm_ = MPI_COMM_NULL;
         const bool claimant = from_->rank() == 0 && (!from_->inter() || ours_counts(*from_));
         if (claimant) first_ = Claim().use();
         if (from_->inter())
             tell(claimant);
         else
-            broadcast_.emplace(from_->group()).start(&first_, sizeof first_, 0);
+            broadcast_.emplace(from_->group()).start_for(name(), &first_, sizeof first_, 0);
     }
     bool complete() const override {
         if (broadcast_) return broadcast_->complete();
@@ -55,7 +54,7 @@ class Duplicate final : public Work {
         comm.attributes = std::move(attributes_);
         comm.topology = from_->topology;
         if (!info_.empty()) comm.info = std::make_shared<Info>(std::move(info_));
-        *newcomm_ = handle_of(comm);
+        give_(handle_of(comm));
     }
     void give_back() override { const std::unique_ptr<Duplicate> end(this); }
     const char* name() const override { return "MPI_Comm_dup"; }
@@ -78,7 +77,7 @@ class Duplicate final : public Work {
 
     Reference<Communicator> from_;
     Info::Entries info_;
-    MPI_Comm* newcomm_;
+    const GiveComm give_;
     std::shared_ptr<Attributes> attributes_;
     std::exception_ptr refused_;
     Context first_ = 0;
@@ -87,33 +86,44 @@ class Duplicate final : public Work {
     core::ReceiveRequest receive_;
 };
 
+// Attributes are copied at once; throws Failure if one refuses, on this process alone.
+Work& make_duplicate(Communicator& from, Info::Entries info, GiveComm give) {
+    auto work = std::make_unique<Duplicate>(from, std::move(info), std::move(give));
+    work->copy_attributes();
+    return *work.release();
+}
+
 int duplicate(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* newcomm) {
-    return api(call, comm, [&](Communicator& c) {
-        check_output("newcomm", newcomm);
+    return api_for_new(call, comm, "newcomm", newcomm, [&](Communicator& c) {
+        MPI_Comm made = MPI_COMM_NULL;
         run(make_duplicate(c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(),
-                           newcomm));
+                           [&](MPI_Comm copy) { made = copy; }));
+        return made;
     });
 }
 
-int duplicate_later(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* newcomm,
-                    MPI_Request* request) {
-    return api(call, comm, [&](Communicator& c) {
-        check_output("newcomm", newcomm);
-        check_output("request", request);
-        Work& work = make_duplicate(
-            c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(), newcomm);
-        Request& made = make_request(work, c, false);
-        work.start();
-        *request = handle_of(made);
-    });
+// With an address in C.
+int duplicate_into(MPI_Comm* newcomm, const char* call, MPI_Comm comm, const MPI_Info* info,
+                   MPI_Request* request) {
+    if (newcomm == nullptr)
+        return api(call, comm, [&](Communicator&) { check_output("newcomm", newcomm); });
+    *newcomm = MPI_COMM_NULL;
+    return duplicate_later(call, comm, info,
+                           GiveComm([newcomm](MPI_Comm copy) { *newcomm = copy; }), request);
 }
 
 }  // namespace
 
-Work& make_duplicate(Communicator& from, Info::Entries info, MPI_Comm* newcomm) {
-    auto work = std::make_unique<Duplicate>(from, std::move(info), newcomm);
-    work->copy_attributes();
-    return *work.release();
+int duplicate_later(const char* call, MPI_Comm comm, const MPI_Info* info, GiveComm give,
+                    MPI_Request* request) {
+    return api(call, comm, [&](Communicator& c) {
+        check_output("request", request);
+        Work& work = make_duplicate(
+            c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(), std::move(give));
+        Request& made = make_request(work, c, false);
+        work.start();
+        *request = handle_of(made);
+    });
 }
 
 }  // namespace torusmp::mpi
@@ -134,12 +144,12 @@ int PMPI_Comm_dup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm) {
 
 #pragma weak MPI_Comm_idup = PMPI_Comm_idup
 int PMPI_Comm_idup(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
-    return duplicate_later("MPI_Comm_idup", comm, nullptr, newcomm, request);
+    return duplicate_into(newcomm, "MPI_Comm_idup", comm, nullptr, request);
 }
 
 #pragma weak MPI_Comm_idup_with_info = PMPI_Comm_idup_with_info
 int PMPI_Comm_idup_with_info(MPI_Comm comm, MPI_Info info, MPI_Comm* newcomm,
                              MPI_Request* request) {
-    return duplicate_later("MPI_Comm_idup_with_info", comm, &info, newcomm, request);
+    return duplicate_into(newcomm, "MPI_Comm_idup_with_info", comm, &info, request);
 }
 }

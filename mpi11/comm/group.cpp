@@ -27,7 +27,7 @@ void check_list(int n, const void* list, const char* name) {
     if (n > 0) check_output(name, list);
 }
 
-// Positions in a group, each a member and each once.
+// Positions must be in the group and must not repeat.
 void check_positions(const Members& group, std::span<const int> positions, int error_class) {
     std::vector<bool> seen(std::size_t(group.size()));
     for (std::size_t i = 0; i < positions.size(); ++i) {
@@ -36,7 +36,7 @@ void check_positions(const Members& group, std::span<const int> positions, int e
             fail(error_class, "ranks[{}] is {}, expected 0 to {} in a group of {}", i, position,
                  group.size() - 1, group.size());
         if (seen[std::size_t(position)])
-            fail(error_class, "rank {} stands twice in ranks, expected each once", position);
+            fail(error_class, "rank {} is listed twice (expected once)", position);
         seen[std::size_t(position)] = true;
     }
 }
@@ -50,9 +50,9 @@ std::vector<int> places_in(const Members& group, int n, int ranges[][3]) {
             if (end < 0 || end >= group.size())
                 fail(MPI_ERR_ARG, "ranges[{}] names rank {}, expected 0 to {} in a group of {}", i,
                      end, group.size() - 1, group.size());
-        if (stride == 0) fail(MPI_ERR_ARG, "ranges[{}] has stride 0, expected another", i);
+        if (stride == 0) fail(MPI_ERR_ARG, "ranges[{}] has stride 0, expected a nonzero stride", i);
         if (stride > 0 ? first > last : first < last)
-            fail(MPI_ERR_ARG, "ranges[{}] leads from {} away from {} with stride {}", i, first,
+            fail(MPI_ERR_ARG, "ranges[{}] does not lead from {} to {} with stride {}", i, first,
                  last, stride);
         for (const int position : positions_in_range(first, last, stride))
             positions.push_back(position);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind an MPI_Group (MPI-1.1, section 5.3).
+// The object behind an MPI_Group (MPI-1.1, section 5.3).
 //
-// Immutable once made, so any thread may read it; it lives as long as its handle or any Reference
-// to it. MPI_GROUP_EMPTY is predefined and always lives.
+// Immutable, so any thread may read it; it lives as long as its handle or any Reference to it.
+// MPI_GROUP_EMPTY is predefined and always lives.
 #pragma once
 
 #include "mpi11/comm/members.h"
@@ -26,7 +26,7 @@ class ProcessGroup : public Object {
 
 // The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.
 MPI_Group make_group(Members members);
-// Once, when MPI starts.
+// Called once, when MPI starts.
 void make_predefined_group();
 
 }  // namespace torusmp::mpi

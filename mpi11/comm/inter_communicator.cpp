@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inter-communicators: making one from two groups, and one communicator from its two groups
+// Inter-communicators: creating one from two groups, and one communicator from its two groups
 // (MPI-1.1, section 5.6).
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
@@ -8,9 +8,12 @@
 namespace torusmp::mpi {
 namespace {
 
-// What the leaders of both groups have told each other, and the local group learns.
+constexpr const char* create_call = "MPI_Intercomm_create";
+constexpr const char* merge_call = "MPI_Intercomm_merge";
+
+// Information that the leaders of both groups exchange and pass to their local groups.
 struct Meeting {
-    int code = MPI_SUCCESS;  // why the leader could not meet the other one
+    int code = MPI_SUCCESS;  // why the leader could not reach the other one
     Context first = 0;
     std::vector<Rank> remote;
 };
@@ -25,10 +28,10 @@ struct Peer {
 void check_disjoint(const Communicator& local, const Members& remote) {
     for (int rank = 0; rank < local.size(); ++rank)
         if (remote.contains(local.members()[std::size_t(rank)]))
-            fail(
-                MPI_ERR_COMM,
-                "rank {} of {} is in the remote group too, expected groups without a common member",
-                rank, local.describe());
+            fail(MPI_ERR_COMM,
+                 "rank {} of {} is also in the remote group, expected groups without a common "
+                 "member",
+                 rank, local.describe());
 }
 
 // On the leader: lists are the contexts it claims, then the machine ranks of its group.
@@ -44,14 +47,15 @@ Meeting meet(Communicator& local, const Peer& peer) {
     Claim claim;
     std::vector<int> ours = local.members();
     ours.insert(ours.begin(), int(claim.first()));
-    std::vector<int> theirs = swap_lists(between.context(Traffic::leaders), other, peer.tag, ours);
+    std::vector<int> theirs =
+        swap_lists(between.context(Traffic::leaders), other, peer.tag, ours, create_call);
     Meeting meeting;
     meeting.first = runtime().rank() < other ? claim.use() : Context(theirs.at(0));
     meeting.remote.assign(theirs.begin() + 1, theirs.end());
     return meeting;
 }
 
-// The leader also tells its group if it failed, so that nobody waits for ever.
+// The leader also informs its group if it failed, so that no member waits forever.
 Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
     Meeting meeting;
     std::exception_ptr refused;
@@ -65,10 +69,10 @@ Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
     }
     std::vector<int> list = meeting.remote;
     list.insert(list.begin(), {meeting.code, int(meeting.first)});
-    broadcast_list(local, list, leader);
+    broadcast_list(local, list, leader, create_call);
     if (refused) std::rethrow_exception(refused);
     if (list.at(0) != MPI_SUCCESS)
-        fail(list[0], "the local leader, rank {}, could not meet the remote one", leader);
+        fail(list[0], "the local leader, rank {}, could not connect to the remote leader", leader);
     return {MPI_SUCCESS, Context(list.at(1)), {list.begin() + 2, list.end()}};
 }
 
@@ -77,9 +81,9 @@ Communicator& merged(Communicator& inter, int high) {
     std::optional<Claim> claim;
     if (inter.rank() == 0 && first_word) claim.emplace();
     const BothLists both =
-        exchange_lists(inter, {high != 0 ? 1 : 0, claim ? int(claim->use()) : 0});
+        exchange_lists(inter, {high != 0 ? 1 : 0, claim ? int(claim->use()) : 0}, merge_call);
     const auto first = Context(first_word ? both.ours.at(1) : both.theirs.at(1));
-    // Where both groups say the same, both find the same order.
+    // If both groups pass the same value, both compute the same order.
     const bool ours_first =
         both.ours.at(0) != both.theirs.at(0) ? both.ours.at(0) == 0 : first_word;
     std::vector<Rank> members = ours_first ? inter.members() : inter.peers();
@@ -98,27 +102,26 @@ extern "C" {
 #pragma weak MPI_Intercomm_create = PMPI_Intercomm_create
 int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_comm,
                           int remote_leader, int tag, MPI_Comm* newintercomm) {
-    return api("MPI_Intercomm_create", local_comm, [&](Communicator& c) {
+    return api_for_new(create_call, local_comm, "newintercomm", newintercomm, [&](Communicator& c) {
         if (c.inter())
-            fail(MPI_ERR_COMM, "local_comm is an inter-communicator, expected an intra one");
+            fail(MPI_ERR_COMM,
+                 "local_comm is an inter-communicator, expected an "
+                 "intra-communicator");
         if (local_leader < 0 || local_leader >= c.size())
             fail(MPI_ERR_RANK, "found local leader {}, expected 0 to {} in {}", local_leader,
                  c.size() - 1, c.describe());
-        check_output("newintercomm", newintercomm);
         Meeting meeting = meet_and_tell(c, local_leader, {peer_comm, remote_leader, tag});
         check_disjoint(c, Members(meeting.remote));
-        *newintercomm =
-            handle_of(make_inter(c, c.members(), std::move(meeting.remote), meeting.first));
+        return handle_of(make_inter(c, c.members(), std::move(meeting.remote), meeting.first));
     });
 }
 
 #pragma weak MPI_Intercomm_merge = PMPI_Intercomm_merge
 int PMPI_Intercomm_merge(MPI_Comm intercomm, int high, MPI_Comm* newintracomm) {
-    return api("MPI_Intercomm_merge", intercomm, [&](Communicator& c) {
+    return api_for_new(merge_call, intercomm, "newintracomm", newintracomm, [&](Communicator& c) {
         if (!c.inter())
             fail(MPI_ERR_COMM, "found an intra-communicator, expected an inter-communicator");
-        check_output("newintracomm", newintracomm);
-        *newintracomm = handle_of(merged(c, high));
+        return handle_of(merged(c, high));
     });
 }
 }

@@ -2,7 +2,7 @@
 // The members of a group: machine ranks in an order, each once, and the algebra of MPI's groups on
 // them (MPI-1.1, section 5.3).
 //
-// An immutable value that owns its tables; any thread may read it. Pure: it knows nothing of the
+// An immutable value that owns its tables; any thread may read it. Pure: it does not depend on the
 // job.
 #pragma once
 
@@ -24,7 +24,7 @@ class Members {
     int size() const { return int(ranks_.size()); }
     Rank operator[](int index) const { return ranks_[std::size_t(index)]; }
     const std::vector<Rank>& ranks() const { return ranks_; }
-    // The position of a machine rank; -1: it is no member. Constant time.
+    // The position of a machine rank; -1: it is not a member. Constant time.
     int index_of(Rank rank) const {
         const long long i = static_cast<long long>(rank) - lowest_;
         return i < 0 || i >= static_cast<long long>(index_.size()) ? -1 : index_[std::size_t(i)];
@@ -39,11 +39,12 @@ class Members {
 
 // All of the first, then those of the second that are not in the first.
 Members unite(const Members& first, const Members& second);
-// Those of the first that are in the second too, or are not; in the order of the first.
+// The members of the first that are (intersect) or are not (subtract) in the second; in the order
+// of the first.
 Members intersect(const Members& first, const Members& second);
 Members subtract(const Members& first, const Members& second);
-// Those at these positions, in this order; or all others, in their own. Precondition: positions of
-// the group, each once.
+// The members at these positions, in this order (include); or all others, in their own order
+// (exclude). Precondition: positions of the group, each once.
 Members include(const Members& group, std::span<const int> positions);
 Members exclude(const Members& group, std::span<const int> positions);
 

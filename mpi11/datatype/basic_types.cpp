@@ -15,7 +15,7 @@ BasicFacts plain(Basic basic, MPI_Datatype handle, const char* name, Family fami
     return {basic, handle, name, family, sizeof(T), alignof(T), sizeof(T)};
 }
 
-// What `struct { Value value; Index index; }` is to a C compiler.
+// The layout of `struct { Value value; Index index; }` for a C compiler.
 template <class Value, class Index>
 BasicFacts pair(Basic basic, MPI_Datatype handle, const char* name, Basic value, Basic index) {
     struct Pair {
@@ -33,7 +33,7 @@ BasicFacts twice(Basic basic, MPI_Datatype handle, const char* name) {
             alignof(Part), 2 * sizeof(Part)};
 }
 
-// gfortran's types, by kind. There is none of two bytes; its bits are moved all the same.
+// gfortran's types, by kind. It has no REAL of two bytes; its bits can still be moved.
 __extension__ using Integer16 = __int128;
 using Real16 = Float128;
 using Real2 = std::uint16_t;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The predefined datatypes: what they are, whatever their handles.
+// The predefined datatypes and their properties, independent of their handles.
 //
 // Facts only, of C and of gfortran on this machine; the handles are those of the MPI 5.0 ABI. Any
 // thread may read.
@@ -14,7 +14,7 @@
 namespace torusmp::mpi {
 
 enum class Basic : std::uint8_t {
-    none,  // no predefined type, or several different ones
+    none,  // not a predefined type, or several different ones
     // C
     char_,
     signed_char,
@@ -48,7 +48,7 @@ enum class Basic : std::uint8_t {
     cxx_float_complex,
     cxx_double_complex,
     cxx_long_double_complex,
-    // of no language
+    // independent of a language
     byte,
     packed,
     aint,
@@ -96,7 +96,7 @@ enum class Basic : std::uint8_t {
     last = upper_bound
 };
 
-// Which operations may be used on it (MPI-1.1, section 4.9.2), and what it consists of.
+// The operations that may be used on it (MPI-1.1, section 4.9.2), and its components.
 enum class Family : std::uint8_t {
     none,
     integer,         // C's integers and Fortran's
@@ -105,7 +105,7 @@ enum class Family : std::uint8_t {
     logical,         // bool, LOGICAL
     complex,
     byte,
-    character,  // for text: moved, not computed with
+    character,  // for text: moved, not used in operations
     packed,
     pair,
     marker
@@ -114,12 +114,12 @@ enum class Family : std::uint8_t {
 struct BasicFacts {
     Basic basic;
     MPI_Datatype handle;
-    const char* name;  // as MPI_Type_get_name gives it
+    const char* name;  // as returned by MPI_Type_get_name
     Family family;
     std::uint8_t size;       // bytes of data
     std::uint8_t alignment;  // bytes
     std::uint8_t extent;     // bytes; more than the data in some pairs
-    // Of pairs: the value's type, and where the index is and what it is.
+    // For pairs: the value's type, and the offset and type of the index.
     Basic value = Basic::none;
     Basic index = Basic::none;
     std::uint8_t index_at = 0;

@@ -12,12 +12,14 @@ namespace {
 std::ptrdiff_t sum(std::ptrdiff_t a, std::ptrdiff_t b) {
     std::ptrdiff_t result = 0;
     if (__builtin_add_overflow(a, b, &result))
-        fail(MPI_ERR_ARG, "found a displacement of {} bytes from {}, which is beyond any address",
+        fail(MPI_ERR_ARG,
+             "found a displacement of {} bytes from {}, which exceeds the address "
+             "space",
              b, a);
     return result;
 }
 
-// The least or greatest of the values offered; a marker overrides any data.
+// The least or greatest of the given values; a marker overrides any data.
 template <class Better>
 class Bound {
   public:
@@ -52,7 +54,7 @@ core::Shape shape_of(const BasicFacts& is) {
 std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride) {
     std::ptrdiff_t result = 0;
     if (__builtin_mul_overflow(number, stride, &result))
-        fail(MPI_ERR_ARG, "found {} parts at a stride of {} bytes, which is beyond any address",
+        fail(MPI_ERR_ARG, "found {} parts at a stride of {} bytes, which exceeds the address space",
              number, stride);
     return result;
 }
@@ -111,7 +113,7 @@ TypeMap::TypeMap(std::span<const Part> parts) {
         if (map.marked_ub || data) highest.offer(sum(part.displacement, map.ub), map.marked_ub);
         if (!data) continue;
         if (__builtin_add_overflow(bytes, std::ptrdiff_t(map.size()), &bytes))
-            fail(MPI_ERR_ARG, "found parts of more bytes in all than any memory has");
+            fail(MPI_ERR_ARG, "found parts whose total size exceeds any memory");
         lowest_data.offer(sum(part.displacement, map.true_lb), false);
         highest_data.offer(sum(part.displacement, map.true_ub), false);
         alignment = std::max(alignment, map.alignment);
@@ -174,7 +176,7 @@ Datatype::Datatype(TypeMap described, Recipe made_by)
       extent_(described.extent()),
       committed_(false),
       basic_(Basic::none),
-      layout_(std::make_shared<const core::Layout>(described.shape, described.extent())),
+      layout_(std::make_shared<const ElementLayout>(described)),
       map_(std::move(described)),
       recipe_(std::move(made_by)) {
     dense_ = layout_->dense() || size_ == 0;
@@ -204,7 +206,7 @@ void Datatype::made_of_integers() {
 }
 
 bool Datatype::cut_addresses() const {
-    // A whole address in an outer type makes those inside it right.
+    // A whole address in an outer type corrects the displacements inside it.
     return of_integers_ && address_was_cut.load(std::memory_order_relaxed) &&
            true_lb() == std::ptrdiff_t(MPI_Fint(true_lb()));
 }
@@ -213,7 +215,7 @@ bool Datatype::take_back() {
     int held = handles_.load(std::memory_order_relaxed);
     do {
         if (held == 0)
-            fail(MPI_ERR_TYPE, "found {}, which was freed and lives on only in other types",
+            fail(MPI_ERR_TYPE, "found {}, which was freed and exists only inside other types",
                  describe());
     } while (!handles_.compare_exchange_weak(held, held - 1, std::memory_order_relaxed));
     if (held != 1) return false;
@@ -241,15 +243,14 @@ namespace wrong {
 
 void uncommitted(const Datatype& type) {
     if (type.freed())
-        fail(MPI_ERR_TYPE, "found {}, which was freed and lives on only in other types",
+        fail(MPI_ERR_TYPE, "found {}, which was freed and exists only inside other types",
              type.describe());
     fail(MPI_ERR_TYPE, "found {}, which was not committed: call MPI_Type_commit first",
          type.describe());
 }
 
 void beyond_memory(MPI_Count count, const Datatype& type) {
-    fail(MPI_ERR_COUNT, "found count {} of {}, which is more than any memory has", count,
-         type.describe());
+    fail(MPI_ERR_COUNT, "found count {} of {}, which exceeds any memory", count, type.describe());
 }
 
 void null_buffer(MPI_Count count, const Datatype& type) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes: what a message consists of and where it lies in memory (MPI-1.1, section 3.12).
+// Datatypes: the elements of a message and their layout in memory (MPI-1.1, section 3.12).
 //
 // A Datatype is immutable except for its commitment, its name and its attributes. It keeps the
-// layout of one element, as core copies it, and its signature; the types it was made from are kept
-// only to be queried. A message under way holds the layout, so a type may be freed before it
-// arrives. Any thread may use one.
+// layout of one element, as core copies it, and its signature; the types it was constructed from
+// are kept only for queries. A message in flight holds the layout, so a type may be freed before
+// the message arrives. Any thread may use one.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ namespace torusmp::mpi {
 class Attributes;
 class Datatype;
 
-// What a datatype describes, without its handle: composed by the constructors.
+// The contents of a datatype, without its handle: composed by the constructors.
 struct TypeMap {
     core::Shape shape;
     Signature signature;
@@ -41,9 +41,9 @@ struct TypeMap {
 
     explicit TypeMap(Basic basic);
     struct Part;
-    // One behind the other, each at its displacement.
+    // One after the other, each at its displacement.
     explicit TypeMap(std::span<const Part> parts);
-    // `count` of it, each `stride` bytes after the one before.
+    // `count` copies of it, each `stride` bytes after the one before.
     TypeMap repeated(std::size_t count, std::ptrdiff_t stride) const;
     // Rounds the extent up to the alignment, as a C compiler does with structures.
     void pad();
@@ -54,8 +54,9 @@ struct TypeMap::Part {
     const TypeMap* map;
 };
 
-// How a type was made, for MPI_Type_get_contents. The counts, strides and displacements given to a
-// constructor of the wide form are all among the counts, and only the wide query returns them.
+// The constructor call of a type, for MPI_Type_get_contents. The counts, strides and displacements
+// given to a constructor of the wide form are all among the counts, and only the wide query returns
+// them.
 struct Recipe {
     Recipe() = default;
     Recipe(int made_by, Form with) : combiner(made_by), form(with) {}
@@ -74,8 +75,23 @@ struct Recipe {
     std::vector<Reference<Datatype>> types;
 };
 
-// A stride in bytes times a count; throws Failure where that exceeds any address.
+// A stride in bytes times a count; throws Failure if the product exceeds the range of addresses.
 std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
+
+// The layout of a type together with its basic elements, so that a receive can tell whether a
+// message ends inside one of them.
+class ElementLayout : public core::Layout {
+  public:
+    explicit ElementLayout(const TypeMap& map)
+        : Layout(map.shape, map.extent()), signature_(map.signature) {}
+    const Signature& signature() const { return signature_; }
+
+  private:
+    Signature signature_;
+};
+
+// Keeps the layout of a message's memory while the message is in flight; null if it is one block.
+using LayoutHold = std::shared_ptr<const ElementLayout>;
 
 class Datatype : public Object {
   public:
@@ -86,7 +102,7 @@ class Datatype : public Object {
     static constexpr const char* null_name = "MPI_DATATYPE_NULL";
     static constexpr const char* noun = "datatype";
 
-    // A predefined one: with a name, or without one where it is made by a recipe.
+    // A predefined type: with a name, or without one if it is described by a recipe.
     explicit Datatype(const BasicFacts& is, Recipe made_by = {});
     Datatype(TypeMap described, Recipe made_by);
 
@@ -100,30 +116,30 @@ class Datatype : public Object {
     // Any number of elements is one block of memory, starting at true_lb().
     bool dense() const { return dense_; }
     bool committed() const { return committed_; }
-    // Which predefined type it is, or none.
+    // Its predefined type, or none.
     Basic basic() const { return basic_; }
-    // Lives as long as the library; no program frees it.
+    // Lives as long as the library; programs do not free it.
     bool predefined() const { return basic_ != Basic::none; }
     // The one basic type of which it consists, or none.
     Basic uniform() const { return map_.signature.uniform(); }
     const Signature& signature() const { return map_.signature; }
     const TypeMap& map() const { return map_; }
-    const std::shared_ptr<const core::Layout>& layout() const { return layout_; }
+    const LayoutHold& layout() const { return layout_; }
     const Recipe& recipe() const { return recipe_; }
     // Its displacements may be parts of addresses, which Fortran's INTEGERs could not hold.
     bool cut_addresses() const;
 
     void commit() { committed_ = true; }
-    // It was made by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. To be called
-    // before the program gets it.
+    // Marks a type created by a routine of MPI-1 in Fortran, whose displacements are INTEGERs. To
+    // be called before the program gets it.
     void made_of_integers();
-    // One more handle of the program.
+    // Adds a handle of the program.
     void hand_out() { handles_.fetch_add(1, std::memory_order_relaxed); }
-    // One less; true if it was the last: the type may then live on in others, but no message may be
-    // made of it. Throws Failure if the program has none left.
+    // Removes a handle; true if it was the last: the type may then live on in others, but no new
+    // message may use it. Throws Failure if the program has none left.
     bool take_back();
     bool freed() const { return handles_.load(std::memory_order_relaxed) == 0; }
-    // Its name in messages: the one it was given, or "a datatype of N bytes".
+    // Its name in messages: the given name, or "a datatype of N bytes".
     std::string describe() const;
 
     std::string name;
@@ -134,18 +150,18 @@ class Datatype : public Object {
     std::ptrdiff_t extent_;
     bool dense_;
     bool committed_;
-    std::atomic<int> handles_{1};  // that the program holds
-    bool of_integers_ = false;     // made_of_integers(), or a type that it was made of
+    std::atomic<int> handles_{1};  // held by the program
+    bool of_integers_ = false;     // made_of_integers(), or constructed from such a type
     Basic basic_;
-    std::shared_ptr<const core::Layout> layout_;
+    LayoutHold layout_;
     TypeMap map_;
     Recipe recipe_;
 };
 
-// Whether MPI_ADDRESS has given Fortran an INTEGER that does not hold the address.
+// Whether MPI_ADDRESS has returned to Fortran an INTEGER that does not hold the address.
 inline constinit std::atomic<bool> address_was_cut{false};
 
-// Makes the predefined types, once, before anything uses a datatype.
+// Creates the predefined types, once, before anything uses a datatype.
 void make_datatypes();
 
 inline Datatype& datatype_of(Basic basic) {
@@ -158,7 +174,7 @@ namespace wrong {
 [[noreturn]] void beyond_memory(MPI_Count count, const Datatype& type);
 }  // namespace wrong
 
-// A type of which messages may be made; throws Failure with MPI_ERR_TYPE for any other.
+// A type that may be used in messages; throws Failure with MPI_ERR_TYPE for any other.
 inline Datatype& committed(MPI_Datatype handle) {
     Datatype& type = checked<Datatype>(handle);
     if (!type.committed()) [[unlikely]]
@@ -167,7 +183,7 @@ inline Datatype& committed(MPI_Datatype handle) {
 }
 
 // MPI_BOTTOM is null, and valid only with types that hold addresses. The functions with int do not
-// look at the size, as they send the small messages.
+// check the size, since they send the small messages.
 template <class Count>
 inline void check_buffer(const void* address, Count count, const Datatype& type) {
     if (address == nullptr && count > 0 && type.size() != 0 &&
@@ -179,10 +195,6 @@ inline void check_buffer(const void* address, Count count, const Datatype& type)
             wrong::beyond_memory(count, type);
     }
 }
-
-// Keeps the description of a message's memory while the message is under way; null where it is one
-// block.
-using LayoutHold = std::shared_ptr<const core::Layout>;
 
 core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold);

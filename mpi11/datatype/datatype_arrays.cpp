@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Datatypes of parts of arrays (MPI-2.2, sections 4.1.3 and 4.1.4).
+// Datatypes for parts of arrays (MPI-2.2, sections 4.1.3 and 4.1.4).
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -104,7 +104,7 @@ struct Darray {
     int order;
 };
 
-// How many adjacent elements in dimension `dim` go to one process before it is the next one's turn.
+// The number of adjacent elements in dimension `dim` that belong to one process.
 MPI_Count block_of(const Darray& array, int dim) {
     const MPI_Count size = array.sizes[dim];
     const int processes = array.grid[dim], argument = array.arguments[dim];
@@ -158,7 +158,7 @@ void check(const Darray& array) {
     MPI_Count processes = 1;
     for (int i = 0; i < array.dims; ++i) {
         check_size(array.sizes[i], i);
-        // So that the ends of all blocks can be counted.
+        // So that the ends of all blocks can be computed.
         if (array.sizes[i] > std::numeric_limits<MPI_Count>::max() / 2)
             fail(MPI_ERR_ARG, "found size {} in dimension {}, which is larger than any memory",
                  array.sizes[i], i);
@@ -172,8 +172,8 @@ void check(const Darray& array) {
              processes > array.ranks ? "more" : std::to_string(processes), array.ranks);
 }
 
-// What one process gets of a line of `size` elements at `stride`, distributed in blocks of which
-// the first begins at `first` and the others follow at intervals of `period`.
+// One process's part of a line of `size` elements at `stride`, distributed in blocks of which the
+// first begins at `first` and the others follow at intervals of `period`.
 TypeMap dealt(const TypeMap& element, std::ptrdiff_t stride, MPI_Count size, MPI_Count first,
               MPI_Count block, MPI_Count period) {
     const MPI_Count whole = first + block > size ? 0 : (size - first - block) / period + 1;

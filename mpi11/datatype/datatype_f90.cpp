@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes of Fortran's kinds by precision and range, as selected_real_kind and selected_int_kind
 // choose them (MPI-2.2, section 16.2.5). They count as predefined, though they have no name: a
-// program gets the same handle each time it asks for the same type, and frees none.
+// program gets the same handle each time it requests the same type, and does not free it.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -28,12 +28,12 @@ constexpr RealKind real_kind(Basic real, Basic complex) {
             complex};
 }
 
-// The smallest first. What long double is depends on the machine, but it is gfortran's next kind.
+// The smallest first. long double depends on the machine, but it is gfortran's next kind.
 constexpr std::array real_kinds{
     real_kind<float>(Basic::real4, Basic::complex8),
     real_kind<double>(Basic::real8, Basic::complex16),
     real_kind<long double>(Basic::long_double, Basic::c_long_double_complex),
-    RealKind{33, 4931, Basic::real16, Basic::complex32},  // IEEE's of 128 bits
+    RealKind{33, 4931, Basic::real16, Basic::complex32},  // IEEE format of 128 bits
 };
 
 struct IntegerKind {
@@ -48,7 +48,8 @@ constexpr std::array integer_kinds{
 
 const RealKind& real_kind(int digits, int range) {
     if (digits == MPI_UNDEFINED && range == MPI_UNDEFINED)
-        fail(MPI_ERR_ARG, "found MPI_UNDEFINED for both p and r, expected one of them at least");
+        fail(MPI_ERR_ARG,
+             "found MPI_UNDEFINED for both p and r, expected a value for at least one");
     for (const RealKind& kind : real_kinds)
         if ((digits == MPI_UNDEFINED || digits <= kind.digits) &&
             (range == MPI_UNDEFINED || range <= kind.range))
@@ -65,7 +66,7 @@ const IntegerKind& integer_kind(int range) {
          integer_kinds.back().range);
 }
 
-// Those that were asked for, by combiner and arguments.
+// Types that were already requested, by combiner and arguments.
 MPI_Datatype parametrised(Basic basic, int combiner, int first, int second) {
     static std::mutex mutex;
     static auto& made =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program may ask about datatypes: commitment, lifetime, bounds, names, how they were made.
+// Queries of datatypes: commitment, lifetime, bounds, names, and their construction.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -49,8 +49,8 @@ int type_size(const char* call, MPI_Datatype datatype, Count* size) {
 void check_narrow(const Recipe& recipe) {
     if (!recipe.counts.empty())
         fail(MPI_ERR_TYPE,
-             "found a datatype that was made with counts of 64 bits, of which only "
-             "MPI_Type_get_envelope_c and MPI_Type_get_contents_c tell");
+             "found a datatype that was made with counts of 64 bits (expected one with counts of "
+             "int): use MPI_Type_get_envelope_c and MPI_Type_get_contents_c");
 }
 
 // counts: none in the narrow form.
@@ -76,7 +76,7 @@ int get_envelope(const char* call, MPI_Datatype datatype, Count* num_integers, C
     });
 }
 
-// One kind of constructor argument, and the room for it.
+// One kind of constructor argument, and the memory for it.
 template <class Value>
 struct Contents {
     const char* what;
@@ -131,7 +131,7 @@ void match_size(int typeclass, int size, MPI_Datatype* datatype) {
         fail(MPI_ERR_ARG, "found type class {}, expected one of MPI_TYPECLASS_...", typeclass);
     const Basic basic = size > 0 ? sized(family, std::size_t(size)) : Basic::none;
     if (basic == Basic::none)
-        fail(MPI_ERR_ARG, "found {} bytes, of which there is no type of that class", size);
+        fail(MPI_ERR_ARG, "found {} bytes, which is not the size of a type of that class", size);
     *datatype = facts(basic).handle;
 }
 
@@ -156,7 +156,8 @@ int PMPI_Type_free(MPI_Datatype* datatype) {
         check_output("datatype", datatype);
         Datatype& type = checked<Datatype>(*datatype);
         if (type.predefined())
-            fail(MPI_ERR_TYPE, "found {}, which is predefined and stays", type.describe());
+            fail(MPI_ERR_TYPE, "found {}, which is predefined and cannot be freed",
+                 type.describe());
         if (type.take_back()) delete_attributes(type);
         release(type);
         *datatype = MPI_DATATYPE_NULL;
@@ -247,11 +248,10 @@ int PMPI_Type_set_name(MPI_Datatype datatype, const char* type_name) {
 #pragma weak MPI_Type_get_name = PMPI_Type_get_name
 int PMPI_Type_get_name(MPI_Datatype datatype, char* type_name, int* resultlen) {
     return api("MPI_Type_get_name", [&] {
-        const Datatype& type = checked<Datatype>(datatype);
-        check_output("type_name", type_name);
-        check_output("resultlen", resultlen);
-        std::memcpy(type_name, type.name.c_str(), type.name.size() + 1);
-        *resultlen = int(type.name.size());
+        // For the null handle it is also the name (MPI-4.1, section 7.8).
+        const bool null = datatype == MPI_DATATYPE_NULL;
+        copy_name(null ? Datatype::null_name : checked<Datatype>(datatype).name, "type_name",
+                  type_name, resultlen);
     });
 }
 
@@ -276,7 +276,7 @@ int PMPI_Address(void* location, MPI_Aint* address) {
     });
 }
 
-// Computed on addresses as unsigned numbers, so that no difference overflows (MPI-3.1, section
+// Computed on addresses as unsigned numbers, so that differences do not overflow (MPI-3.1, section
 // 4.1.5).
 #pragma weak MPI_Aint_add = PMPI_Aint_add
 MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {

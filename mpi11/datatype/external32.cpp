@@ -13,7 +13,7 @@
 namespace torusmp::mpi::external32 {
 namespace {
 
-// The IEEE format of 16 bytes. It is C's long double on some machines; x86 has a format of its own.
+// The IEEE format of 16 bytes. It is C's long double on some machines; x86 has a different format.
 #if LDBL_MANT_DIG == 113
 using Binary128 = long double;
 #else
@@ -26,7 +26,7 @@ enum class Way : std::uint8_t {
     truth,             // nonzero is true
     number,            // of the same size on both sides
     signed_integer,    // larger here than in the external form
-    unsigned_integer,  // likewise
+    unsigned_integer,  // larger here than in the external form
     long_double
 };
 
@@ -69,7 +69,7 @@ Form form_of(Basic basic) {
     }
 }
 
-// From this machine's byte order to the most significant byte first, or back.
+// From this machine's byte order to big-endian, or back.
 void turn(const std::byte* from, std::size_t bytes, std::byte* to) {
     if constexpr (std::endian::native == std::endian::big)
         std::copy_n(from, bytes, to);
@@ -80,7 +80,7 @@ void turn(const std::byte* from, std::size_t bytes, std::byte* to) {
 constexpr std::byte zero{0}, ones{0xff}, sign_bit{0x80};
 using Widest = std::array<std::byte, 16>;
 
-// The bytes that fill up a number that becomes longer.
+// The padding bytes of a number that becomes longer.
 std::byte filling(Way way, std::byte most_significant) {
     return way == Way::signed_integer && (most_significant & sign_bit) != zero ? ones : zero;
 }

@@ -4,7 +4,7 @@
 
 namespace torusmp::mpi {
 
-#if __LDBL_MANT_DIG__ == 113  // as on arm64, which has it by no other name
+#if __LDBL_MANT_DIG__ == 113  // as on arm64, where long double is its only name
 using Float128 = long double;
 #else
 __extension__ typedef __float128 Float128;

@@ -2,8 +2,8 @@
 // Packing into and out of memory of the program (MPI-1.1, section 3.13), and the size of a received
 // message in elements of a datatype (sections 3.2.5 and 3.12.5).
 //
-// A packed message is simply its bytes in sequence: all processes of a job run on machines of one
-// kind.
+// A packed message is just its bytes in sequence: all processes of a job run on machines of the
+// same type.
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/entry.h"
 #include "mpi11/error/check.h"
@@ -12,7 +12,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// Elements of a type in the program's memory, next to a packed buffer with a position.
+// Elements of a type in the program's memory, with a packed buffer and a position in it.
 template <class Count>
 struct Packing {
     const Datatype& type;
@@ -32,9 +32,8 @@ struct Packing {
         elements = buffer_of(buffer, std::size_t(count), type, hold);
         room = std::size_t(size - *position);
         if (elements.bytes > room)
-            fail(MPI_ERR_TRUNCATE,
-                 "found {} bytes behind position {}, expected the {} that {} of {} take", room,
-                 *position, elements.bytes, count, type.describe());
+            fail(MPI_ERR_TRUNCATE, "found {} bytes after position {}, expected {} for {} of {}",
+                 room, *position, elements.bytes, count, type.describe());
         if (packed == nullptr && elements.bytes != 0)
             fail(MPI_ERR_BUFFER, "found a null pointer for the packed buffer");
     }
@@ -46,7 +45,7 @@ Count elements_or_undefined(const std::optional<std::size_t>& elements) {
     return elements ? fitting<Count>(*elements) : Count{MPI_UNDEFINED};
 }
 
-// How many whole elements of the type a message contains.
+// The number of whole elements of the type in a message.
 std::optional<std::size_t> count_in(std::size_t bytes, const Datatype& type) {
     if (bytes == 0) return 0;
     if (type.size() == 0 || bytes % type.size() != 0) return std::nullopt;
@@ -138,7 +137,7 @@ TORUSMP_ENTRIES(Unpack,
 TORUSMP_ENTRIES(Pack_size, (Count incount, MPI_Datatype datatype, MPI_Comm comm, Count* size),
                 pack_size(name, incount, datatype, comm, size))
 
-// What MPI-3 named with _x, MPI-4 names with _c.
+// Functions that MPI-3 named with _x and MPI-4 names with _c.
 TORUSMP_ENTRIES(Get_count, (const MPI_Status* status, MPI_Datatype datatype, Count* count),
                 get_count(name, status, datatype, count))
 TORUSMP_ENTRIES(Get_elements, (const MPI_Status* status, MPI_Datatype datatype, Count* count),

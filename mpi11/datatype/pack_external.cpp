@@ -36,7 +36,7 @@ class External {
             wrong::beyond_memory(count, type_);
         if (bytes_ > std::size_t(size - *position))
             fail(MPI_ERR_TRUNCATE,
-                 "found {} bytes behind position {}, expected the {} that {} of {} take outside",
+                 "found {} bytes after position {}, expected {} for {} of {} in external32",
                  size - *position, *position, bytes_, count, type_.describe());
         if (packed == nullptr && bytes_ != 0)
             fail(MPI_ERR_BUFFER, "found a null pointer for the packed buffer");
@@ -60,8 +60,8 @@ class External {
     }
 
   private:
-    // Calls visit(basic, elements, at, bytes) for rows of equal elements that fit into native_,
-    // with their offset in the message as this machine has it.
+    // Calls visit(basic, elements, at, bytes) for runs of equal elements that fit into native_,
+    // with their offset in the message in this machine's representation.
     template <class Visit>
     void for_each_piece(Visit&& visit) {
         std::size_t at = 0;

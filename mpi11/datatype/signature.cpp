@@ -28,7 +28,7 @@ Signature::Signature(std::span<const Part> parts) {
         Run* const last = runs->empty() ? nullptr : &runs->back();
         if (last != nullptr && part.uniform_ != Basic::none &&
             last->part.uniform_ == part.uniform_) {
-            // A row of equal elements is one part.
+            // A run of equal elements is one part.
             last->part = last->part.repeated(last->count);
             last->part.bytes_ += part.bytes_ * count;
             last->part.elements_ += part.elements_ * count;

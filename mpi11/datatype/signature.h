@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The type signature of a datatype: the sequence of its basic elements (MPI-1.1, section 3.12).
 //
-// Kept as a tree of repetitions, so that of a vector of a million structures is as small as that of
-// one. A value, cheap to copy; any thread may read.
+// Stored as a tree of repetitions, so that the signature of a vector of a million structures is as
+// small as the signature of one structure. A value, cheap to copy; any thread may read.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ namespace torusmp::mpi {
 class Signature {
   public:
     Signature() = default;  // empty
-    // A pair counts as its two elements, as the standard defines it.
+    // A pair counts as its two elements, as defined by the standard.
     explicit Signature(Basic basic);
-    // Signatures one after the other, each repeated so many times.
+    // Signatures one after the other, each with its number of repetitions.
     using Part = std::pair<Signature, std::size_t>;
     explicit Signature(std::span<const Part> parts);
     Signature repeated(std::size_t count) const;
@@ -31,13 +31,13 @@ class Signature {
     // The one basic type of all elements, or none.
     Basic uniform() const { return uniform_; }
 
-    // How many basic elements a message of so many bytes holds, for any number of elements of this
-    // type; nothing where it ends inside a basic element.
+    // The number of basic elements in a message of this size, for any number of elements of this
+    // type; empty if the message ends inside a basic element.
     std::optional<std::size_t> elements_in(std::size_t message_bytes) const;
-    // How many bytes so many basic elements take.
+    // The size in bytes of this many basic elements.
     std::size_t bytes_of(std::size_t elements) const;
 
-    // Calls visit(basic, how many in a row) for all elements in order.
+    // Calls visit(basic, length of the run) for all elements in order.
     template <class Visit>
     void for_each(Visit&& visit) const;
 

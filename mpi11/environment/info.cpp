@@ -55,7 +55,7 @@ Info::Entries hints_in(const Info::Entries& entries) {
 
 namespace {
 
-// How this process was started, words joined by blanks.
+// The command line of this process, words joined by blanks.
 std::pair<std::string, std::string> command_line() {
     std::ifstream file("/proc/self/cmdline", std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -104,7 +104,7 @@ void copy_out(const std::string& text, char* to, std::size_t room) {
     to[length] = '\0';
 }
 
-// What is known about this process at any time.
+// The facts about this process that are known at any time.
 Info::Entries environment(const std::string& command, const std::string& arguments) {
     Info env;
     env.set("command", command);
@@ -121,8 +121,8 @@ Info::Entries environment(const std::string& command, const std::string& argumen
     return std::move(env.entries);
 }
 
-// How it was started: in the program's own words, or without any in the system's. The same at any
-// time, so without what only MPI_Init finds out.
+// The command line of the process: from the program's arguments, or from the system if there are
+// none. The same at any time, so without facts that only MPI_Init determines.
 void create_environment(int argc, char* argv[], MPI_Info* info) {
     check_output("info", info);
     auto [command, arguments] = command_line();

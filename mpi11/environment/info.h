@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Keys and values that a program tells the library or asks of it (MPI-2.2, chapter 9).
+// Keys and values that a program passes to the library or reads from it (MPI-2.2, chapter 9).
 //
-// Kept in the order in which keys were first set. Any thread may use an Info, but no two at the
-// same time while one of them changes it. Infos may be made before MPI_Init, used in between, and
-// freed after MPI_Finalize.
+// Stored in the order in which keys were first set. Any thread may use an Info, but not while
+// another thread changes it. Infos may be created before MPI_Init, used in between, and freed after
+// MPI_Finalize.
 #pragma once
 
 #include <string>
@@ -38,11 +38,11 @@ class Info : public Object {
     Entries entries;
 };
 
-// The entries of an argument; MPI_INFO_NULL stands for none. Throws Failure.
+// The entries of an argument; MPI_INFO_NULL has none. Throws Failure.
 Info::Entries entries_of(MPI_Info info);
-// Those that are hints for communicators (MPI-4.0, section 7.4.4); others are ignored.
+// The entries that are hints for communicators (MPI-4.0, section 7.4.4); others are ignored.
 Info::Entries hints_in(const Info::Entries& entries);
-// Once, when MPI starts: MPI_INFO_ENV.
+// Creates MPI_INFO_ENV; called once, when MPI starts.
 void make_predefined_info();
 
 }  // namespace torusmp::mpi

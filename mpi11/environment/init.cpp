@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Start and end of MPI (MPI-1.1, section 7.5; threads: MPI-2.2, section 12.4), and what a program
-// may ask at any time.
+// Start and end of MPI (MPI-1.1, section 7.5; threads: MPI-2.2, section 12.4), and functions that a
+// program may call at any time.
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,7 +66,7 @@ bool is_level(int level) {
     job::end_process(2, text);
 }
 
-// MPI is up for QMP_get_hidden_comm alone: the program has not called MPI_Init.
+// MPI was initialized only for QMP_get_hidden_comm: the program has not called MPI_Init.
 bool up_for_qmp = false;
 
 int begin(int level, int* provided, const char* call) {
@@ -91,19 +91,19 @@ int begin(int level, int* provided, const char* call) {
     return MPI_SUCCESS;
 }
 
-// Counts as a collective: ranks that are in another one, and wait for this one, are told.
+// Counts as a collective: ranks that are in another one, and wait for this one, get an error.
 void take_part_in_the_end(Communicator& world) {
     collectives::Exchange end(world.group());
-    end.start("finalize");
+    end.start("MPI_Finalize");
     end.wait("MPI_Finalize");
-    // Deaths of other ranks are reported to us when they matter.
+    // Deaths of other ranks are reported to this rank when they matter.
     if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
 }
 
 void end() {
     Library& lib = library();
     if (!up_for_qmp) take_part_in_the_end(*lib.world);
-    // First of all, while everything still works (MPI-2.2, section 8.7.1).
+    // Called first, while everything still works (MPI-2.2, section 8.7.1).
     delete_attributes(*lib.self);
     delete_attributes(*lib.world);
     finish_buffered_sends();
@@ -273,7 +273,7 @@ int PMPI_Get_processor_name(char* name, int* resultlen) {
         check_output("name", name);
         check_output("resultlen", resultlen);
         if (gethostname(name, MPI_MAX_PROCESSOR_NAME) != 0)
-            fail(MPI_ERR_OTHER, "the host's name cannot be had: {}", std::strerror(errno));
+            fail(MPI_ERR_OTHER, "cannot get the name of this host: {}", std::strerror(errno));
         name[MPI_MAX_PROCESSOR_NAME - 1] = '\0';
         *resultlen = int(std::strlen(name));
     });
@@ -304,7 +304,7 @@ int PMPI_Alloc_mem(MPI_Aint size, MPI_Info, void* baseptr) {
         check_output("baseptr", baseptr);
         if (size < 0) fail(MPI_ERR_ARG, "found size {}, expected 0 or more bytes", size);
         void* const memory = runtime().allocate(std::size_t(size > 0 ? size : 1), 64);
-        if (memory == nullptr) fail(MPI_ERR_NO_MEM, "found no memory for {} bytes", size);
+        if (memory == nullptr) fail(MPI_ERR_NO_MEM, "cannot allocate {} bytes", size);
         *static_cast<void**>(baseptr) = memory;
     });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libmpi keeps for the process: the job it is part of, whether MPI runs, the predefined
-// communicators.
+// The state of libmpi in this process: its job, whether MPI runs, the predefined communicators.
 //
 // There is one Library, because the C API has no object to keep it in; it is never destroyed.
 #pragma once
@@ -18,7 +17,7 @@ namespace torusmp::mpi {
 
 class Communicator;
 
-// What every call needs, without the guard of the Library's initialization.
+// State needed by every call, accessible without the guard of the Library's initialization.
 struct Hot {
     bool running = false;              // between MPI_Init and MPI_Finalize
     core::Runtime* runtime = nullptr;  // set while running

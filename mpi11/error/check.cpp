@@ -8,7 +8,7 @@ void count(MPI_Count found) {
 }
 
 void total() {
-    fail(MPI_ERR_COUNT, "found counts that are more in all than any memory has");
+    fail(MPI_ERR_COUNT, "found counts whose sum exceeds any memory");
 }
 
 void dest(const Communicator& comm, int found) {
@@ -22,8 +22,7 @@ void source(const Communicator& comm, int found) {
 }
 
 void send_tag(int found) {
-    if (found == MPI_ANY_TAG)
-        fail(MPI_ERR_TAG, "found tag MPI_ANY_TAG, which only receives may have");
+    if (found == MPI_ANY_TAG) fail(MPI_ERR_TAG, "found MPI_ANY_TAG, which only receives accept");
     fail(MPI_ERR_TAG, "found tag {}, expected 0 or more", found);
 }
 
@@ -36,7 +35,16 @@ void root(const Communicator& comm, int found) {
 }
 
 void output(const char* name) {
-    fail(MPI_ERR_ARG, "found a null pointer for {}, expected a place for the result", name);
+    fail(MPI_ERR_ARG, "found a null pointer for {}, expected memory for the result", name);
 }
 
 }  // namespace torusmp::mpi::wrong
+
+void torusmp::mpi::copy_name(std::string_view found, const char* parameter, char* name,
+                             int* resultlen) {
+    check_output(parameter, name);
+    check_output("resultlen", resultlen);
+    found.copy(name, found.size());
+    name[found.size()] = '\0';
+    *resultlen = int(found.size());
+}

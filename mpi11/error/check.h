@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The argument checks that calls share. Each throws Failure with the class that the standard
-// demands; none costs more than a few predictable branches when all is well.
+// The argument checks that calls share. Each throws Failure with the class required by the
+// standard; without an error each costs at most a few predictable branches.
 #pragma once
 
 #include "mpi11/comm/communicator.h"
@@ -27,7 +27,7 @@ inline void check_count(MPI_Count count) {
     if (count < 0) [[unlikely]]
         wrong::count(count);
 }
-// One of several counts that must fit together.
+// Adds one of several counts of a call; the total must not overflow.
 inline void add_count(MPI_Count& total, MPI_Count count) {
     if (__builtin_add_overflow(total, count, &total)) [[unlikely]]
         wrong::total();
@@ -61,5 +61,8 @@ inline void check_output(const char* name, const void* pointer) {
     if (pointer == nullptr) [[unlikely]]
         wrong::output(name);
 }
+
+// Returns the name of an object to the program. parameter: the name of the call's parameter.
+void copy_name(std::string_view found, const char* parameter, char* name, int* resultlen);
 
 }  // namespace torusmp::mpi

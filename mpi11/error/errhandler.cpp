@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Error handlers and error codes of the program (MPI-1.1, sections 7.2 and 7.3; MPI-2.2, 8.3 to
-// 8.5). What happens when a call fails is in error.cpp.
+// 8.5). error.cpp handles failed calls.
 #include <algorithm>
 #include <cstring>
 
@@ -28,7 +28,7 @@ int get(const char* call, MPI_Comm comm, MPI_Errhandler* errhandler) {
     return api(call, comm, [&](Communicator& c) {
         check_output("errhandler", errhandler);
         ErrorHandler& handler = *c.error_handler;
-        // The handle is the program's, to be freed by it.
+        // The handle belongs to the program, which frees it.
         if (handler.constant == 0) retain(handler);
         *errhandler = handle_of(handler);
     });
@@ -86,8 +86,8 @@ int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
     return api("MPI_Comm_call_errhandler", comm, [&](Communicator& c) {
         if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
-        raise("MPI_Comm_call_errhandler", &c, Failure(errorcode, text_of(errorcode)));
+            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        raise_for_program("MPI_Comm_call_errhandler", c, errorcode);
     });
 }
 
@@ -97,8 +97,8 @@ int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
         check_output("string", string);
         check_output("resultlen", resultlen);
         if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
-        const std::string text = text_of(errorcode);
+            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        const std::string text = describe(errorcode);
         const std::size_t length = std::min<std::size_t>(text.size(), MPI_MAX_ERROR_STRING - 1);
         std::copy_n(text.data(), length, string);
         string[length] = '\0';
@@ -111,7 +111,7 @@ int PMPI_Error_class(int errorcode, int* errorclass) {
     return api_at_any_time("MPI_Error_class", [&] {
         check_output("errorclass", errorclass);
         const int found = class_of(errorcode);
-        if (found < 0) fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
+        if (found < 0) fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
         *errorclass = found;
     });
 }

@@ -8,9 +8,18 @@
 #include "mpi11/comm/communicator.h"
 #include "mpi11/error/error_codes.h"
 #include "mpi11/fortran/fortran_hooks.h"
+#include "mpi11/fortran/handles.h"
 
 namespace torusmp::mpi {
 namespace {
+
+// The last error of this thread.
+struct LastError {
+    int code = MPI_SUCCESS;
+    int cause = MPI_SUCCESS;
+    std::string text;
+};
+thread_local LastError last_error;
 
 int code_of(const std::exception& error) {
     if (const auto* const failure = dynamic_cast<const Failure*>(&error)) return failure->code();
@@ -23,38 +32,89 @@ std::string name_of(int code) {
     return name.empty() ? fmt::format("error code {}", code) : std::string(name);
 }
 
-// Rank, call, communicator, class and what was wrong, in one line; then the end of the job.
-[[noreturn]] void end_job(const char* call, const Communicator& comm, int code, const char* words) {
-    const std::string text = fmt::format("{}: {}: {} (rank {} of {})", call, name_of(code), words,
-                                         comm.rank(), comm.describe());
-    library().process->abort(code & 0xff, text);
+// Rank, call, object, class and what was wrong, in one line; then the end of the job.
+[[noreturn]] void end_job(const char* call, int rank, const std::string& place, int code,
+                          const char* words) {
+    library().process->abort(code & 0xff, fmt::format("{}: {}: {} (rank {} of {})", call,
+                                                      name_of(code), words, rank, place));
 }
 
-}  // namespace
-
-int raise(const char* call, Communicator* comm, const std::exception& error) noexcept {
-    const int code = code_of(error);
-    if (!hot.running)
-        job::end_process(code & 0xff, fmt::format("{}: {}: {}", call, name_of(code), error.what()));
-    Communicator& where = comm != nullptr ? *comm : *hot.world;
-    // The program's function may set another handler.
-    const Reference<ErrorHandler> handler = where.error_handler;
-    MPI_Comm handle = handle_of(where);
+// Gives the error to a handler. place(): how messages name the object.
+template <class Place>
+void hand_over(const char* call, ErrorHandler& called, void* handle, int rank, Place&& place,
+               int code, const char* words) {
+    const Reference<ErrorHandler> handler(called);  // the program's function may set another
     int passed = code;
     switch (handler->way) {
         case ErrorHandler::Way::back:
             break;
         case ErrorHandler::Way::fatal:
         case ErrorHandler::Way::abort:
-            end_job(call, where, code, error.what());
-        case ErrorHandler::Way::function:
-            handler->function(&handle, &passed);
+            end_job(call, rank, place(), code, words);
+        case ErrorHandler::Way::function: {
+            // Handlers of all objects differ only in the type of the handle.
+            auto object = static_cast<MPI_Comm>(handle);
+            handler->function(&object, &passed);
             break;
-        case ErrorHandler::Way::fortran:
-            call_fortran_error_handler(handler->function, handle, passed);
+        }
+        case ErrorHandler::Way::fortran: {
+            const auto value = reinterpret_cast<std::uintptr_t>(handle);
+            call_fortran_error_handler(
+                handler->function,
+                value < constants ? int(value) : fortran_number(*reinterpret_cast<Object*>(value)),
+                passed);
             break;
+        }
     }
+}
+
+// Gives the error to the handler of the communicator, or of the object that it belongs to.
+void hand_over_to(const char* call, Communicator& where, int code, const char* words) {
+    void* const handle = where.error_object != nullptr ? static_cast<void*>(where.error_object)
+                                                       : static_cast<void*>(handle_of(where));
+    hand_over(
+        call, *where.error_handler, handle, where.rank(), [&] { return where.describe(); }, code,
+        words);
+}
+
+// Ends the process if MPI is not running; otherwise keeps the error for MPI_Error_string. Returns
+// its code.
+int note(const char* call, const std::exception& error) {
+    const int code = code_of(error);
+    if (!hot.running)
+        job::end_process(code & 0xff, fmt::format("{}: {}: {}", call, name_of(code), error.what()));
+    const auto* const failure = dynamic_cast<const Failure*>(&error);
+    last_error = {code, failure != nullptr ? failure->cause() : code,
+                  fmt::format("{}: {}", call, error.what())};
     return code;
+}
+
+}  // namespace
+
+int raise(const char* call, Communicator* comm, const std::exception& error) noexcept {
+    const int code = note(call, error);
+    hand_over_to(call, comm != nullptr ? *comm : *hot.world, code, error.what());
+    return code;
+}
+
+int raise(const char* call, const Reference<ErrorHandler>& handler, void* handle, const char* place,
+          const std::exception& error) noexcept {
+    const int code = note(call, error);
+    hand_over(
+        call, *handler, handle, hot.world->rank(), [&] { return std::string(place); }, code,
+        error.what());
+    return code;
+}
+
+void raise_for_program(const char* call, Communicator& comm, int code) {
+    hand_over_to(call, comm, code, describe(code).c_str());
+}
+
+std::string describe(int code) {
+    const std::string text = text_of(code);
+    const bool known = code == last_error.code || code == last_error.cause;
+    if (!known || code == MPI_SUCCESS || code > MPI_ERR_LASTCODE) return text;
+    return fmt::format("{}: {}", text, last_error.text);
 }
 
 void not_running(const char* call) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an MPI call fails: what it throws, and who learns of it.
+// Failures of MPI calls: the exception and its path to the error handler.
 //
-// A function of the C API is a body under api(). The body throws Failure; api() gives it to the
-// error handler of the communicator, or of MPI_COMM_WORLD where there is none, and returns the code
+// A function of the C API is a body under api(). The body throws Failure; api() passes it to the
+// error handler of the communicator, or of MPI_COMM_WORLD if there is none, and returns the code
 // (MPI-1.1, section 7.2). The path without an error neither allocates nor throws, and costs a few
 // predictable branches: api() is always inlined, so that arguments stay in registers.
 #pragma once
@@ -20,16 +20,21 @@
 
 namespace torusmp::mpi {
 
-// An error class or code, and in words what was found, what was expected and where.
+// An error class or code, with a text of what was found, what was expected and where. cause: the
+// actual error, if the code only means that a status has one.
 class Failure : public std::exception {
   public:
-    Failure(int code, std::string text) : code_(code), text_(std::move(text)) {}
+    Failure(int code, std::string text) : Failure(code, std::move(text), code) {}
+    Failure(int code, std::string text, int cause)
+        : code_(code), cause_(cause), text_(std::move(text)) {}
     int code() const { return code_; }
+    int cause() const { return cause_; }
     const std::string& text() const { return text_; }
     const char* what() const noexcept override { return text_.c_str(); }
 
   private:
     int code_;
+    int cause_;
     std::string text_;
 };
 
@@ -41,11 +46,11 @@ template <class... Arguments>
 template <class T>
 [[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
     if (handle == T::null_handle) fail(T::error_class, "found {}", T::null_name);
-    fail(T::error_class, "found {}, which is no {}, or one that was freed",
+    fail(T::error_class, "found {}, which is not a live {} handle (freed, or never made)",
          reinterpret_cast<const void*>(handle), T::noun);
 }
 
-// The object of a handle; throws Failure with the error class of T if it is not one.
+// The object of a handle; throws Failure with the error class of T if the handle is invalid.
 template <class T>
 [[gnu::always_inline]] inline T& checked(typename T::Handle handle) {
     T* const object = find<T>(handle);
@@ -53,9 +58,21 @@ template <class T>
         wrong_handle<T>(handle);
     return *object;
 }
+
 // Handles an error; returns the code that the call returns. `comm`: null for MPI_COMM_WORLD. Does
 // not return if the handler ends the job, or if MPI is not running.
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;
+// Passes an error code reported by the program to the handler; describe() keeps its text.
+void raise_for_program(const char* call, Communicator& comm, int code);
+// The text of a class or code, as MPI_Error_string returns it; for the last error of the calling
+// thread, followed by the call that failed and the cause. Codes that the program added have its
+// text.
+std::string describe(int code);
+
+// The same for an object with a handler of its own, which belongs to no communicator. place: how
+// messages call it.
+int raise(const char* call, const Reference<ErrorHandler>& handler, void* handle, const char* place,
+          const std::exception& error) noexcept;
 
 // Ends the process because `call` came before MPI_Init or after MPI_Finalize.
 [[noreturn]] void not_running(const char* call);
@@ -76,7 +93,7 @@ template <class Body>
     }
 }
 
-// The body of a function that belongs to no communicator.
+// The body of a function that does not belong to a communicator.
 template <class Body>
 [[gnu::always_inline]] inline int api(const char* call, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]

@@ -46,11 +46,26 @@ constexpr Class classes[] = {
     {MPI_ERR_KEYVAL, "MPI_ERR_KEYVAL", "invalid attribute key"},
     {MPI_ERR_NO_MEM, "MPI_ERR_NO_MEM", "out of memory"},
     {MPI_ERR_SIZE, "MPI_ERR_SIZE", "invalid size"},
-    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION", "operation not offered"},
-    {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED", "a process that is needed has ended"},
+    {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION", "operation not supported"},
+    {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED", "a required process has ended"},
     {MPI_ERR_VALUE_TOO_LARGE, "MPI_ERR_VALUE_TOO_LARGE", "value too large for its type"},
     {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER", "invalid error handler"},
     {MPI_ERR_ABI, "MPI_ERR_ABI", "mismatch of the binary interface"},
+    {MPI_ERR_ACCESS, "MPI_ERR_ACCESS", "permission denied"},
+    {MPI_ERR_AMODE, "MPI_ERR_AMODE", "invalid mode of opening a file"},
+    {MPI_ERR_BAD_FILE, "MPI_ERR_BAD_FILE", "invalid name of a file"},
+    {MPI_ERR_CONVERSION, "MPI_ERR_CONVERSION", "conversion of data failed"},
+    {MPI_ERR_DUP_DATAREP, "MPI_ERR_DUP_DATAREP", "data representation exists already"},
+    {MPI_ERR_FILE_EXISTS, "MPI_ERR_FILE_EXISTS", "file exists already"},
+    {MPI_ERR_FILE_IN_USE, "MPI_ERR_FILE_IN_USE", "file in use"},
+    {MPI_ERR_FILE, "MPI_ERR_FILE", "invalid file handle"},
+    {MPI_ERR_IO, "MPI_ERR_IO", "input or output failed"},
+    {MPI_ERR_NOT_SAME, "MPI_ERR_NOT_SAME", "arguments of the processes differ"},
+    {MPI_ERR_NO_SPACE, "MPI_ERR_NO_SPACE", "no space left on the device"},
+    {MPI_ERR_NO_SUCH_FILE, "MPI_ERR_NO_SUCH_FILE", "no such file"},
+    {MPI_ERR_QUOTA, "MPI_ERR_QUOTA", "quota exceeded"},
+    {MPI_ERR_READ_ONLY, "MPI_ERR_READ_ONLY", "file or file system is read-only"},
+    {MPI_ERR_UNSUPPORTED_DATAREP, "MPI_ERR_UNSUPPORTED_DATAREP", "unknown data representation"},
     {MPI_ERR_LASTCODE, "MPI_ERR_LASTCODE", "last of the standard's error codes"},
 };
 
@@ -60,7 +75,7 @@ const Class* find_class(int code) {
     return nullptr;
 }
 
-// What the program has added, in order.
+// The classes and codes that the program has added, in order.
 class Added {
   public:
     int add(int error_class) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Error classes and codes, those of the standard and those that the program adds (MPI-2.2, 8.5).
+// Error classes and codes: those of the standard and those that the program adds (MPI-2.2, 8.5).
 //
 // Classes of the standard are their own codes. Added classes and codes count up from
 // MPI_ERR_LASTCODE; numbers are never reused. Any thread may call.
@@ -12,9 +12,9 @@ namespace torusmp::mpi {
 
 // The class of a code; -1: there is no such code.
 int class_of(int code);
-// The text of a class or code; empty: there is no such one.
+// The text of a class or code; empty: there is no such class or code.
 std::string text_of(int code);
-// The constant's name, "MPI_ERR_RANK"; empty for one that is not the standard's.
+// The constant's name, "MPI_ERR_RANK"; empty if it is not a class of the standard.
 std::string_view name_of_class(int error_class);
 
 int add_class();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a communicator does with errors: one of the predefined ways, or a function of the program.
+// The error handler of a communicator: one of the predefined ones, or a function of the program.
 //
 // Any thread may use one; the function is called by the thread whose call failed.
 #pragma once

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "job/hang/summary.h"
+#include "mpi11/file/file.h"
 #include "mpi11/pt2pt/request.h"
 
 namespace torusmp::mpi {
@@ -38,7 +39,7 @@ void list_messages() {
         say("{}", line);
 }
 
-// Whether the program has made it.
+// Whether the program has created it.
 bool is_own(const Object& object) {
     return object.constant == 0;
 }
@@ -59,6 +60,7 @@ void report_leaks() {
     list_requests();
     list_messages();
     count<Communicator>("communicators");
+    count<File>("files");
     count<Datatype>("datatypes");
     count<ErrorHandler>("error handlers");
 }

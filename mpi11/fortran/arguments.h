@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How Fortran passes the arguments of a C function: everything by reference, handles as INTEGERs,
-// and special addresses as members of common blocks.
+// Argument conversion between Fortran and C: Fortran passes everything by reference, handles as
+// INTEGERs, and special addresses as members of common blocks.
 //
-// Argument<T> stands for one parameter of C's type T: it is made from what Fortran passed, gives C
-// its value, and takes handles back when the call is over.
+// Argument<T> stands for one parameter of C's type T: it is constructed from Fortran's argument,
+// gives C its value, and writes handles back when the call is over.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 #include "mpi11/fortran/handles.h"
 
 // The common blocks of mpif.h. The linker gives a program and the library one copy of each, so
-// their addresses are what counts.
+// their addresses identify them.
 extern "C" {
 extern MPI_Fint torusmp_fbottom_;
 extern MPI_Fint torusmp_finplace_;
@@ -41,7 +41,7 @@ inline MPI_Status* c_status(MPI_Fint* status) {
     return reinterpret_cast<MPI_Status*>(status);
 }
 
-// Values, and what is written in place: the types have the same size in both languages, and a
+// Values, and arguments written in place: the types have the same size in both languages, and a
 // LOGICAL of gfortran is 0 or 1.
 template <class T>
 struct Argument {
@@ -90,7 +90,8 @@ struct Argument<Handle> {
     const Handle value;
 };
 
-// One handle that the call makes, changes or ends. If the call leaves it alone, so do we.
+// One handle that the call creates, changes or ends. It is written back only if the call changed
+// it.
 template <IsHandle Handle>
 struct Argument<Handle*> {
     using Passed = MPI_Fint*;
@@ -106,7 +107,7 @@ struct Argument<Handle*> {
     Handle value = before;
 };
 
-// The C function with the arguments as Fortran passes them.
+// Calls the C function with the arguments that Fortran passed.
 template <auto function>
 struct CallInC;
 template <class Result, class... Parameters, Result (*function)(Parameters...)>

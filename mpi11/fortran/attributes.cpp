@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes in Fortran: values are INTEGERs under the names of MPI-1, and of MPI_ADDRESS_KIND
-// under those of MPI-2. The functions that the standard predefines are routines that a program can
+// under those of MPI-2. The predefined functions of the standard are routines that a program can
 // pass, or call.
 #include "mpi11/attribute/attributes.h"
 
@@ -45,7 +45,7 @@ int set_on_comm(const char* call, MPI_Fint comm, int keyval, Value value) {
     });
 }
 
-// Left alone if there is none.
+// Unchanged if there is none.
 template <class Value>
 void show(const Attributes::Entry* entry, Value* value, MPI_Fint* flag) {
     *flag = entry != nullptr ? 1 : 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where Fortran differs from C at the beginning and end of a job: no command line, functions with
-// values, and common blocks whose addresses have a meaning.
+// Differences between Fortran and C at the beginning and end of a job: no command line, functions
+// with values, and common blocks whose addresses have a meaning.
 #include "mpi11/fortran/arguments.h"
 
 extern "C" {
@@ -42,7 +42,7 @@ void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
     *ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
-// The same for a TYPE(C_PTR), under the name that the module gives this variant.
+// The variant with a TYPE(C_PTR), under the name that the module uses for it.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
                           MPI_Fint* ierror) {
     *ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions of the program in Fortran: operations, error handlers, and those of generalized
-// requests. Those of attribute keys are in attributes.cpp.
+// requests. attributes.cpp has those of attribute keys.
 #include "mpi11/coll/operation.h"
 #include "mpi11/error/error.h"
 #include "mpi11/fortran/arguments.h"
@@ -10,7 +10,7 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-// The handler gets a Fortran communicator, so C's function of the same name cannot serve.
+// The handler gets a Fortran communicator, so C's function of the same name cannot be used.
 void pmpi_comm_create_errhandler_(MPI_Comm_errhandler_function* function, MPI_Fint* errhandler,
                                   MPI_Fint* ierror) {
     *ierror = api("MPI_Comm_create_errhandler", [&] {

@@ -7,7 +7,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// How many types there are, to send and to receive; 0 if the call will refuse its arguments.
+// The number of types, to send and to receive; 0 if the call will refuse its arguments.
 struct Partners {
     int out = 0, in = 0;
 };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The Fortran binding: wrappers in C++, and from mpi.h the header mpif.h and the module mpi. The
-# library itself needs no Fortran; without a compiler for it only the module is missing.
+# The Fortran binding: wrappers in C++, and the header mpif.h and the module mpi, generated from
+# mpi.h. The library itself does not need Fortran; without a compiler only the module is missing.
 set(fortran ${CMAKE_CURRENT_LIST_DIR})
 set(fortran_made ${CMAKE_CURRENT_BINARY_DIR}/fortran)
 file(MAKE_DIRECTORY ${fortran_made} ${mpi_include})
@@ -18,6 +18,8 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/begin.cpp
   ${fortran}/callbacks.cpp
   ${fortran}/collectives.cpp
+  ${fortran}/files.cpp
+  ${fortran}/duplicate.cpp
   ${fortran}/requests.cpp
   ${fortran}/routines.cpp
   ${fortran}/sizeof.cpp

@@ -21,7 +21,7 @@ namespace {
 using Strings = std::vector<std::string>;
 
 struct Parameter {
-    std::string type;  // of C, without spaces but one after const: "const int[]", "MPI_Comm*"
+    std::string type;  // C type, without spaces but one after const: "const int[]", "MPI_Comm*"
     std::string name;
 };
 struct Function {
@@ -93,7 +93,7 @@ std::vector<Constant> find_constants(const std::string& header) {
     return constants;
 }
 
-// ---- mpif.h, and what the module shares with it ----
+// ---- mpif.h, and its parts that the module shares ----
 
 struct Common {
     const char *variable, *block;
@@ -108,7 +108,7 @@ constexpr Common commons[] = {
     {"MPI_WEIGHTS_EMPTY(1)", "TORUSMP_FWEIGHTSEMPTY"},
 };
 
-// Valid in fixed and in free form: columns 7 to 72, no line continued.
+// Valid in fixed and in free form: columns 7 to 72, without continuation lines.
 void write_constants(std::ostream& out, std::vector<Constant> constants) {
     for (const char* kind : {"ADDRESS", "OFFSET", "COUNT"})
         constants.push_back({std::string("MPI_") + kind + "_KIND", "8"});
@@ -120,6 +120,8 @@ void write_constants(std::ostream& out, std::vector<Constant> constants) {
     for (const Constant& constant : constants)
         out << "      INTEGER " << constant.name << "\n      PARAMETER (" << constant.name << "="
             << constant.value << ")\n";
+    out << "      INTEGER(KIND=MPI_OFFSET_KIND) MPI_DISPLACEMENT_CURRENT\n"
+           "      PARAMETER (MPI_DISPLACEMENT_CURRENT=-1)\n";
     for (const char* name : {"MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"})
         out << "      LOGICAL " << name << "\n      PARAMETER (" << name << "=.FALSE.)\n";
     for (const Common& common : commons) {
@@ -130,6 +132,7 @@ void write_constants(std::ostream& out, std::vector<Constant> constants) {
     for (const char* family : {"MPI_", "MPI_COMM_", "MPI_TYPE_"})
         for (const char* function : {"DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN"})
             out << "      EXTERNAL " << family << function << "\n";
+    out << "      EXTERNAL MPI_CONVERSION_FN_NULL\n";
 }
 
 void write_mpif(std::ostream& out, const std::vector<Constant>& constants) {
@@ -152,7 +155,7 @@ void write_mpif(std::ostream& out, const std::vector<Constant>& constants) {
 bool is_handle(const std::string& type) {
     static const std::set<std::string> handles{"MPI_Comm",  "MPI_Datatype", "MPI_Errhandler",
                                                "MPI_Group", "MPI_Info",     "MPI_Message",
-                                               "MPI_Op",    "MPI_Request"};
+                                               "MPI_Op",    "MPI_Request",  "MPI_File"};
     return handles.contains(type);
 }
 
@@ -162,7 +165,7 @@ bool is_logical(const Parameter& parameter) {
     return logicals.contains(parameter.name);
 }
 
-// Those of MPI-1 whose addresses and attributes are plain INTEGERs.
+// Functions of MPI-1 whose addresses and attributes are plain INTEGERs.
 bool has_short_addresses(const std::string& function) {
     static const std::set<std::string> names{
         "Address",       "Type_extent", "Type_lb",       "Type_ub",  "Type_hvector",
@@ -207,6 +210,8 @@ std::string declare(const Function& function, const Parameter& parameter) {
         fortran = address;
     else if (base == "MPI_Count")
         fortran = "integer(MPI_COUNT_KIND)";
+    else if (base == "MPI_Offset")
+        fortran = "integer(MPI_OFFSET_KIND)";
     else
         throw std::runtime_error("MPI_" + function.name + ": what is a " + parameter.type +
                                  " in Fortran?");
@@ -241,7 +246,7 @@ void write_interface(std::ostream& out, const Function& function, const std::str
         out << "      integer :: ierror\n    end subroutine\n";
 }
 
-// The address that MPI_Alloc_mem gives is an integer or a TYPE(C_PTR).
+// The address returned by MPI_Alloc_mem is an integer or a TYPE(C_PTR).
 void write_alloc_mem(std::ostream& out, const Function& function, const std::string& name) {
     out << "  interface " << name << "\n";
     write_interface(out, function, name);
@@ -272,7 +277,7 @@ const Kinds numeric_kinds[] = {
 #endif
 };
 
-// Takes a variable of any kind and rank, and looks at neither its value nor its shape.
+// Accepts a variable of any kind and rank, and uses neither its value nor its shape.
 void write_sizeof(std::ostream& out, const std::string& name) {
     out << "  interface " << name << "\n";
     for (const auto& [type, kinds] : numeric_kinds)
@@ -322,6 +327,8 @@ bool is_written_by_hand(const Function& function) {
                                              "Comm_get_attr",
                                              "Type_set_attr",
                                              "Type_get_attr",
+                                             "Comm_idup",
+                                             "Comm_idup_with_info",
                                              "Dist_graph_create",
                                              "Dist_graph_create_adjacent",
                                              "Dist_graph_neighbors"};
@@ -346,7 +353,7 @@ void write_routines(std::ostream& out, const std::vector<Function>& functions) {
     }
 }
 
-// Fortran has no command line to give.
+// A Fortran program does not pass its command line.
 void make_fortran(std::vector<Function>& functions) {
     for (Function& function : functions)
         std::erase_if(function.parameters, [](const Parameter& parameter) {

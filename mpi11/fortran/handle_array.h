@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An array of handles that Fortran passes, in the form that C takes. Short ones live on the stack.
+// An array of handles passed by Fortran, in the form that C takes. Short ones live on the stack.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace torusmp::mpi {
 template <IsHandle Handle>
 class HandleArray {
   public:
-    // A negative count is left for the call to refuse.
+    // The call refuses a negative count.
     HandleArray(const MPI_Fint* numbers, int count) : count_(count > 0 ? count : 0) {
         if (std::size_t(count_) > few_.size()) {
             many_ = std::make_unique<Handle[]>(std::size_t(count_));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of handles that Fortran holds, and the conversions that C programs call.
+// The table of handles held by Fortran, and the conversion functions for C programs.
 #include "mpi11/fortran/handles.h"
 
 #include <cstring>
@@ -9,7 +9,7 @@ namespace torusmp::mpi {
 namespace {
 
 // Numbers from `constants` up. Blocks are added and never moved, so that a number is looked up
-// without a lock; the number released last is given out first.
+// without a lock; the number released last is assigned first.
 class Table {
   public:
     static Table& only() {
@@ -82,11 +82,11 @@ void forget_fortran(int number) {
 
 using namespace torusmp::mpi;
 
-// (None throws: where the compiler sees that, it wants the second name to promise as much.)
+// (None throws: if the compiler sees that, it requires the same of the second name.)
 #define WEAK(name)                              \
     extern "C" decltype(PMPI_##name) MPI_##name \
         __attribute__((weak, nothrow, alias("PMPI_" #name)));
-// Both pairs of names mean the same: those of MPI-2, and those of the MPI 5.0 binary interface.
+// Both pairs of names are equivalent: those of MPI-2, and those of the MPI 5.0 binary interface.
 #define CONVERSIONS(name, Handle)                          \
     extern "C" MPI_Fint PMPI_##name##_c2f(Handle handle) { \
         return to_fortran(handle);                         \
@@ -113,8 +113,9 @@ CONVERSIONS(Op, MPI_Op)
 CONVERSIONS(Info, MPI_Info)
 CONVERSIONS(Errhandler, MPI_Errhandler)
 CONVERSIONS(Message, MPI_Message)
+CONVERSIONS(File, MPI_File)
 
-// A status has one layout in both.
+// A status has the same layout in both languages.
 extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
     if (c_status == MPI_STATUS_IGNORE || f_status == nullptr) return MPI_ERR_ARG;
     std::memcpy(f_status, c_status, sizeof *c_status);

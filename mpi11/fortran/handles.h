@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handles as Fortran holds them: INTEGERs. A predefined handle is the value of its constant, the
-// same as in C; every other object gets a number from a table when Fortran first sees it, and
-// releases it when it ends.
+// Handles as held by Fortran: INTEGERs. A predefined handle is the value of its constant, the same
+// as in C; every other object gets a number from a table when Fortran first sees it, and releases
+// it when it ends.
 //
 // Any thread may convert; numbers are looked up without a lock.
 #pragma once
@@ -33,13 +33,15 @@ template <>
 inline constexpr Kind kind_of<MPI_Info> = Kind::info;
 template <>
 inline constexpr Kind kind_of<MPI_Message> = Kind::message;
+template <>
+inline constexpr Kind kind_of<MPI_File> = Kind::file;
 
 template <class Handle>
 concept IsHandle = kind_of<Handle>
 != Kind::dead;
 
-// Anything that is not a handle is passed through, or becomes 0 or a constant that nobody has: the
-// call that gets it reports the error.
+// A value that is not a handle is passed through, or becomes 0 or an unused constant: the call that
+// gets it reports the error.
 template <IsHandle Handle>
 MPI_Fint to_fortran(Handle handle) {
     const auto value = reinterpret_cast<std::uintptr_t>(handle);
@@ -47,7 +49,7 @@ MPI_Fint to_fortran(Handle handle) {
     if (value % alignof(Object) != 0) return 0;
     auto* const object = reinterpret_cast<Object*>(value);
     if (object->kind != kind_of<Handle>) return 0;
-    // Two threads may be the first to convert it.
+    // Two threads may convert it for the first time.
     const int number = std::atomic_ref(object->fortran).load(std::memory_order_relaxed);
     return number != 0 ? number : fortran_number(*object);
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls into functions that were written in Fortran.
+// Calls into functions written in Fortran.
 #include "mpi11/fortran/fortran_hooks.h"
 
 namespace torusmp::mpi {
 
-void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Comm comm, int& code) {
-    MPI_Fint number = PMPI_Comm_c2f(comm);
-    reinterpret_cast<void (*)(MPI_Fint*, MPI_Fint*)>(handler)(&number, &code);
+void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Fint object, int& code) {
+    reinterpret_cast<void (*)(MPI_Fint*, MPI_Fint*)>(handler)(&object, &code);
 }
 
 void call_fortran_operation(MPI_User_function* operation, void* in, void* inout, int& count,
@@ -18,7 +17,7 @@ void call_fortran_operation(MPI_User_function* operation, void* in, void* inout,
 
 namespace {
 
-// A LOGICAL of gfortran is true where its lowest bit is set.
+// A LOGICAL of gfortran is true if its lowest bit is set.
 template <class Integer>
 int call_copy(void (*function)(), MPI_Fint old, int keyval, MPI_Aint extra, MPI_Aint in,
               MPI_Aint& out, bool& flag) {
@@ -57,6 +56,22 @@ int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyv
 int call_fortran_query(void (*function)(), void* extra, MPI_Status& status) {
     MPI_Fint code = MPI_SUCCESS;
     reinterpret_cast<void (*)(void*, MPI_Status*, MPI_Fint*)>(function)(extra, &status, &code);
+    return code;
+}
+
+int call_fortran_extent(void (*function)(), MPI_Datatype type, MPI_Aint& extent, void* extra) {
+    MPI_Fint number = PMPI_Type_c2f(type), code = MPI_SUCCESS;
+    reinterpret_cast<void (*)(MPI_Fint*, MPI_Aint*, void*, MPI_Fint*)>(function)(&number, &extent,
+                                                                                 extra, &code);
+    return code;
+}
+
+int call_fortran_conversion(void (*function)(), void* user, MPI_Datatype type, int count,
+                            void* file, void* extra) {
+    MPI_Fint number = PMPI_Type_c2f(type), code = MPI_SUCCESS;
+    MPI_Offset position = 0;
+    reinterpret_cast<void (*)(void*, MPI_Fint*, MPI_Fint*, void*, MPI_Offset*, void*, MPI_Fint*)>(
+        function)(user, &number, &count, file, &position, extra, &code);
     return code;
 }
 

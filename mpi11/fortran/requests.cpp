@@ -6,8 +6,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// The number of a request that has ended is gone, and may be another's already: compare with the
-// value that C left to see what changed, instead of looking the number up again.
+// The number of a request that has ended is released, and may already be reused: changes are found
+// by comparing with the value that C left, instead of looking the number up again.
 class Requests {
   public:
     Requests(MPI_Fint* numbers, int count)
@@ -94,8 +94,34 @@ void pmpi_testsome_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* outcoun
     from_one(*ierror, *outcount, indices);
     array.give_back();
 }
+
+void pmpi_request_get_status_all_(const MPI_Fint* count, const MPI_Fint* requests, MPI_Fint* flag,
+                                  MPI_Fint* statuses, MPI_Fint* ierror) {
+    HandleArray<MPI_Request> array(requests, *count);
+    *ierror = PMPI_Request_get_status_all(*count, array.in_c(), flag, c_status(statuses));
 }
 
+void pmpi_request_get_status_any_(const MPI_Fint* count, const MPI_Fint* requests, MPI_Fint* index,
+                                  MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
+    HandleArray<MPI_Request> array(requests, *count);
+    int found = MPI_UNDEFINED;
+    *ierror = PMPI_Request_get_status_any(*count, array.in_c(), &found, flag, c_status(status));
+    *index = from_one(found);
+}
+
+void pmpi_request_get_status_some_(const MPI_Fint* count, const MPI_Fint* requests,
+                                   MPI_Fint* outcount, MPI_Fint* indices, MPI_Fint* statuses,
+                                   MPI_Fint* ierror) {
+    HandleArray<MPI_Request> array(requests, *count);
+    *ierror =
+        PMPI_Request_get_status_some(*count, array.in_c(), outcount, indices, c_status(statuses));
+    from_one(*ierror, *outcount, indices);
+}
+}
+
+FORTRAN_NAME(request_get_status_all)
+FORTRAN_NAME(request_get_status_any)
+FORTRAN_NAME(request_get_status_some)
 FORTRAN_NAME(startall)
 FORTRAN_NAME(waitall)
 FORTRAN_NAME(testall)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The routines whose arguments need nothing but what arguments.h does: most of them. The list is
+// The routines whose arguments need only the conversions of arguments.h: most of them. The list is
 // generated from mpi.h when the library is built (generate.cpp); the others are in the files beside
 // this one.
 #include "mpi11/fortran/arguments.h"
@@ -7,7 +7,7 @@
 using torusmp::mpi::CallInC;
 using torusmp::mpi::Passed;
 
-// The parameters of a routine whose C function F has so many, and their names.
+// The parameters of a routine whose C function F has this many, and their names.
 #define PARAMETERS_0(F)
 #define PARAMETERS_1(F) Passed<F, 0> a,
 #define PARAMETERS_2(F) PARAMETERS_1(F) Passed<F, 1> b,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routines with CHARACTER arguments. gfortran passes the length of each behind all other arguments;
+// Routines with CHARACTER arguments. gfortran passes the length of each after all other arguments;
 // a text has no null at its end and is padded with blanks.
 #include <algorithm>
 #include <cstring>
@@ -26,14 +26,14 @@ std::string trimmed(const char* text, Length length) {
     return string.erase(0, std::min(string.find_first_not_of(' '), string.size()));
 }
 
-// What does not fit is truncated.
+// A longer value is truncated.
 void fill(char* text, Length length, std::string_view value) {
     const std::size_t used = std::min(length, value.size());
     std::copy_n(value.data(), used, text);
     std::fill_n(text + used, length - used, ' ');
 }
 
-// call(buffer, &length) fills at most `most` characters with a null.
+// call(buffer, &length) writes at most `most` characters including a null.
 template <int most, class Function>
 int fill_from(char* text, MPI_Fint* result_length, Length length, Function&& call) {
     char buffer[most] = "";

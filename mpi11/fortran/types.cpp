@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Datatypes: arrays of types, and the routines of MPI-1, whose addresses are INTEGERs.
 //
-// Where an INTEGER cannot hold an address, MPI_ADDRESS gives its lower half, so that differences of
-// two are right; MPI_GET_ADDRESS gives all of it. A type of such halves is refused together with
+// If an INTEGER cannot hold an address, MPI_ADDRESS returns its lower half, so that differences of
+// two are right; MPI_GET_ADDRESS returns all of it. A type of such halves is refused together with
 // MPI_BOTTOM.
 #include <limits>
 #include <vector>
@@ -18,7 +18,7 @@ std::vector<MPI_Aint> widened(const MPI_Fint* displacements, int count) {
     return {displacements, displacements + (count > 0 ? count : 0)};
 }
 
-// Of an extent or a bound; MPI_UNDEFINED where it is too large.
+// An extent or a bound; MPI_UNDEFINED if it is too large.
 MPI_Fint narrowed(MPI_Aint value) {
     using Limits = std::numeric_limits<MPI_Fint>;
     return value < Limits::min() || value > Limits::max() ? MPI_UNDEFINED : MPI_Fint(value);
@@ -32,7 +32,7 @@ int narrow_query(MPI_Fint type, MPI_Fint* result, Query&& query) {
     return code;
 }
 
-// Puts into `newtype` what make(MPI_Datatype*) made.
+// Stores in `newtype` the type that make(MPI_Datatype*) created.
 template <class Make>
 int make_type(MPI_Fint* newtype, Make&& make) {
     MPI_Datatype type = MPI_DATATYPE_NULL;

@@ -21,25 +21,32 @@ class AttachedBuffer {
     void attach(void* memory, std::size_t bytes) {
         const SharedLock lock(mutex_);
         if (memory_ != nullptr)
-            fail(MPI_ERR_BUFFER, "a buffer of {} bytes is attached already: detach it first",
+            fail(MPI_ERR_BUFFER, "a buffer of {} bytes is already attached: detach it first",
                  bytes_);
         memory_ = static_cast<std::byte*>(memory);
         bytes_ = bytes;
     }
 
-    // Waits for all messages in it.
+    // Waits for all messages in the buffer. Other threads may send and call meanwhile: their
+    // messages are waited for too.
     std::pair<void*, std::size_t> detach() {
-        for (;;) {
-            const SharedLock lock(mutex_);
-            sweep();
-            if (messages_.empty())
-                return {std::exchange(memory_, nullptr), std::exchange(bytes_, 0)};
-            core::SendRequest& oldest = messages_.front().request;
-            runtime().wait(oldest, "MPI_Buffer_detach");
-        }
+        std::pair<void*, std::size_t> detached;
+        const AwaitedMessages awaited(*this);
+        runtime().wait_until(
+            [&] {
+                // Always: the progress thread may make a report of what this call awaits.
+                const SharedLock lock(mutex_, true);
+                sweep();
+                if (!messages_.empty()) return false;
+                detached = {std::exchange(memory_, nullptr), std::exchange(bytes_, 0)};
+                return true;
+            },
+            "MPI_Buffer_detach", &awaited);
+        return detached;
     }
 
     void send(const core::Buffer& message, Communicator& comm, int dest, int tag) {
+        runtime().progress();  // may free room
         const SharedLock lock(mutex_);
         Message& kept = place(message.bytes);
         message.pack(0, memory_ + kept.offset, message.bytes);
@@ -66,7 +73,6 @@ class AttachedBuffer {
 
     // Room for one more, in the first gap that is large enough.
     Message& place(std::size_t bytes) {
-        runtime().progress();
         sweep();
         std::size_t from = 0;
         auto next = messages_.begin();
@@ -76,8 +82,8 @@ class AttachedBuffer {
         }
         if (next == messages_.end() && bytes_ - from < bytes)
             fail(MPI_ERR_BUFFER,
-                 "found no room for a message of {} bytes in the attached buffer of {} bytes, in "
-                 "which {} messages wait: attach a larger one",
+                 "a message of {} bytes does not fit into the attached buffer of {} bytes, which "
+                 "holds {} messages: attach a larger buffer",
                  bytes, bytes_, messages_.size());
         const auto placed = messages_.emplace(next);
         placed->offset = from;
@@ -87,6 +93,22 @@ class AttachedBuffer {
     void sweep() {
         messages_.remove_if([](const Message& message) { return message.request.complete(); });
     }
+
+    // For reports, which other threads may create, and which must not wait for the lock.
+    class AwaitedMessages final : public core::Awaited {
+      public:
+        explicit AwaitedMessages(AttachedBuffer& buffer) : buffer_(buffer) {}
+        void list(List& list) const override {
+            const std::unique_lock<std::mutex> lock(buffer_.mutex_, std::try_to_lock);
+            if (!lock) return;
+            for (const Message& message : buffer_.messages_)
+                if (!message.request.complete())
+                    list.ids.push_back(static_cast<const core::Request*>(&message.request));
+        }
+
+      private:
+        AttachedBuffer& buffer_;
+    };
 
     std::mutex mutex_;
     std::byte* memory_ = nullptr;

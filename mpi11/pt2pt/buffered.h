@@ -11,7 +11,7 @@ namespace torusmp::mpi {
 // MPI_ERR_BUFFER if there is no room. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
-// Whether no message of the communicator waits any more.
+// Whether no message of the communicator is waiting.
 bool buffered_sends_done(const Communicator& comm);
 
 // Waits until all of them are sent, and detaches the buffer: at MPI_Finalize.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call that consists of messages with known partners, all at once: the neighbours of a topology,
-// or the members of another group. Derived datatypes are sent as they are, without a copy here.
+// A call that consists of messages with known partners, posted together: the neighbours of a
+// topology, or the members of another group. Derived datatypes are sent directly, without a copy
+// here.
 #pragma once
 
 #include "collectives/schedule/exchange.h"

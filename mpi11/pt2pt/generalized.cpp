@@ -47,9 +47,9 @@ void check_returned(int code, const char* function) {
         fail(code, "the {} of a generalized request returned {}", function, code);
 }
 
-// Complete when the program says so, perhaps in another thread than the one that waits. Ended by
-// the call that completes it or, if the program freed it, by whichever comes last of
-// MPI_Request_free and MPI_Grequest_complete.
+// Complete when the program declares it, perhaps in another thread than the waiting one. Ended by
+// the call that completes it or, if the program freed it, by the later one of MPI_Request_free and
+// MPI_Grequest_complete.
 class Generalized final : public Work {
   public:
     explicit Generalized(const GeneralizedFunctions& functions) : callbacks_(functions) {}
@@ -58,7 +58,7 @@ class Generalized final : public Work {
     void complete_now(Request& request) {
         const unsigned before = happened_.fetch_or(completed, std::memory_order_acq_rel);
         if ((before & completed) != 0)
-            fail(MPI_ERR_REQUEST, "found a request that is complete already");
+            fail(MPI_ERR_REQUEST, "found a request that is already complete");
         if ((before & freed) != 0)
             end(request);
         else
@@ -87,7 +87,7 @@ class Generalized final : public Work {
   private:
     void end(Request& request) {
         const int code = callbacks_.free();
-        Request::give(request);  // and this
+        Request::give(request);  // also returns this work
         check_returned(code, "free function");
     }
 
@@ -113,7 +113,7 @@ MPI_Request start_generalized(const GeneralizedFunctions& functions) {
         fail(MPI_ERR_ARG, "found a null pointer for a function, expected three functions");
     auto work = std::make_unique<Generalized>(functions);
     Request& request = make_request(*work, *hot.world, false);
-    work.release();  // now the request's
+    work.release();  // now owned by the request
     return handle_of(request);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generalized requests: the program does the work and says when it is complete; for the rest the
-// library calls functions of the program (MPI-4.0, section 13.2).
+// Generalized requests: the program does the work and declares when it is complete; the library
+// calls functions of the program for everything else (MPI-4.0, section 13.2).
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace torusmp::mpi {
 
-// The functions that a program gives MPI_Grequest_start, in C or in Fortran.
+// The functions that a program passes to MPI_Grequest_start, in C or in Fortran.
 struct GeneralizedFunctions {
     enum class Language : std::uint8_t { c, fortran };
 

@@ -11,14 +11,14 @@ namespace torusmp::mpi {
 
 namespace {
 
-// Most messages that programs wait for are small and leave at once.
+// Most messages that programs wait for are small and are sent immediately.
 bool left_at_once(const void* buffer, std::size_t count, const Datatype& type, int dest, int tag,
                   const Communicator& comm) {
     return type.dense() && runtime().send_at_once(block_of(buffer, count, type), comm.peer(dest),
                                                   comm.context(), tag);
 }
 
-// Any other.
+// All other messages.
 [[gnu::noinline]] void send_and_wait(const char* call, const void* buffer, std::size_t count,
                                      const Datatype& type, int dest, int tag,
                                      const Communicator& comm, core::SendMode mode) {
@@ -56,7 +56,7 @@ template <class Count>
                       core_tag(tag));
     runtime().wait(request, call);
     set_received(status, request, comm);
-    check_received(request, comm);
+    check_received(request, comm, hold);
 }
 
 template <class Count>
@@ -158,14 +158,19 @@ class AwaitedExchange final : public core::Awaited {
     const core::Request& receive_;
 };
 
-// A send and a receive at once. Both are complete when this returns or throws.
-void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
-              const core::Buffer& in, int source, int receive_tag, Communicator& comm,
-              MPI_Status* status) {
+// One message of an exchange: checked, and holding its layout.
+struct Side {
+    core::Buffer buffer;
+    LayoutHold hold;
+};
+
+// A send and a receive together. Both are complete when this returns or throws.
+void exchange(const char* call, const core::Buffer& out, int dest, int send_tag, const Side& in,
+              int source, int receive_tag, Communicator& comm, MPI_Status* status) {
     core::SendRequest send;
     core::ReceiveRequest receive;
     if (source != MPI_PROC_NULL)
-        runtime().receive(receive, in, machine_source(comm, source), comm.context(),
+        runtime().receive(receive, in.buffer, machine_source(comm, source), comm.context(),
                           core_tag(receive_tag));
     if (dest != MPI_PROC_NULL) runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
     const AwaitedExchange awaited(send, receive);
@@ -174,11 +179,11 @@ void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
         set_proc_null(status);
     else
         set_received(status, receive, comm);
-    if (source != MPI_PROC_NULL) check_received(receive, comm);
+    if (source != MPI_PROC_NULL) check_received(receive, comm, in.hold);
     if (dest != MPI_PROC_NULL) check_sent(send, comm, dest, send_tag);
 }
 
-// Data that is sent while its memory is received into.
+// A copy of the data to send, whose memory is received into.
 class Copy {
   public:
     explicit Copy(const core::Buffer& message) : bytes_(message.bytes) {
@@ -219,12 +224,6 @@ Request& begin_exchange(const char* call, const core::Buffer& out, int dest, int
     return request;
 }
 
-// A message as an exchange takes it: checked, and holding its layout.
-struct Side {
-    core::Buffer buffer;
-    LayoutHold hold;
-};
-
 template <class Count>
 Side outgoing(const void* buffer, Count count, MPI_Datatype datatype, int dest, int tag,
               const Communicator& comm) {
@@ -252,7 +251,7 @@ int exchange(const char* call, const void* send_buffer, Count send_count, MPI_Da
         const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
         const Side in =
             incoming(receive_buffer, receive_count, receive_type, source, receive_tag, comm);
-        exchange(call, out.buffer, dest, send_tag, in.buffer, source, receive_tag, comm, status);
+        exchange(call, out.buffer, dest, send_tag, in, source, receive_tag, comm, status);
     });
 }
 
@@ -278,7 +277,7 @@ int replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, 
         check_send(buffer, count, datatype, dest, send_tag, comm);
         const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);
         Copy copy(in.buffer);
-        exchange(call, copy.buffer(), dest, send_tag, in.buffer, source, receive_tag, comm, status);
+        exchange(call, copy.buffer(), dest, send_tag, in, source, receive_tag, comm, status);
     });
 }
 
@@ -305,7 +304,7 @@ int begin_replace(const char* call, void* buffer, Count count, MPI_Datatype data
     (const void* buf, Count count, MPI_Datatype datatype, int dest, int tag, \
      MPI_Comm comm __VA_OPT__(, ) __VA_ARGS__)
 
-// The receive of a ready send is posted already, so it gains nothing over a standard one.
+// The receive of a ready send is already posted, so it gains nothing over a standard one.
 #define SENDS(Name, mode)                    \
     TORUSMP_ENTRIES(Name, SEND_PARAMETERS(), \
                     send(name, buf, count, datatype, dest, tag, comm, core::SendMode::mode))
@@ -341,7 +340,7 @@ TORUSMP_ENTRIES(Recv,
 RECEIVE_REQUESTS(Irecv, false)
 RECEIVE_REQUESTS(Recv_init, true)
 
-// Both at once: section 3.10.
+// Send and receive together: section 3.10.
 #define EXCHANGES(Name, function, Result, result)                                           \
     TORUSMP_ENTRIES(Name,                                                                   \
                     (const void* sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking at messages before they are received, with and without taking them (MPI-1.1, section 3.8;
+// Probes for messages before they are received, with and without taking them (MPI-1.1, section 3.8;
 // matched probes: MPI-3.1, section 3.8.2).
 #include <array>
 #include <optional>
@@ -60,7 +60,7 @@ void hand_over(core::Unexpected& taken, Communicator& comm, MPI_Message* message
     *message = handle_of(make<Message>(taken, comm));
 }
 
-// Where a taken message is to be received.
+// The destination of a taken message.
 template <class Count>
 core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& hold) {
     check_count(count);
@@ -69,7 +69,7 @@ core::Buffer room(void* buffer, Count count, MPI_Datatype datatype, LayoutHold& 
     return buffer_of(buffer, std::size_t(count), type, hold);
 }
 
-// What a probe waits for, for reports.
+// The message that a probe waits for, for reports.
 class AwaitedMessage final : public core::Awaited {
   public:
     AwaitedMessage(const Communicator& comm, const Wanted& what) : comm_(comm), what_(what) {}
@@ -112,7 +112,7 @@ int receive_taken(const char* call, void* buf, Count count, MPI_Datatype datatyp
         *message = MPI_MESSAGE_NULL;
         runtime().wait(request, call);
         set_received(status, request, *comm);
-        check_received(request, *comm);
+        check_received(request, *comm, hold);
     });
 }
 
@@ -124,14 +124,15 @@ int begin_receive_taken(const char* call, void* buf, Count count, MPI_Datatype d
         check_output("request", request);
         LayoutHold hold;
         const core::Buffer buffer = room(buf, count, datatype, hold);
-        const bool nobody = *message == MPI_MESSAGE_NO_PROC;
-        Message* const taken = nobody ? nullptr : &checked<Message>(*message);
-        Request& made = Request::take(nobody ? Request::What::nothing : Request::What::receive,
-                                      call, nobody ? *hot.world : *taken->comm);
+        const bool null_message = *message == MPI_MESSAGE_NO_PROC;
+        Message* const taken = null_message ? nullptr : &checked<Message>(*message);
+        Request& made =
+            Request::take(null_message ? Request::What::nothing : Request::What::receive, call,
+                          null_message ? *hot.world : *taken->comm);
         made.is_receive = true;
-        made.peer = nobody ? MPI_PROC_NULL : MPI_ANY_SOURCE;
+        made.peer = null_message ? MPI_PROC_NULL : MPI_ANY_SOURCE;
         made.layout = std::move(hold);
-        if (!nobody) {
+        if (!null_message) {
             runtime().receive(made.receive, buffer, taken->claimed);
             release(*taken);
         }
@@ -179,7 +180,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
         const Wanted what = wanted(c, source, tag);
         auto found = look(c, what);
         if (!found) {
-            runtime().progress();
+            runtime().progress_for("MPI_Iprobe", AwaitedMessage(c, what));
             found = look(c, what);
         }
         *flag = found ? 1 : 0;
@@ -227,7 +228,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
         const Wanted what = wanted(c, source, tag);
         core::Unexpected* taken = take(c, what);
         if (taken == nullptr) {
-            runtime().progress();
+            runtime().progress_for("MPI_Improbe", AwaitedMessage(c, what));
             taken = take(c, what);
         }
         *flag = taken != nullptr ? 1 : 0;

@@ -9,14 +9,14 @@
 
 namespace torusmp::mpi {
 
-// Requests are constructed once and reused, as core's requests inside them may be.
+// Requests are constructed once and reused, like core's requests inside them.
 class RequestPool {
   public:
     static RequestPool& only() {
         static RequestPool* const pool = std::make_unique<RequestPool>().release();
         return *pool;
     }
-    // Calls keep(request) for so many.
+    // Calls keep(request) for this many requests.
     template <class Keep>
     void take(int count, Keep&& keep) {
         const SharedLock lock(mutex_);
@@ -25,7 +25,7 @@ class RequestPool {
             keep(Request::pop());
         }
     }
-    // Gives back what next() returns, so many.
+    // Gives back this many requests returned by next().
     template <class Next>
     void give(int count, Next&& next) {
         const SharedLock lock(mutex_);
@@ -33,24 +33,27 @@ class RequestPool {
     }
     void for_each(const std::function<void(Request&)>& visit) {
         const SharedLock lock(mutex_);
-        for (const auto& chunk : chunks_)
+        for (Request* const chunk : chunks_)
             for (std::size_t i = 0; i < chunk_size; ++i)
                 if (chunk[i].kind == Kind::request) visit(chunk[i]);
     }
 
   private:
     static constexpr std::size_t chunk_size = 64;
+    static_assert(alignof(Request) % ObjectMemory::alignment == 0);
     void grow() {
-        chunks_.emplace_back(new Request[chunk_size]);  // the constructor is private
-        for (std::size_t i = chunk_size; i-- > 0;) Request::push(chunks_.back()[i]);
+        auto* const chunk =
+            reinterpret_cast<Request*>(ObjectMemory::take(chunk_size * sizeof(Request)));
+        chunks_.push_back(chunk);
+        for (std::size_t i = chunk_size; i-- > 0;) Request::push(*::new (chunk + i) Request);
     }
 
     std::mutex mutex_;
-    std::vector<std::unique_ptr<Request[]>> chunks_;
+    std::vector<Request*> chunks_;
 };
 
-// Where several threads call, each keeps some free requests for itself: their messages would all
-// meet at the pool, twice each.
+// If several threads call, each keeps some free requests for itself: otherwise all their messages
+// would contend for the pool, twice each.
 class Request::Kept {
   public:
     ~Kept() { give_back(count_); }
@@ -85,7 +88,7 @@ class Request::Kept {
     int count_ = 0;
 };
 
-// Of the calling thread; with one thread alone the pool's own list is as good.
+// The cache of the calling thread; with a single thread the pool's own list is as good.
 Request::Kept& Request::kept() {
     thread_local Kept kept;
     return kept;
@@ -158,7 +161,7 @@ std::string why_failed(core::Error error, Rank peer) {
 namespace {
 
 std::string words_for(const Communicator& comm, int rank) {
-    return rank < 0 ? "a rank that is no member"
+    return rank < 0 ? "a rank that is not a member"
                     : fmt::format("rank {} of {}", rank, comm.describe());
 }
 
@@ -184,6 +187,16 @@ void wrong::received(const core::ReceiveRequest& receive, const Communicator& co
          why_failed(status.error, peer));
 }
 
+void wrong::check_elements(const core::ReceiveRequest& receive, const Communicator& comm,
+                           const ElementLayout& layout) {
+    const core::Status& status = receive.status();
+    if (status.error != core::Error::none || layout.signature().elements_in(status.bytes)) return;
+    fail(MPI_ERR_TYPE,
+         "{} sent {} bytes with tag {}, which end inside a basic element of the receive's datatype "
+         "(of {} bytes): the types of the send and the receive must match",
+         words_for(comm, comm.rank_of(status.source)), status.bytes, status.tag, layout.size());
+}
+
 void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,
                          const Communicator& comm) {
     const core::Status& got = receive.status();
@@ -199,17 +212,17 @@ void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive
 
 namespace {
 
-// What went wrong with a complete request, if anything.
+// Throws the error of a complete request, if there is one.
 void check(const Request& request) {
     const Communicator& comm = *request.comm;
     if (request.what == Request::What::receive && request.peer != MPI_PROC_NULL)
-        check_received(request.receive, comm);
+        check_received(request.receive, comm, request.layout);
     if (request.what == Request::What::send || request.sends_too)
         check_sent(request.send, comm, comm.rank_of(request.send.peer()), request.tag);
     if (request.what == Request::What::work) request.work->finish();
 }
 
-// Ends a request, or makes it inactive, however the scope is left.
+// Ends a request, or makes it inactive, on any exit from the scope.
 class Ending {
   public:
     Ending(Request& request, MPI_Request& handle) : request_(request), handle_(handle) {}
@@ -318,7 +331,7 @@ namespace {
 
 class IdleRequests final : public core::Reporter {
   public:
-    // What other threads do to their requests is not watched.
+    // With several threads, requests are not reported: other threads may change them.
     void report(core::Waits& waits) const override {
         if (shared_by_threads) return;
         Request::for_each([&](const Request& request) {

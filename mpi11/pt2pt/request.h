@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests: operations that are under way, or that can be started again (MPI-1.1, sections 3.7,
+// Requests: operations that are in progress, or that can be started again (MPI-1.1, sections 3.7,
 // 3.9).
 //
 // Behind an MPI_Request is a Request: a send, a receive, or other Work such as a collective. They
-// come from slabs, with core's request inside, so that nothing is allocated for a message. One
-// thread at a time completes one; any thread may start others meanwhile.
+// come from slabs, with core's request inside, so that a message needs no allocation. One thread at
+// a time completes one; any thread may start others meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -22,25 +22,24 @@ namespace torusmp::mpi {
 
 class Request;
 
-// What a request stands for if it is not a message. Pooled by those who define it.
+// The operation of a request that is not a message. Pooled by its module.
 class Work {
   public:
-    // Starts it; again and again where the request is persistent.
+    // Starts it; repeatedly if the request is persistent.
     virtual void start() = 0;
     virtual bool complete() const = 0;
-    // Once, after complete(): copies results to where the program wants them. Throws Failure for
-    // what went wrong.
+    // Called once, after complete(): copies results to the program's memory. Throws Failure for its
+    // error.
     virtual void finish() = 0;
-    // The request is gone: back to the pool. It was complete, or never started.
+    // The request is gone: the work returns to its pool. It was complete, or never started.
     virtual void give_back() = 0;
-    // What it is, for messages: the name of the call.
+    // Its name in messages: the name of the call.
     virtual const char* name() const = 0;
-    // Fills the status, after complete() and before finish(). Throws Failure if that alone went
-    // wrong.
+    // Fills the status, after complete() and before finish(). Throws Failure if only that failed.
     virtual void report(MPI_Status* status) { set_empty(status); }
     // The program wants it to end early. Throws Failure if that is not possible.
     virtual void cancel();
-    // What progress advances for it, for reports; null: nothing.
+    // The task that progress advances for it, for reports; null: none.
     virtual const core::Task* task() const { return nullptr; }
     // The program frees the request. True: the work ends the request itself, now or later.
     virtual bool abandon(Request& request);
@@ -59,7 +58,7 @@ class Request : public Object {
     static constexpr const char* noun = "request";
 
     // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL, small messages
-    // that left at once).
+    // that were sent immediately).
     enum class What : std::uint8_t { nothing, send, receive, work };
     enum class Mode : std::uint8_t { standard, synchronous, buffered };
 
@@ -78,34 +77,34 @@ class Request : public Object {
         request.comm.hold(comm);  // those in the pool have none
         return request;
     }
-    // Back to the pool. Precondition: complete() or inactive.
+    // Returns it to the pool. Precondition: complete() or inactive.
     static void give(Request& request);
-    // The same for a plain one.
+    // Returns a plain request to the pool.
     static void give_plain(Request& request) {
         request.comm.reset();
         if (shared_by_threads) [[unlikely]]
             return give_slowly(request);
         push(request);
     }
-    // Visits those that were taken and not given back.
+    // Visits all requests that were taken and not given back.
     static void for_each(const std::function<void(Request&)>& visit);
 
     What what = What::nothing;
     Mode mode = Mode::standard;
     bool persistent = false;
-    bool active = true;       // started and not yet completed; false only of persistent ones
-    bool is_receive = false;  // also true of one from MPI_PROC_NULL
+    bool active = true;       // started and not yet completed; false only for persistent ones
+    bool is_receive = false;  // also true for a receive from MPI_PROC_NULL
     bool sends_too = false;   // a receive with a send attached
-    bool plain = false;  // one message of one block, not persistent: nothing else belongs to it
+    bool plain = false;       // one message of one block, not persistent: without further resources
     const char* call = "";
     Reference<Communicator> comm;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
     int tag = 0;
     core::Buffer buffer;
-    LayoutHold layout;                  // of the buffer, where it is not one block
-    LayoutHold second_layout;           // of what is sent together with a receive
-    std::unique_ptr<std::byte[]> copy;  // of what is sent, if the receive replaces it
-    core::SendRequest send;             // of a receive: the send attached to it, if any
+    LayoutHold layout;                  // of the buffer, if it is not one block
+    LayoutHold second_layout;           // of the data sent together with a receive
+    std::unique_ptr<std::byte[]> copy;  // of the data to send, if the receive replaces it
+    core::SendRequest send;             // for a receive: the send attached to it, if any
     core::ReceiveRequest receive;
     Work* work = nullptr;
 
@@ -149,7 +148,7 @@ class Request : public Object {
 // A request for work that start() starts. Takes ownership of `work`.
 Request& make_request(Work& work, Communicator& comm, bool persistent);
 
-// What calls that complete requests wait for, for reports.
+// The work awaited by calls that complete requests, for reports.
 class AwaitedWork final : public core::Awaited {
   public:
     explicit AwaitedWork(const Work& work) : work_(work) {}
@@ -171,34 +170,34 @@ class AwaitedRequests final : public core::Awaited {
     bool any_;
 };
 
-// Starts what the request stands for, for the first time or, if it is persistent, once more.
+// Starts the operation of the request, for the first time or, if it is persistent, once more.
 void start(Request& request);
 
 // After complete(): fills the status except for MPI_ERROR, ends the request or makes it inactive,
-// and throws Failure for what went wrong. `handle` becomes MPI_REQUEST_NULL if the request ends.
+// and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
-// The same for a plain one that went well; false: it is not, and nothing was done.
+// Finishes a plain request without an error; false: it is not such a request, and is unchanged.
 inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status);
 
 // Fills the status of a complete request as far as it is known before finish().
 void set_known(const Request& request, MPI_Status* status);
 
-// The program frees the request: an active one completes by itself, without anybody waiting.
+// The program frees the request: an active one completes by itself, without a waiting call.
 void abandon(Request& request);
-// Whether no freed request of the communicator is still under way.
+// Whether no freed request of the communicator is still in progress.
 bool orphans_done(const Communicator& comm);
-// Persistent requests that are not started, for reports, from here to the end of MPI.
+// Reports persistent requests that are not started, from this call to the end of MPI.
 void begin_reports();
 void end_reports();
-// For MPI_Finalize: takes back the receives that nobody will match any more, and waits for the
-// sends that were freed while under way.
+// For MPI_Finalize: cancels the receives that can no longer match, and waits for the sends that
+// were freed while in progress.
 void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
-// The type of a message. It may be null for no elements to or from nobody.
+// The type of a message. It may be null if there are no elements and the peer is MPI_PROC_NULL.
 inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
     if (find<Datatype>(datatype) == nullptr) [[unlikely]]
         if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)
@@ -206,7 +205,7 @@ inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count
     return committed(datatype);
 }
 
-// Throw Failure for a wrong argument; the type is returned.
+// Throw Failure for an invalid argument; the type is returned.
 template <class Count>
 [[gnu::always_inline]] inline const Datatype& check_send(const void* buffer, Count count,
                                                          MPI_Datatype datatype, int dest, int tag,
@@ -233,14 +232,16 @@ inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
 
-// Describes an error of a request with a peer (a machine rank): if it cannot be reached, names the
-// dead link or rank that is the cause.
+// Describes an error of a request with a peer (a machine rank): if the peer is unreachable, names
+// the dead link or rank that is the cause.
 std::string why_failed(core::Error error, Rank peer);
 
 // Throws Failure for a message that ended with an error.
 namespace wrong {
 [[noreturn]] void sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
 [[noreturn]] void received(const core::ReceiveRequest& receive, const Communicator& comm);
+void check_elements(const core::ReceiveRequest& receive, const Communicator& comm,
+                    const ElementLayout& layout);
 }  // namespace wrong
 inline bool ended_well(core::Error error) {
     return error == core::Error::none || error == core::Error::cancelled;
@@ -252,6 +253,15 @@ inline void check_sent(const core::SendRequest& send, const Communicator& comm, 
 inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
     if (!ended_well(receive.status().error)) [[unlikely]]
         wrong::received(receive, comm);
+}
+// With the hold of its layout: a message that ends inside a basic element of scattered memory is of
+// another type, which is an error (MPI-4.1, section 3.3.1). One block of memory takes any number of
+// bytes, as in other libraries, and MPI_Get_count then returns MPI_UNDEFINED.
+inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm,
+                           const LayoutHold& hold) {
+    check_received(receive, comm);
+    if (hold != nullptr && receive.status().bytes != receive.bytes()) [[unlikely]]
+        wrong::check_elements(receive, comm, *hold);
 }
 // The status of a receive that is complete.
 void set_received_slowly(MPI_Status* status, const core::ReceiveRequest& receive,

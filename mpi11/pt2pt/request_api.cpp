@@ -1,39 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion of requests, one or several at a time (MPI-1.1, sections 3.7.3 to 3.7.5, 3.8, 3.9).
-#include <span>
-
-#include "mpi11/error/check.h"
-#include "mpi11/pt2pt/request.h"
+#include "mpi11/pt2pt/request_calls.h"
 
 namespace torusmp::mpi {
 namespace {
-
-Request* find_request(MPI_Request handle) {
-    return handle == MPI_REQUEST_NULL ? nullptr : &checked<Request>(handle);
-}
-
-bool is_active(MPI_Request handle) {
-    const Request* const request = find_request(handle);
-    return request != nullptr && request->active;
-}
-
-// The body of a function on one request: body(Request*), null for MPI_REQUEST_NULL. Errors go to
-// the request's communicator, which lives until they are reported.
-template <class Body>
-int api_on(const char* call, MPI_Request* handle, Body&& body) noexcept {
-    if (!hot.running) [[unlikely]]
-        not_running(call);
-    Reference<Communicator> comm;
-    try {
-        check_output("request", handle);
-        Request* const request = find_request(*handle);
-        if (request != nullptr) comm = request->comm;
-        body(request);
-        return MPI_SUCCESS;
-    } catch (const std::exception& error) {
-        return raise(call, comm.get(), error);
-    }
-}
 
 // handles: all that the call waits for, for reports.
 void wait_for(const Request& request, const char* call, std::span<const MPI_Request> handles) {
@@ -41,7 +11,7 @@ void wait_for(const Request& request, const char* call, std::span<const MPI_Requ
     runtime().wait_until([&] { return request.complete(); }, call, &awaited);
 }
 
-// The request, if it is a message of one block, as most are; else null.
+// The request, if it is a message of one block, as most are; otherwise null.
 Request* find_plain(const MPI_Request* handle) {
     if (!hot.running || handle == nullptr) [[unlikely]]
         return nullptr;
@@ -49,80 +19,8 @@ Request* find_plain(const MPI_Request* handle) {
     return request != nullptr && request->plain ? request : nullptr;
 }
 
-bool test(const Request& request) {
-    if (request.complete()) return true;
-    runtime().progress();
-    return request.complete();
-}
-
-// --- several ---
-
-class Batch {
-  public:
-    Batch(const char* call, int count, MPI_Request* handles) : call_(call) {
-        check_count(count);
-        if (count > 0) check_output("array_of_requests", handles);
-        handles_ = {handles, std::size_t(count)};
-        for (const MPI_Request handle : handles_) find_request(handle);  // all must be requests
-    }
-
-    std::size_t size() const { return handles_.size(); }
-    MPI_Request& handle(std::size_t i) const { return handles_[i]; }
-    std::span<const MPI_Request> handles() const { return handles_; }
-    bool active(std::size_t i) const { return is_active(handles_[i]); }
-    bool complete(std::size_t i) const { return find<Request>(handles_[i])->complete(); }
-    // The first active one that is complete; size(): none is.
-    std::size_t first_complete() const {
-        std::size_t i = 0;
-        while (i < size() && !(active(i) && complete(i))) ++i;
-        return i;
-    }
-    bool any_active() const {
-        for (std::size_t i = 0; i < size(); ++i)
-            if (active(i)) return true;
-        return false;
-    }
-    bool all_complete() const {
-        for (std::size_t i = 0; i < size(); ++i)
-            if (active(i) && !complete(i)) return false;
-        return true;
-    }
-
-    // Ends request i; its error is reported later, by tell_errors(), and stands in its status.
-    void finish_one(std::size_t i, MPI_Status* status) {
-        Request* const request = find_request(handles_[i]);
-        if (request == nullptr) return set_empty(status);
-        const Reference<Communicator> comm = request->comm;
-        int code = MPI_SUCCESS;
-        try {
-            finish(*request, handles_[i], status);
-        } catch (const Failure& failure) {
-            code = failure.code();
-            if (!failed_) {
-                failed_ = true;
-                comm_ = comm;
-                text_ = failure.text();
-            }
-        }
-        if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = code;
-    }
-    bool failed() const { return failed_; }
-    // The code that the call returns.
-    int tell_errors() {
-        if (!failed_) return MPI_SUCCESS;
-        return raise(call_, comm_.get(), Failure(MPI_ERR_IN_STATUS, text_));
-    }
-
-  private:
-    const char* call_;
-    std::span<MPI_Request> handles_;
-    bool failed_ = false;
-    Reference<Communicator> comm_;
-    std::string text_;
-};
-
-// Waits for the plain requests at the beginning, which often are all; returns how many were
-// completed.
+// Waits for the plain requests at the beginning, which often are all; returns the number of
+// completed ones.
 int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
     for (int i = 0; i < count; ++i) {
         MPI_Status* const status =
@@ -133,19 +31,14 @@ int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
         }
         Request* const request = find<Request>(handles[i]);
         if (request == nullptr || !request->plain) return i;
-        if (!request->complete())
-            wait_for(*request, "MPI_Waitall", {handles + i, handles + count});
+        if (!request->complete()) wait_for(*request, "MPI_Waitall", {handles + i, handles + count});
         if (!finish_plain(*request, handles[i], status)) return i;
         if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
     }
     return count;
 }
 
-MPI_Status* status_of(MPI_Status* statuses, std::size_t i) {
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-}
-
-// Where one of several is completed, its error is the call's own.
+// If one of several is completed, its error is the error of the call.
 void finish_any(Batch& batch, std::size_t i, const char* call, int* index, MPI_Status* status,
                 int& code) {
     *index = int(i);
@@ -174,8 +67,7 @@ void start_persistent(Request& request) {
         fail(MPI_ERR_REQUEST, "found a request of {}, expected one of a persistent call",
              request.call);
     if (request.active)
-        fail(MPI_ERR_REQUEST, "found a request of {} that is started and not complete",
-             request.call);
+        fail(MPI_ERR_REQUEST, "found a request of {} that is started and incomplete", request.call);
     start(request);
 }
 
@@ -209,19 +101,8 @@ int PMPI_Test(MPI_Request* request, int* flag, MPI_Status* status) {
         check_output("flag", flag);
         *flag = 1;
         if (tested == nullptr) return set_empty(status);
-        *flag = !tested->active || test(*tested) ? 1 : 0;
+        *flag = !tested->active || test("MPI_Test", *tested, request) ? 1 : 0;
         if (*flag != 0) finish(*tested, *request, status);
-    });
-}
-
-#pragma weak MPI_Request_get_status = PMPI_Request_get_status
-int PMPI_Request_get_status(MPI_Request request, int* flag, MPI_Status* status) {
-    return api_on("MPI_Request_get_status", &request, [&](Request* asked) {
-        check_output("flag", flag);
-        *flag = 1;
-        if (asked == nullptr || !asked->active) return set_empty(status);
-        *flag = test(*asked) ? 1 : 0;
-        if (*flag != 0) set_known(*asked, status);
     });
 }
 
@@ -248,25 +129,8 @@ int PMPI_Cancel(MPI_Request* request) {
             case Request::What::work:
                 return cancelled->work->cancel();
             case Request::What::nothing:
-                return;  // complete already
+                return;  // already complete
         }
-    });
-}
-
-#pragma weak MPI_Test_cancelled = PMPI_Test_cancelled
-int PMPI_Test_cancelled(const MPI_Status* status, int* flag) {
-    return api("MPI_Test_cancelled", [&] {
-        check_output("status", status);
-        check_output("flag", flag);
-        *flag = cancelled(*status) ? 1 : 0;
-    });
-}
-
-#pragma weak MPI_Status_set_cancelled = PMPI_Status_set_cancelled
-int PMPI_Status_set_cancelled(MPI_Status* status, int flag) {
-    return api("MPI_Status_set_cancelled", [&] {
-        check_output("status", status);
-        set_cancelled(*status, flag != 0);
     });
 }
 
@@ -311,7 +175,8 @@ int PMPI_Testall(int count, MPI_Request array_of_requests[], int* flag,
     return api("MPI_Testall", [&] {
         check_output("flag", flag);
         Batch batch("MPI_Testall", count, array_of_requests);
-        if (!batch.all_complete()) runtime().progress();
+        if (!batch.all_complete())
+            runtime().progress_for("MPI_Testall", AwaitedRequests(batch.handles(), false));
         *flag = batch.all_complete() ? 1 : 0;
         if (*flag == 0) return MPI_SUCCESS;
         for (std::size_t i = 0; i < batch.size(); ++i)
@@ -356,7 +221,8 @@ int PMPI_Testany(int count, MPI_Request array_of_requests[], int* index, int* fl
             set_empty(status);
             return code;
         }
-        if (batch.first_complete() == batch.size()) runtime().progress();
+        if (batch.first_complete() == batch.size())
+            runtime().progress_for("MPI_Testany", AwaitedRequests(batch.handles(), true));
         const std::size_t found = batch.first_complete();
         if (found == batch.size()) return code;
         *flag = 1;
@@ -396,7 +262,8 @@ int PMPI_Testsome(int incount, MPI_Request array_of_requests[], int* outcount,
             return MPI_SUCCESS;
         }
         check_output("array_of_indices", array_of_indices);
-        if (batch.first_complete() == batch.size()) runtime().progress();
+        if (batch.first_complete() == batch.size())
+            runtime().progress_for("MPI_Testsome", AwaitedRequests(batch.handles(), true));
         return finish_some(batch, outcount, array_of_indices, array_of_statuses);
     });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Status and what we keep in its reserved words: the bytes received and whether it was
+// MPI_Status and the contents of its reserved words: the bytes received and whether it was
 // cancelled.
 #pragma once
 
@@ -35,12 +35,12 @@ inline void set_status(MPI_Status* status, int source, int tag, std::size_t byte
     set_bytes(*status, bytes);
     set_cancelled(*status, was_cancelled);
 }
-// Of a request that is null or inactive (MPI-1.1, section 3.7.3).
+// The status of a null or inactive request (MPI-1.1, section 3.7.3).
 inline void set_empty(MPI_Status* status) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, 0);
     if (status != MPI_STATUS_IGNORE) status->MPI_ERROR = MPI_SUCCESS;
 }
-// Of a receive from MPI_PROC_NULL (section 3.11).
+// The status of a receive from MPI_PROC_NULL (section 3.11).
 inline void set_proc_null(MPI_Status* status) {
     set_status(status, MPI_PROC_NULL, MPI_ANY_TAG, 0);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cartesian topologies (MPI-1.1, section 6.5). With reorder, neighbours in the grid become
-// neighbours in the torus as far as routing knows how.
+// neighbours in the torus as far as routing supports it.
 #include <algorithm>
 #include <numeric>
 
@@ -16,7 +16,7 @@ void check_dimensions(int ndims) {
     if (ndims < 0) fail(MPI_ERR_DIMS, "found {} dimensions, expected 0 or more", ndims);
 }
 
-// The grid that a call declares; no larger than the communicator.
+// The grid of a call; at most as large as the communicator.
 CartesianGrid checked_grid(const Communicator& comm, int ndims, const int dims[],
                            const int periods[]) {
     check_dimensions(ndims);
@@ -28,8 +28,8 @@ CartesianGrid checked_grid(const Communicator& comm, int ndims, const int dims[]
     for (int d = 0; d < ndims; ++d) {
         if (dims[d] < 1) fail(MPI_ERR_DIMS, "dims[{}] is {}, expected 1 or more", d, dims[d]);
         if (__builtin_mul_overflow(places, dims[d], &places) || places > comm.size())
-            fail(MPI_ERR_DIMS, "found a grid of more places than the {} ranks of {}", comm.size(),
-                 comm.describe());
+            fail(MPI_ERR_DIMS, "found a grid with more positions than the {} ranks of {}",
+                 comm.size(), comm.describe());
     }
     return CartesianGrid(std::vector<int>(dims, dims + ndims),
                          std::vector<bool>(periods, periods + ndims));
@@ -45,7 +45,8 @@ std::vector<Rank> lay_out(const Communicator& comm, const CartesianGrid& grid, b
 
 void check_room(int found, int needed, const char* what) {
     if (found < needed)
-        fail(MPI_ERR_ARG, "found room for {} {}, expected for at least {}", found, what, needed);
+        fail(MPI_ERR_ARG, "found room for {} {}, expected room for at least {}", found, what,
+             needed);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
         for (int d = 0; d < ndims; ++d)
             if (dims[d] < 0) fail(MPI_ERR_DIMS, "dims[{}] is {}, expected 0 or more", d, dims[d]);
         if (!fill_dims(nnodes, extents, runtime().torus().extents()))
-            fail(MPI_ERR_DIMS, "found dimensions {}, of which no multiple is {} nodes",
+            fail(MPI_ERR_DIMS, "found dimensions {}, whose product does not divide {} nodes",
                  fmt::join(extents, " "), nnodes);
     });
 }
@@ -77,11 +78,10 @@ int PMPI_Dims_create(int nnodes, int ndims, int dims[]) {
 #pragma weak MPI_Cart_create = PMPI_Cart_create
 int PMPI_Cart_create(MPI_Comm comm_old, int ndims, const int dims[], const int periods[],
                      int reorder, MPI_Comm* comm_cart) {
-    return api("MPI_Cart_create", comm_old, [&](Communicator& c) {
+    return api_for_new("MPI_Cart_create", comm_old, "comm_cart", comm_cart, [&](Communicator& c) {
         check_intra(c);
-        check_output("comm_cart", comm_cart);
         const CartesianGrid grid = checked_grid(c, ndims, dims, periods);
-        *comm_cart = make_with_topology(c, lay_out(c, grid, reorder != 0), grid);
+        return make_with_topology(c, lay_out(c, grid, reorder != 0), grid, "MPI_Cart_create");
     });
 }
 
@@ -130,7 +130,7 @@ int PMPI_Cart_rank(MPI_Comm comm, const int coords[], int* rank) {
         const std::span where(coords, std::size_t(grid.dimensions()));
         const auto found = grid.rank(where);
         if (!found)
-            fail(MPI_ERR_ARG, "found coordinates {}, outside of the grid {}", fmt::join(where, " "),
+            fail(MPI_ERR_ARG, "found coordinates {}, outside the grid {}", fmt::join(where, " "),
                  fmt::join(grid.extents(), "x"));
         *rank = *found;
     });
@@ -155,7 +155,7 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, in
         check_output("rank_source", rank_source);
         check_output("rank_dest", rank_dest);
         if (direction < 0 || direction >= grid.dimensions())
-            fail(MPI_ERR_ARG, "found dimension {}, expected one of the {}, counted from 0",
+            fail(MPI_ERR_ARG, "found dimension {} in a grid of {} dimensions (numbered from 0)",
                  direction, grid.dimensions());
         const std::int64_t steps = disp;
         *rank_source = grid.step(c.rank(), direction, -steps).value_or(MPI_PROC_NULL);
@@ -165,13 +165,12 @@ int PMPI_Cart_shift(MPI_Comm comm, int direction, int disp, int* rank_source, in
 
 #pragma weak MPI_Cart_sub = PMPI_Cart_sub
 int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
-    return api("MPI_Cart_sub", comm, [&](Communicator& c) {
+    return api_for_new("MPI_Cart_sub", comm, "newcomm", newcomm, [&](Communicator& c) {
         const CartesianGrid& grid = cartesian_of(c);
-        check_output("newcomm", newcomm);
         if (grid.dimensions() > 0) check_output("remain_dims", remain_dims);
         const std::vector<bool> kept(remain_dims, remain_dims + grid.dimensions());
         const CartesianGrid::Part own = grid.part(c.rank(), kept);
-        // Everybody knows the grid, so only the contexts have to be agreed on.
+        // All members know the grid, so only the contexts have to be agreed on.
         std::vector<Rank> members(std::size_t(
             std::accumulate(own.extents.begin(), own.extents.end(), 1, std::multiplies<>())));
         for (int rank = 0; rank < grid.size(); ++rank) {
@@ -179,7 +178,8 @@ int PMPI_Cart_sub(MPI_Comm comm, const int remain_dims[], MPI_Comm* newcomm) {
             if (other.color == own.color)
                 members[std::size_t(other.rank)] = c.members()[std::size_t(rank)];
         }
-        *newcomm = make_with_topology(c, members, CartesianGrid(own.extents, own.periodic));
+        return make_with_topology(c, members, CartesianGrid(own.extents, own.periodic),
+                                  "MPI_Cart_sub");
     });
 }
 }

@@ -63,8 +63,8 @@ std::vector<int> shape(std::span<const int> extents) {
     return found;
 }
 
-// Extents are sorted with the largest first; they are more even if they differ less, then if the
-// smallest is larger, then the next one, and so on. Other implementations fill dims by the same
+// Compares extents, sorted with the largest first: they are more even if they differ less, then if
+// the smallest is larger, then the next one, and so on. Other implementations fill dims by the same
 // rule.
 bool more_even(const std::vector<int>& a, const std::vector<int>& b) {
     const int one = a.front() - a.back(), other = b.front() - b.back();
@@ -82,7 +82,7 @@ class EvenFactors {
             if (i != product / i) divisors_.push_back(product / i);
         }
         std::sort(divisors_.begin(), divisors_.end());
-        // The larger the smallest factor, the sooner it is tried: among equal spreads it wins.
+        // Larger smallest factors are tried first: among equal spreads they win.
         for (auto smallest = divisors_.rbegin(); smallest != divisors_.rend(); ++smallest) {
             if (power(*smallest, count) > product) continue;
             chosen_.assign(1, *smallest);

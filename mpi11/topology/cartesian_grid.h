@@ -28,13 +28,13 @@ class CartesianGrid {
     int coordinate(int rank, int dimension) const {
         return rank / strides_[std::size_t(dimension)] % extent(dimension);
     }
-    // Coordinates beyond a periodic dimension wrap around; nothing if one lies outside an open
+    // Coordinates beyond a periodic dimension wrap around; empty if one lies outside an open
     // dimension. Precondition: one for each dimension.
     std::optional<int> rank(std::span<const int> coordinates) const;
-    // So many steps along a dimension; nothing beyond the edge.
+    // The rank this many steps along a dimension; empty beyond the edge.
     std::optional<int> step(int rank, int dimension, std::int64_t steps) const;
 
-    // The part that a rank is in when only some dimensions are kept.
+    // The part that contains a rank when only some dimensions are kept.
     struct Part {
         std::vector<int> extents;
         std::vector<bool> periodic;
@@ -51,8 +51,8 @@ class CartesianGrid {
 };
 
 // MPI_Dims_create: fills the zeros of `dims` so that the product is `nodes`, as evenly as possible
-// and not increasing. Among equally even fillings, that of the machine's own extents wins. False:
-// there is none. Precondition: nodes is at least 1, dims are at least 0.
+// and not increasing. Among equally even fillings, the machine's own extents win. False: there is
+// none. Precondition: nodes is at least 1, dims are at least 0.
 bool fill_dims(int nodes, std::span<int> dims, std::span<const int> machine);
 
 }  // namespace torusmp::mpi

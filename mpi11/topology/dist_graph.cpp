@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Graph topologies of which each process gives a part (MPI-2.2, section 7.5.4).
+// Graph topologies of which each process supplies a part (MPI-2.2, section 7.5.4).
 //
-// Processes that give their own neighbours exchange nothing but contexts, unless ranks may be
-// reordered. Edges of any others are gathered on all processes: tables of the whole graph, as large
-// as MPI_Graph_create demands of each caller anyway.
+// Processes that supply their own neighbours exchange only contexts, unless ranks may be reordered.
+// Edges of any other processes are gathered on all processes: tables of the whole graph, as large
+// as MPI_Graph_create requires of each caller.
 #include <algorithm>
 
 #include "mpi11/comm/agreement.h"
@@ -14,6 +14,9 @@
 
 namespace torusmp::mpi {
 namespace {
+
+constexpr const char* graph_call = "MPI_Dist_graph_create";
+constexpr const char* adjacent_call = "MPI_Dist_graph_create_adjacent";
 
 // A list of ranks with its weights, as an argument.
 struct Ends {
@@ -79,7 +82,7 @@ std::vector<Rank> lay_out(const Communicator& comm, const std::vector<Edge>& edg
     return place_graph(comm, comm.size(), weighed);
 }
 
-// What one process gives: whether it has weights, then its edges.
+// The contribution of one process: whether it has weights, then its edges.
 struct Gathered {
     std::vector<Edge> edges;
     bool weighted = true;
@@ -90,12 +93,12 @@ Gathered gather_edges(Communicator& comm, const std::vector<Edge>& own, bool wei
     for (const Edge& edge : own)
         list.insert(list.end(), {edge.source, edge.destination, edge.weight});
     std::vector<int> counts;
-    const std::vector<int> all = gather_lists(comm, list, counts);
+    const std::vector<int> all = gather_lists(comm, list, counts, graph_call);
     Gathered gathered;
     std::size_t at = 0;
     for (const int count : counts) {
         const std::size_t end = at + std::size_t(count);
-        // Processes without edges do not count: they may have had no weights to give.
+        // Processes without edges do not count: they may not have had weights to pass.
         if (count > 1) gathered.weighted &= all[at] != 0;
         for (++at; at < end; at += 3) gathered.edges.push_back({all[at], all[at + 1], all[at + 2]});
     }
@@ -103,8 +106,8 @@ Gathered gather_edges(Communicator& comm, const std::vector<Edge>& own, bool wei
     return gathered;
 }
 
-// For processes that gave their own neighbours: those of another one, in the order in which it gave
-// them.
+// For processes that supplied their own neighbours: the neighbours of another process, in the order
+// in which it supplied them.
 DistributedGraph unpack(const std::vector<int>& all, const std::vector<int>& counts, int rank) {
     std::size_t at = 0;
     for (int i = 0; i < rank; ++i) at += std::size_t(counts[std::size_t(i)]);
@@ -133,10 +136,10 @@ std::vector<int> pack(const DistributedGraph& part) {
     return list;
 }
 
-// Reorders the ranks and finds the part that belongs to our own new rank.
+// Reorders the ranks and finds the part that belongs to this process's new rank.
 std::vector<Rank> reorder_adjacent(Communicator& comm, DistributedGraph& part) {
     std::vector<int> counts;
-    const std::vector<int> all = gather_lists(comm, pack(part), counts);
+    const std::vector<int> all = gather_lists(comm, pack(part), counts, adjacent_call);
     std::vector<Edge> edges;
     for (int rank = 0; rank < comm.size(); ++rank) {
         const DistributedGraph other = unpack(all, counts, rank);
@@ -156,7 +159,7 @@ void copy_out(const std::vector<int>& from, int room, int* to, const char* name)
     std::copy_n(from.begin(), count, to);
 }
 
-// Weights are not returned where the program or the graph has none.
+// Weights are not returned if the program or the graph has none.
 void copy_weights(const std::vector<int>& from, int room, int* to, const char* name) {
     if (to != MPI_UNWEIGHTED && to != MPI_WEIGHTS_EMPTY) copy_out(from, room, to, name);
 }
@@ -173,60 +176,60 @@ int PMPI_Dist_graph_create_adjacent(MPI_Comm comm_old, int indegree, const int s
                                     const int* sourceweights, int outdegree,
                                     const int destinations[], const int* destweights, MPI_Info info,
                                     int reorder, MPI_Comm* comm_dist_graph) {
-    return api("MPI_Dist_graph_create_adjacent", comm_old, [&](Communicator& c) {
-        check_intra(c);
-        const Ends in{"sources", indegree, sources, sourceweights};
-        const Ends out{"destinations", outdegree, destinations, destweights};
-        for (const Ends& ends : {in, out}) {
-            check_ranks(c, ends);
-            check_weights(ends);
-        }
-        if ((sourceweights == MPI_UNWEIGHTED) != (destweights == MPI_UNWEIGHTED))
-            fail(MPI_ERR_ARG,
-                 "found weights for one of sources and destinations, expected for "
-                 "both or none");
-        if (info != MPI_INFO_NULL) checked<Info>(info);
-        check_output("comm_dist_graph", comm_dist_graph);
-        DistributedGraph part;
-        part.weighted = sourceweights != MPI_UNWEIGHTED;
-        part.sources = ranks_of(in);
-        part.source_weights = weights_of(in, part.weighted);
-        part.destinations = ranks_of(out);
-        part.destination_weights = weights_of(out, part.weighted);
-        std::vector<Rank> ranks = c.members();
-        if (reorder != 0) ranks = reorder_adjacent(c, part);
-        *comm_dist_graph = make_with_topology(c, ranks, std::move(part));
-    });
+    return api_for_new(
+        adjacent_call, comm_old, "comm_dist_graph", comm_dist_graph, [&](Communicator& c) {
+            check_intra(c);
+            const Ends in{"sources", indegree, sources, sourceweights};
+            const Ends out{"destinations", outdegree, destinations, destweights};
+            for (const Ends& ends : {in, out}) {
+                check_ranks(c, ends);
+                check_weights(ends);
+            }
+            if ((sourceweights == MPI_UNWEIGHTED) != (destweights == MPI_UNWEIGHTED))
+                fail(MPI_ERR_ARG,
+                     "found weights for only one of sources and destinations, expected weights "
+                     "for both or neither");
+            if (info != MPI_INFO_NULL) checked<Info>(info);
+            DistributedGraph part;
+            part.weighted = sourceweights != MPI_UNWEIGHTED;
+            part.sources = ranks_of(in);
+            part.source_weights = weights_of(in, part.weighted);
+            part.destinations = ranks_of(out);
+            part.destination_weights = weights_of(out, part.weighted);
+            std::vector<Rank> ranks = c.members();
+            if (reorder != 0) ranks = reorder_adjacent(c, part);
+            return make_with_topology(c, ranks, std::move(part), adjacent_call);
+        });
 }
 
 #pragma weak MPI_Dist_graph_create = PMPI_Dist_graph_create
 int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const int degrees[],
                            const int destinations[], const int* weights, MPI_Info info, int reorder,
                            MPI_Comm* comm_dist_graph) {
-    return api("MPI_Dist_graph_create", comm_old, [&](Communicator& c) {
-        check_intra(c);
-        check_ranks(c, {"sources", n, sources, nullptr});
-        if (n > 0) check_output("degrees", degrees);
-        int total = 0;
-        for (int i = 0; i < n; ++i)
-            if (degrees[i] < 0 || __builtin_add_overflow(total, degrees[i], &total))
-                fail(MPI_ERR_ARG, "degrees[{}] is {}, expected 0 or more", i, degrees[i]);
-        const Ends ends{"destinations", total, destinations, weights};
-        check_ranks(c, ends);
-        check_weights(ends);
-        if (info != MPI_INFO_NULL) checked<Info>(info);
-        check_output("comm_dist_graph", comm_dist_graph);
+    return api_for_new(
+        graph_call, comm_old, "comm_dist_graph", comm_dist_graph, [&](Communicator& c) {
+            check_intra(c);
+            check_ranks(c, {"sources", n, sources, nullptr});
+            if (n > 0) check_output("degrees", degrees);
+            int total = 0;
+            for (int i = 0; i < n; ++i)
+                if (degrees[i] < 0 || __builtin_add_overflow(total, degrees[i], &total))
+                    fail(MPI_ERR_ARG, "degrees[{}] is {}, expected 0 or more", i, degrees[i]);
+            const Ends ends{"destinations", total, destinations, weights};
+            check_ranks(c, ends);
+            check_weights(ends);
+            if (info != MPI_INFO_NULL) checked<Info>(info);
 
-        const bool weighted = weights != MPI_UNWEIGHTED;
-        std::vector<Edge> own;
-        for (int i = 0, at = 0; i < n; ++i)
-            for (int k = 0; k < degrees[i]; ++k, ++at)
-                own.push_back({sources[i], destinations[at], weighted ? weights[at] : 1});
-        const Gathered all = gather_edges(c, own, weighted);
-        const std::vector<Rank> ranks = reorder != 0 ? lay_out(c, all.edges) : c.members();
-        const int rank = Members(ranks).index_of(runtime().rank());
-        *comm_dist_graph = make_with_topology(c, ranks, part_of(all.edges, rank, all.weighted));
-    });
+            const bool weighted = weights != MPI_UNWEIGHTED;
+            std::vector<Edge> own;
+            for (int i = 0, at = 0; i < n; ++i)
+                for (int k = 0; k < degrees[i]; ++k, ++at)
+                    own.push_back({sources[i], destinations[at], weighted ? weights[at] : 1});
+            const Gathered all = gather_edges(c, own, weighted);
+            const std::vector<Rank> ranks = reorder != 0 ? lay_out(c, all.edges) : c.members();
+            const int rank = Members(ranks).index_of(runtime().rank());
+            return make_with_topology(c, ranks, part_of(all.edges, rank, all.weighted), graph_call);
+        });
 }
 
 #pragma weak MPI_Dist_graph_neighbors_count = PMPI_Dist_graph_neighbors_count

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Graph topologies (MPI-1.1, section 6.5.3). With reorder, processes that are neighbours in the
-// graph come near each other in the torus.
+// graph are placed near each other in the torus.
 #include <algorithm>
 
 #include "mpi11/comm/group.h"
@@ -19,8 +19,10 @@ Graph checked_graph(const Communicator& comm, int nnodes, const int index[], con
     int before = 0;
     for (int i = 0; i < nnodes; before = index[i++])
         if (index[i] < before)
-            fail(MPI_ERR_ARG, "index[{}] is {}, expected {} or more, as it counts up", i, index[i],
-                 before);
+            fail(MPI_ERR_ARG,
+                 "index[{}] is {}, expected {} or more, because the entries are "
+                 "cumulative",
+                 i, index[i], before);
     if (before > 0) check_output("edges", edges);
     for (int i = 0; i < before; ++i)
         if (edges[i] < 0 || edges[i] >= nnodes)
@@ -47,7 +49,8 @@ std::span<const int> checked_neighbours(const Communicator& comm, int rank) {
 
 void check_room(int found, std::size_t needed, const char* what) {
     if (found < 0 || std::size_t(found) < needed)
-        fail(MPI_ERR_ARG, "found room for {} {}, expected for at least {}", found, what, needed);
+        fail(MPI_ERR_ARG, "found room for {} {}, expected room for at least {}", found, what,
+             needed);
 }
 
 void copy_out(std::span<const int> from, int* to, const char* name) {
@@ -66,12 +69,13 @@ extern "C" {
 #pragma weak MPI_Graph_create = PMPI_Graph_create
 int PMPI_Graph_create(MPI_Comm comm_old, int nnodes, const int index[], const int edges[],
                       int reorder, MPI_Comm* comm_graph) {
-    return api("MPI_Graph_create", comm_old, [&](Communicator& c) {
-        check_intra(c);
-        check_output("comm_graph", comm_graph);
-        const Graph graph = checked_graph(c, nnodes, index, edges);
-        *comm_graph = make_with_topology(c, lay_out(c, graph, reorder != 0), graph);
-    });
+    return api_for_new("MPI_Graph_create", comm_old, "comm_graph", comm_graph,
+                       [&](Communicator& c) {
+                           check_intra(c);
+                           const Graph graph = checked_graph(c, nnodes, index, edges);
+                           return make_with_topology(c, lay_out(c, graph, reorder != 0), graph,
+                                                     "MPI_Graph_create");
+                       });
 }
 
 #pragma weak MPI_Graph_map = PMPI_Graph_map

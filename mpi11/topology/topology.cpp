@@ -56,8 +56,8 @@ const Neighbourhood& neighbourhood_of(const Communicator& comm) {
 }
 
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
-                            Topology::Shape shape) {
-    Communicator* const comm = make_of_group(from, Members(ranks));
+                            Topology::Shape shape, const char* call) {
+    Communicator* const comm = make_of_group(from, Members(ranks), call);
     if (comm == nullptr) return MPI_COMM_NULL;
     comm->topology = std::make_shared<const Topology>(std::move(shape), comm->rank());
     return handle_of(*comm);

@@ -16,7 +16,8 @@
 
 namespace torusmp::mpi {
 
-// MPI_Graph_create's form: the neighbours of rank i are edges[index[i - 1]] to edges[index[i] - 1].
+// The form of MPI_Graph_create: the neighbours of rank i are edges[index[i - 1]] to edges[index[i]
+// - 1].
 struct Graph {
     std::vector<int> index;
     std::vector<int> edges;
@@ -27,15 +28,15 @@ struct Graph {
     }
 };
 
-// The calling process's part. Weights are as many as ranks, or none if there are no weights.
+// The calling process's part. There is one weight per rank, or none if there are no weights.
 struct DistributedGraph {
     std::vector<int> sources, source_weights;
     std::vector<int> destinations, destination_weights;
     bool weighted = false;
 };
 
-// With whom the calling process talks in neighbourhood collectives, in the standard's order; at the
-// edge of an open dimension MPI_PROC_NULL.
+// The partners of the calling process in neighbourhood collectives, in the standard's order;
+// MPI_PROC_NULL at the edge of an open dimension.
 struct Neighbourhood {
     std::vector<int> sources;
     std::vector<int> destinations;
@@ -44,7 +45,7 @@ struct Neighbourhood {
 class Topology {
   public:
     using Shape = std::variant<CartesianGrid, Graph, DistributedGraph>;
-    // rank: that of the calling process.
+    // rank: of the calling process.
     Topology(Shape shape, int rank);
 
     const CartesianGrid* cartesian() const { return std::get_if<CartesianGrid>(&shape_); }
@@ -57,25 +58,24 @@ class Topology {
     Neighbourhood neighbourhood_;
 };
 
-// The topology that a call is about; throws Failure with MPI_ERR_TOPOLOGY if there is none of that
-// kind.
+// The topology of a communicator; throws Failure with MPI_ERR_TOPOLOGY if it has none of that kind.
 const CartesianGrid& cartesian_of(const Communicator& comm);
 const Graph& graph_of(const Communicator& comm);
 const DistributedGraph& distributed_of(const Communicator& comm);
 const Neighbourhood& neighbourhood_of(const Communicator& comm);
 
 // Collective over `from`: a communicator whose rank i is the process on ranks[i], with that
-// topology; MPI_COMM_NULL for processes that are not among them.
+// topology; MPI_COMM_NULL for processes that are not among them. call: as in comm/creation.h.
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
-                            Topology::Shape shape);
+                            Topology::Shape shape, const char* call);
 
-// A rank for each vertex of a graph, near those it talks to in the torus. Between processes of one
-// host every way is as long, so there they keep their order. (Grids do not: collectives in them run
+// A rank for each vertex of a graph, near its neighbours in the torus. Between processes of one
+// host all distances are equal, so their order is kept. (Grids are reordered: their collectives run
 // along the machine's dimensions, inside a host too.)
 std::vector<Rank> place_graph(const Communicator& comm, int vertices,
                               std::span<const routing::Traffic> edges);
 
-// Topologies are made on intra-communicators; throws Failure with MPI_ERR_COMM for others.
+// Topologies are created on intra-communicators; throws Failure with MPI_ERR_COMM for others.
 void check_intra(const Communicator& comm);
 
 }  // namespace torusmp::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program may ask about the machine (torusmp_mpi.h).
+// Queries of the machine for programs (torusmp_mpi.h).
 #include "config/geometry.h"
 #include "core/transport/list.h"
 #include "mpi11/torusmp_mpi.h"
@@ -18,7 +18,7 @@ const routing::Torus& machine() {
 
 void check_room(int maxdims) {
     if (maxdims < machine().dimensions())
-        fail(MPI_ERR_DIMS, "found room for {} dimensions, expected for {}", maxdims,
+        fail(MPI_ERR_DIMS, "found room for {} dimensions, expected room for {}", maxdims,
              machine().dimensions());
 }
 
@@ -29,7 +29,7 @@ Rank checked_peer(const Communicator& comm, int rank) {
     return comm.peer(rank);
 }
 
-// The device of a link that leaves this node by [links]; empty: none is named.
+// The device of a link that leaves this node according to [links]; empty: none is named.
 std::string device_of(routing::Direction direction, Rank peer) {
     const config::Settings& settings = library().process->settings();
     if (settings[config::setting::dims].empty()) return "";
@@ -37,7 +37,7 @@ std::string device_of(routing::Direction direction, Rank peer) {
     return node_of(settings, peer) == node ? "" : config::link_device(settings, node, direction);
 }
 
-// What carries messages over one link of this process.
+// The device or transport that carries messages over one link of this process.
 std::string link_name(routing::Direction direction) {
     if (machine().extent(direction.dimension) == 1) return "self";
     const auto peer = machine().neighbour(runtime().rank(), direction);
@@ -47,7 +47,7 @@ std::string link_name(routing::Direction direction) {
     for (const auto& connection : runtime().state().connections())
         if (connection.peer == *peer && (!connection.link || *connection.link == direction))
             return std::string(connection.transport);
-    // Not yet opened, as it is on one's own host.
+    // Not yet opened, as always on the own host.
     return std::string(transport::transport_inside_host(library().process->settings()).name);
 }
 
@@ -95,8 +95,8 @@ int TORUSMP_Hops(MPI_Comm comm, int rank, int* hops) {
 int TORUSMP_Link(int dim, int direction, char* name, int* resultlen) {
     return api("TORUSMP_Link", [&] {
         if (dim < 0 || dim >= machine().dimensions())
-            fail(MPI_ERR_DIMS, "found dimension {}, expected one of the {}, counted from 0", dim,
-                 machine().dimensions());
+            fail(MPI_ERR_DIMS, "found dimension {}, expected 0 to {}", dim,
+                 machine().dimensions() - 1);
         if (direction != TORUSMP_MINUS && direction != TORUSMP_PLUS)
             fail(MPI_ERR_ARG, "found direction {}, expected TORUSMP_MINUS or TORUSMP_PLUS",
                  direction);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# A recipe for Spack: in a repository of one's own, as packages/torusmp/package.py.
+# A recipe for Spack: copy it to a local repository, as packages/torusmp/package.py.
 from spack.package import *
 
 
@@ -50,7 +50,7 @@ class Torusmp(CMakePackage):
 
     def setup_dependent_build_environment(self, env, dependent_spec):
         self.setup_run_environment(env)
-        # The wrappers call the compilers of the package that is built.
+        # The wrappers call the compilers of the package that uses them.
         for variable, compiler in (("TORUSMP_CC", "spack_cc"), ("TORUSMP_CXX", "spack_cxx"),
                                    ("TORUSMP_FC", "spack_fc")):
             if hasattr(dependent_spec.package.module, compiler):

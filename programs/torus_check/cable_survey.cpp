@@ -16,25 +16,25 @@ namespace {
 
 using EndKey = std::pair<int, std::string>;  // node and device
 
-// Whoever loses a packet among hosts that all send at once is asked again, with more packets, by
-// itself; the better of these rounds counts.
+// An end that loses a packet while all hosts send is tested again alone, with more packets; the
+// better of these rounds counts.
 constexpr int more_rounds = 2, more_small = 600, more_large = 60;
 
-// All cables at once: so much for all ends on one machine together, so that namespaces of one
-// machine do not take for ever; no longer than a while at the speed of the driver.
+// All cables at the same time: the bytes are shared by all ends on one machine, so that namespaces
+// of one machine do not take too long, and are limited to a fixed time at the speed of the driver.
 constexpr std::uint64_t machine_bytes = std::uint64_t(128) << 20;
 constexpr std::uint64_t fewest_bytes = std::uint64_t(64) << 10;
 constexpr double together_seconds = 0.05;
 constexpr auto together_time = std::chrono::milliseconds(50);
-// One cable at a time: more than what shapers let pass at first, but short where cables are fast.
+// One cable at a time: more bytes than shapers pass at first, but a short transfer on fast cables.
 constexpr std::uint64_t least_alone = std::uint64_t(384) << 10, most_alone = std::uint64_t(32)
                                                                              << 20;
 constexpr double alone_seconds = 0.002;
 constexpr auto transfer_time = std::chrono::milliseconds(10);
-// Comparisons last longer; but every second is by a short transfer where that takes no time, which
-// most likely runs between two interruptions of the hosts.
+// Comparisons last longer. Every second one uses a short transfer if that takes little time,
+// because such a transfer most likely runs between two interruptions of the hosts.
 constexpr auto compare_time = std::chrono::milliseconds(50);
-constexpr int default_megabits = 1000;  // where the driver does not say
+constexpr int default_megabits = 1000;  // if the driver reports no speed
 
 const LinkEnd& start_of(const CableResult& cable, Speeds::Way way) {
     return way % 2 ? cable.b : cable.a;
@@ -53,7 +53,7 @@ Sent* find_sent(Reports& reports, const EndKey& end) {
     return nullptr;
 }
 
-// Where packets of an end arrived: the first such end, and how many.
+// The first end at which packets of an end arrived, and their number.
 std::optional<std::pair<EndKey, Heard>> arrival(const Reports& reports, const EndKey& from) {
     for (std::size_t node = 0; node < reports.size(); ++node)
         for (const Heard& heard : reports[node].heard)
@@ -62,7 +62,7 @@ std::optional<std::pair<EndKey, Heard>> arrival(const Reports& reports, const En
     return std::nullopt;
 }
 
-// Ends whose packets arrive somewhere, but not all of them.
+// Ends from which some packets, but not all, arrive.
 std::set<EndKey> ends_that_lose(const Reports& reports) {
     std::map<EndKey, int> arrived;
     for (const ProbeReport& report : reports)
@@ -80,7 +80,7 @@ std::set<EndKey> ends_that_lose(const Reports& reports) {
     return ends;
 }
 
-// What is lost of an end's packets by the fault of the cable.
+// Packets of an end that were lost by the fault of the cable.
 int lost_of(Reports& reports, const EndKey& from) {
     const Sent* sent = find_sent(reports, from);
     const auto got = arrival(reports, from);
@@ -90,12 +90,12 @@ int lost_of(Reports& reports, const EndKey& from) {
            (receiver ? receiver->overflow : 0);
 }
 
-// Puts what a later round found of an end in the place of what `reports` say of it.
+// Replaces the results of an end in `reports` by those of a later round.
 void replace(Reports& reports, const EndKey& from, Reports& later) {
     const Sent* sent = find_sent(later, from);
     if (!sent) return;
     if (Sent* known = find_sent(reports, from)) {
-        const int overflow = known->overflow;  // of what this end receives
+        const int overflow = known->overflow;  // of packets received at this end
         *known = *sent;
         known->overflow = overflow;
     }
@@ -163,12 +163,12 @@ class CableSurvey {
         std::vector<std::optional<int>> megabits;
         for (const CableResult& cable : survey_.cables) megabits.push_back(slower_end(cable));
         Speeds speeds(std::move(megabits));
-        std::vector<Speeds::Way> ways;  // of cables with which nothing is wrong so far
+        std::vector<Speeds::Way> ways;  // of cables without a known fault
         for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable)
             if (survey_.cables[cable].findings.empty())
                 ways.insert(ways.end(), {2 * cable, 2 * cable + 1});
         push(speeds, ways, Coordinator::Pace::together);
-        std::erase_if(ways, [&](Speeds::Way way) { return speeds.keeps_promise(way); });
+        std::erase_if(ways, [&](Speeds::Way way) { return speeds.is_nominal(way); });
         push(speeds, ways, Coordinator::Pace::in_turns);
         for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable) {
             survey_.cables[cable].forth = speeds.rate(2 * cable);
@@ -176,8 +176,7 @@ class CableSurvey {
         }
         compare(speeds);
         if (const std::string why = speeds.why_nothing(); !why.empty())
-            survey_.notes.push_back(
-                fmt::format("how fast the cables are could not be measured: {}", why));
+            survey_.notes.push_back(fmt::format("cannot measure the speed of the cables: {}", why));
     }
 
     void push(Speeds& speeds, const std::vector<Speeds::Way>& ways, Coordinator::Pace pace) {
@@ -190,7 +189,7 @@ class CableSurvey {
         for (std::size_t i = 0; i < ways.size(); ++i) speeds.add(ways[i], results[i]);
     }
 
-    // Suspects alone, each in turns with a cable that is good.
+    // Suspects are measured alone, each in turns with a good cable.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
             for (int i = 0; speeds.is_open(way); ++i) {
@@ -200,7 +199,7 @@ class CableSurvey {
                 const Pushed own = push_alone(way, brief), other = push_alone(*beside, brief);
                 speeds.compare(way, own, other);
             }
-            if (!speeds.stays_behind(way)) continue;
+            if (!speeds.remains_slow(way)) continue;
             CableResult& cable = survey_.cables[way / 2];
             cable.findings.push_back(
                 speeds.finding(way, describe(start_of(cable, way)), describe(end_of(cable, way))));
@@ -221,7 +220,7 @@ class CableSurvey {
         return known.empty() ? from.host : known;
     }
 
-    // `beside`: so many transfers start on one machine at once.
+    // `beside`: number of transfers that start on one machine at the same time.
     Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t beside) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
@@ -252,7 +251,8 @@ class CableSurvey {
 
     // ---- Counters ----
 
-    // What the kernels found wrong with packets during the test, unless the cable is named already.
+    // Packet errors that the kernels counted during the test, unless the cable already has a
+    // finding.
     void judge_counters(const Reports& before, const Reports& after) {
         for (CableResult& cable : survey_.cables) {
             if (!cable.findings.empty()) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The test of every cable of a geometry file: who is heard over it, what is lost on it, how fast it
-// is, and what the kernels count at its ends.
+// Tests every cable of a geometry file: which end answers over it, its losses, its speed, and the
+// kernel's counters at its ends.
 //
 // Used by one thread.
 #pragma once

@@ -30,7 +30,7 @@ void Coordinator::ask_hosts() {
     reach_.start(*this);
     for (std::size_t node = 0; node < workers_.size(); ++node)
         reach_.send(int(node), format_job(plan_.jobs[node]));
-    await(&Worker::ready, "asking hosts", "it did not answer");
+    await(&Worker::ready, "asking hosts", "no answer");
 }
 
 std::vector<HostResult> Coordinator::hosts() const {
@@ -47,7 +47,7 @@ std::vector<ProbeReport> Coordinator::send_round(const std::function<Round(int n
         workers_[node].expect_sending();
         reach_.send(int(node), format_round(round));
     }
-    await(&Worker::sent, "testing cables", "it did not finish sending");
+    await(&Worker::sent, "testing cables", "its test did not finish");
     const auto end = Clock::now() + plan_.wait;
     for (auto now = Clock::now(); now < end; now = Clock::now())
         reach_.serve(std::chrono::ceil<std::chrono::milliseconds>(end - now));
@@ -59,13 +59,13 @@ std::vector<ProbeReport> Coordinator::ask_reports() {
         workers_[node].expect_report();
         reach_.send(int(node), "report\n");
     }
-    await(&Worker::reported, "collecting", "it did not report");
+    await(&Worker::reported, "collecting", "no report");
     std::vector<ProbeReport> reports;
     for (const Worker& worker : workers_) reports.push_back(worker.report());
     return reports;
 }
 
-// A number for the machine of each node.
+// Returns a number that identifies the machine of each node.
 std::vector<std::size_t> Coordinator::machines() const {
     std::map<std::string, std::size_t> numbers;
     std::vector<std::size_t> machines;
@@ -171,7 +171,7 @@ void Coordinator::await(bool (Worker::*stage)() const, const char* what, const c
     for (std::size_t node = 0; node < workers_.size(); ++node)
         if (!(workers_[node].*stage)()) {
             workers_[node].give_up(
-                fmt::format("{} in {} s", failure, double(plan_.timeout.count()) / 1000));
+                fmt::format("{} within {} s", failure, double(plan_.timeout.count()) / 1000));
             reach_.drop(int(node));
         }
 }

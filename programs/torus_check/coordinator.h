@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Leads the probes on all hosts through a test, and collects what each of them found.
 //
-// Used by one thread. A host that cannot be reached, or ends early, costs the others nothing: it is
-// named with the reason.
+// Used by one thread. A host that cannot be reached, or ends early, does not affect the others: it
+// is reported with the reason.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ struct HostResult {
     ProbeReport report;  // of the first round
 };
 
-// What is being done, how much of how much has been done, of what ("hosts"), and the names of those
-// that keep the others waiting (at first none); called often.
+// Reports progress: the activity, the number of things done and their total, what these are
+// ("hosts"), and the names of the hosts that are still awaited (at first none). Called often.
 using Progress = std::function<void(const char* what, std::size_t done, std::size_t of,
                                     const char* things, const std::string& late)>;
 
@@ -39,21 +39,21 @@ class Coordinator : private Reach::Listener {
     // All of these must outlive this.
     Coordinator(const SurveyPlan& plan, Reach& reach, const Progress& progress);
 
-    // Until every host is ready, or given up.
+    // Waits until every host is ready or lost.
     void ask_hosts();
-    // Of every host: its trouble, if it has one, and its facts.
+    // The trouble, if any, and the facts of every host.
     std::vector<HostResult> hosts() const;
-    // A round of probes, and what each host reports of it, by node. `of`: the round for a node.
+    // Sends a round of probes and returns the reports by node. `of`: the round for a node.
     std::vector<ProbeReport> send_round(const std::function<Round(int node)>& of);
-    // What each host reports of the last round by now.
+    // Returns the current reports of the last round, by node.
     std::vector<ProbeReport> ask_reports();
 
     struct Order {
         int node = 0;
-        Push push;  // its id is given here
+        Push push;  // push() assigns its id
     };
-    // Transfers over cables: all at once, or such that no host has more than one at a time, and
-    // hosts that share a machine have only a few. Results in the order of the orders.
+    // Transfers data over cables: all at the same time, or at most one per host and a few per
+    // machine. Returns the results in the order of the orders.
     enum class Pace { together, in_turns };
     std::vector<Pushed> push(const std::vector<Order>& orders, Pace pace);
 

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_check/device_probe.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <linux/in6.h>
-#include <net/if.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -17,73 +15,23 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto patience = std::chrono::seconds(5);  // with a device that takes no packets
-constexpr std::size_t most_far_ends = 4096;         // a device that has more is on no cable
-constexpr int receive_buffer = 1 << 20;
-constexpr int round_shift = 20;  // of the number of a round in that of a packet
+constexpr auto patience = std::chrono::seconds(5);  // for a device that does not accept packets
+constexpr std::size_t most_far_ends = 4096;         // a device with more is not on a cable
+constexpr int round_shift = 20;                     // of the round in a packet's number
 static_assert(most_probes <= 1 << round_shift && most_rounds <= 1 << (31 - round_shift));
-
-template <class Value>
-void set_option(int socket, int level, int option, const Value& value) {
-    // Where an option is refused the probes still go out; the report shows what is missing.
-    (void)::setsockopt(socket, level, option, &value, sizeof value);
-}
-
-base::Descriptor open_socket(int family, const config::Device& device) {
-    base::Descriptor socket = device_socket(family, SOCK_DGRAM, device.name);
-    if (!socket) return socket;
-    set_option(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-    set_option(socket.get(), SOL_SOCKET, SO_RCVBUF, receive_buffer);
-    set_option(socket.get(), SOL_SOCKET, SO_RXQ_OVFL, 1);
-    return socket;
-}
-
-base::Descriptor open_v6(const config::Device& device, int port) {
-    base::Descriptor socket = open_socket(AF_INET6, device);
-    if (!socket) return socket;
-    set_option(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
-    set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_IF, device.index);
-    set_option(socket.get(), IPPROTO_IPV6, IPV6_MULTICAST_LOOP, 0);
-    set_option(socket.get(), IPPROTO_IPV6, IPV6_MTU_DISCOVER, IPV6_PMTUDISC_PROBE);
-    sockaddr_in6 any{};
-    any.sin6_family = AF_INET6;
-    any.sin6_port = htons(std::uint16_t(port));
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) return {};
-    return socket;
-}
-
-base::Descriptor open_v4(const config::Device& device, int port) {
-    base::Descriptor socket = open_socket(AF_INET, device);
-    if (!socket) return socket;
-    set_option(socket.get(), SOL_SOCKET, SO_BROADCAST, 1);
-    set_option(socket.get(), IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE);
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_port = htons(std::uint16_t(port));
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0) return {};
-    return socket;
-}
 
 }  // namespace
 
-base::Descriptor device_socket(int family, int type, const std::string& device) {
-    base::Descriptor socket(::socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (socket && ::setsockopt(socket.get(), SOL_SOCKET, SO_BINDTODEVICE, device.c_str(),
-                               socklen_t(device.size())) != 0)
-        throw std::system_error(errno, std::generic_category(),
-                                fmt::format("cannot bind a socket to {}", device));
-    return socket;
-}
-
 DeviceProbe::DeviceProbe(const config::Device& device, const Job& job, bool sends)
     : device_(device), job_(job), sends_(sends) {
-    v6_ = open_v6(device, job.port);
-    v4_ = open_v4(device, job.port);
+    v6_ = launch::probe_socket(AF_INET6, device.name, device.index, job.port);
+    v4_ = launch::probe_socket(AF_INET, device.name, device.index, job.port);
     by_v6_ = v6_ && device.ipv6_link_local();
     sent_.device = device.name;
     sent_.large_bytes = device.mtu;
     if (!v6_ && !v4_)
-        sent_.trouble = fmt::format("no socket on port {}: {}", job.port, std::strerror(errno));
+        sent_.trouble =
+            fmt::format("cannot open a socket on port {}: {}", job.port, std::strerror(errno));
 }
 
 std::vector<int> DeviceProbe::sockets() const {
@@ -116,7 +64,7 @@ void DeviceProbe::send() {
     } else if (errno == EAGAIN || errno == ENOBUFS || errno == EINTR) {
         if (!blocked_since_) blocked_since_ = Clock::now();
         if (Clock::now() - *blocked_since_ > patience)
-            sent_.trouble = "the device takes no packets";
+            sent_.trouble = "the device does not accept packets";
     } else {
         sent_.trouble = fmt::format("cannot send: {}", std::strerror(errno));
     }
@@ -130,7 +78,7 @@ void DeviceProbe::receive() {
 
 void DeviceProbe::add_to(ProbeReport& report) const {
     if (sending_ || !sent_.trouble.empty()) report.sent.push_back(sent_);
-    // A host that was too slow, counted where it does not send either.
+    // Packets that the host was too slow to receive; also counted on devices that do not send.
     int overflow = 0;
     for (const auto& [socket, count] : overflow_) {
         const auto before = overflow_before_.find(socket);
@@ -161,21 +109,8 @@ std::size_t DeviceProbe::large_payload() const {
 }
 
 ssize_t DeviceProbe::transmit(std::span<const std::byte> bytes) const {
-    if (by_v6_) {
-        sockaddr_in6 all{};
-        all.sin6_family = AF_INET6;
-        all.sin6_port = htons(std::uint16_t(job_.port));
-        all.sin6_scope_id = std::uint32_t(device_.index);
-        ::inet_pton(AF_INET6, "ff02::1", &all.sin6_addr);
-        return ::sendto(v6_.get(), bytes.data(), bytes.size(), 0,
-                        reinterpret_cast<const sockaddr*>(&all), sizeof all);
-    }
-    sockaddr_in all{};
-    all.sin_family = AF_INET;
-    all.sin_port = htons(std::uint16_t(job_.port));
-    all.sin_addr.s_addr = htonl(INADDR_BROADCAST);
-    return ::sendto(v4_.get(), bytes.data(), bytes.size(), 0,
-                    reinterpret_cast<const sockaddr*>(&all), sizeof all);
+    return launch::send_probe(by_v6_ ? v6_.get() : v4_.get(), by_v6_ ? AF_INET6 : AF_INET,
+                              device_.index, job_.port, bytes);
 }
 
 bool DeviceProbe::receive_one(int socket) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One device of this host: announces it to whoever is at the other end of its cable, and records
-// who is heard on it.
+// Probes one device of this host: announces it to the far end of its cable, and records the
+// stations that are heard on it.
 //
 // Owned by the probe and used by its one thread.
 #pragma once
@@ -22,10 +22,6 @@
 
 namespace torusmp::check {
 
-// A socket bound to a device; none where the kernel has no such family. Throws std::system_error if
-// it cannot be bound.
-base::Descriptor device_socket(int family, int type, const std::string& device);
-
 class DeviceProbe {
   public:
     // `sends`: in rounds for all devices of the job. `job` must outlive this.
@@ -37,14 +33,14 @@ class DeviceProbe {
 
     void begin(const Round& round);
     bool done() const { return !sending_ || !sent_.trouble.empty() || next_ == total(); }
-    // One probe, unless the device is busy.
+    // Sends one probe, unless the device is busy.
     void send();
-    // Everything that has arrived.
+    // Receives everything that has arrived.
     void receive();
-    // What went out and came in in this round.
+    // Adds the packets sent and received in this round.
     void add_to(ProbeReport& report) const;
 
-    // Where the packets of a far end came from; nothing: none has been heard.
+    // The source address of a far end's packets; nothing: none has been received.
     std::optional<sockaddr_storage> address_of(int node, const std::string& device) const;
 
   private:

@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "config/network.h"
 #include "routing/missing_cables.h"
 
@@ -109,41 +110,87 @@ class CableMap {
 
 // ---- The file ----
 
-// The device that most nodes use in a direction; empty: of none is it known.
-std::string usual_device(const Recognized& torus, const CableMap& cable_map, int index) {
-    std::map<std::string, int> count;
-    for (const auto& ports : torus.ports)
-        if (cable_map.knows(ports[std::size_t(index)]))
-            ++count[cable_map.device(ports[std::size_t(index)])];
-    if (count.empty()) return {};
-    return std::max_element(count.begin(), count.end(),
-                            [](const auto& a, const auto& b) { return a.second < b.second; })
-        ->first;
+// The devices of the links as the file names them.
+struct Devices {
+    using OfLinks = std::array<std::string, 2 * routing::max_dimensions>;  // by Direction::index()
+    OfLinks common;                // [links]; empty: each host names its own
+    std::vector<OfLinks> of_node;  // empty: no such link, or nobody knows a device for it
+};
+
+// Whether some node has links in both directions, so that they cannot have one device.
+bool meet(const Recognized& torus, std::size_t a, std::size_t b) {
+    return std::any_of(torus.ports.begin(), torus.ports.end(), [&](const auto& ports) {
+        return ports[a] != Recognized::no_port && ports[b] != Recognized::no_port;
+    });
 }
 
-std::string write_links(const Recognized& torus, const CableMap& cable_map,
+// The device that most nodes use in a direction, unless a direction with more such nodes has it:
+// ports that are plugged at random agree on neither.
+Devices::OfLinks common_devices(const Recognized& torus, const CableMap& cable_map) {
+    std::map<std::pair<std::size_t, std::string>, int> count;
+    for (const auto& ports : torus.ports)
+        for (std::size_t i = 0; i < ports.size(); ++i)
+            if (cable_map.knows(ports[i])) ++count[{i, cable_map.device(ports[i])}];
+    std::vector<std::pair<std::pair<std::size_t, std::string>, int>> ranked(count.begin(),
+                                                                            count.end());
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    Devices::OfLinks common;
+    for (const auto& [use, nodes] : ranked) {
+        const auto& [direction, device] = use;
+        bool taken = !common[direction].empty();
+        for (std::size_t other = 0; other < common.size(); ++other)
+            taken = taken || (common[other] == device && meet(torus, direction, other));
+        if (!taken) common[direction] = device;
+    }
+    return common;
+}
+
+// A link whose device nobody knows gets the common one, or one that is free on its node.
+std::string guess_device(const Devices::OfLinks& known, const std::string& common,
+                         const CableMap& cable_map) {
+    const auto is_free = [&](const std::string& device) {
+        return std::find(known.begin(), known.end(), device) == known.end();
+    };
+    if (!common.empty() && is_free(common)) return common;
+    for (int port = 0; cable_map.knows(port); ++port)
+        if (is_free(cable_map.device(port))) return cable_map.device(port);
+    return {};
+}
+
+Devices name_devices(const Recognized& torus, const CableMap& cable_map) {
+    Devices devices{common_devices(torus, cable_map), {}};
+    for (const auto& ports : torus.ports) {
+        Devices::OfLinks own;
+        for (std::size_t i = 0; i < ports.size(); ++i)
+            if (cable_map.knows(ports[i])) own[i] = cable_map.device(ports[i]);
+        for (std::size_t i = 0; i < ports.size(); ++i)
+            if (ports[i] != Recognized::no_port && own[i].empty())
+                own[i] = guess_device(own, devices.common[i], cable_map);
+        devices.of_node.push_back(own);
+    }
+    return devices;
+}
+
+std::string write_links(const Recognized& torus, const Devices& devices,
                         const std::vector<std::string>& hosts) {
     std::string common = "[links]\n";
     std::map<std::string, std::string> own;  // host -> lines of its table
-    for (int i = 0; i < 2 * torus.torus.dimensions(); ++i) {
-        const Direction direction = Direction::from_index(i);
-        if (torus.torus.extent(direction.dimension) == 1) continue;
-        const std::string usual = usual_device(torus, cable_map, i);
-        const std::string name = quote_toml(config::direction_name(direction));
+    for (std::size_t i = 0; i < devices.common.size(); ++i) {
+        const std::string name = quote_toml(config::direction_name(Direction::from_index(int(i))));
+        const std::string& usual = devices.common[i];
         if (!usual.empty()) common += fmt::format("{} = {}\n", name, quote_toml(usual));
-        for (std::size_t node = 0; node < hosts.size(); ++node) {
-            const int port = torus.ports[node][std::size_t(i)];
-            if (cable_map.knows(port) && cable_map.device(port) != usual)
-                own[hosts[node]] +=
-                    fmt::format("{} = {}\n", name, quote_toml(cable_map.device(port)));
-        }
+        for (std::size_t node = 0; node < hosts.size(); ++node)
+            if (const std::string& device = devices.of_node[node][i];
+                !device.empty() && device != usual)
+                own[hosts[node]] += fmt::format("{} = {}\n", name, quote_toml(device));
     }
     for (const auto& [host, lines] : own)
         common += fmt::format("\n[links.{}]\n{}", quote_toml(host), lines);
     return torus.torus.size() == 1 ? std::string() : common;
 }
 
-std::string write_geometry(const Recognized& torus, const CableMap& cable_map,
+std::string write_geometry(const Recognized& torus, const Devices& devices,
                            const std::vector<std::string>& hosts, const std::string& agent) {
     std::vector<std::string> periodic, by_rank(hosts.size());
     for (int d = 0; d < torus.torus.dimensions(); ++d)
@@ -154,7 +201,7 @@ std::string write_geometry(const Recognized& torus, const CableMap& cable_map,
         "# Written by torus-check --discover from what was found on the cables.\n[torus]\n"
         "dims = [{}]\nperiodic = [{}]\n\n[nodes]\nhosts = [\n    {}\n]\n\n{}",
         fmt::join(torus.torus.extents(), ", "), fmt::join(periodic, ", "),
-        fmt::join(by_rank, ",\n    "), write_links(torus, cable_map, hosts));
+        fmt::join(by_rank, ",\n    "), write_links(torus, devices, hosts));
     if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
     return out;
 }
@@ -164,7 +211,7 @@ std::string write_geometry(const Recognized& torus, const CableMap& cable_map,
 // The end of a cable as the file has it.
 struct Placed {
     const Recognized& torus;
-    const CableMap& cable_map;
+    const Devices& devices;
     const std::vector<std::string>& hosts;
     CableEnd end;
 
@@ -173,10 +220,8 @@ struct Placed {
         return int(std::find(ports.begin(), ports.end(), end.port) - ports.begin());
     }
     const std::string& host() const { return hosts[std::size_t(end.node)]; }
-    // Where nobody knows its device, that of most hosts.
-    std::string device() const {
-        return cable_map.knows(end.port) ? cable_map.device(end.port)
-                                         : usual_device(torus, cable_map, index());
+    const std::string& device() const {
+        return devices.of_node[std::size_t(end.node)][std::size_t(index())];
     }
     std::string describe() const {
         return fmt::format("{} {} ({})", host(), device(),
@@ -189,16 +234,16 @@ std::pair<Placed, Placed> ends_of(const Placed& one, const Placed& other) {
     return one.index() % 2 == 0 ? std::pair(one, other) : std::pair(other, one);
 }
 
-void find_holes(Discovery& discovery, const CableMap& cable_map,
+void find_holes(Discovery& discovery, const CableMap& cable_map, const Devices& devices,
                 const std::vector<std::string>& hosts, const std::vector<Cable>& cables,
                 const std::vector<Cable>& missing) {
     const Recognized& torus = *discovery.torus;
-    const auto placed = [&](const CableEnd& end) { return Placed{torus, cable_map, hosts, end}; };
+    const auto placed = [&](const CableEnd& end) { return Placed{torus, devices, hosts, end}; };
     for (const Cable& cable : missing) {
         const auto [a, b] = ends_of(placed(cable.a), placed(cable.b));
         discovery.holes.push_back(
             fmt::format("the cable from {} to {} is missing or dead: nothing is heard at either "
-                        "end; the file has it all the same",
+                        "end; the file contains it anyway",
                         a.describe(), b.describe()));
     }
     for (const Cable& cable : cables) {
@@ -208,9 +253,117 @@ void find_holes(Discovery& discovery, const CableMap& cable_map,
         const Placed deaf = placed(there ? cable.a : cable.b);
         discovery.holes.push_back(
             fmt::format("the cable from {} to {} answers at one end only: nothing arrives at {}; "
-                        "the file has it all the same",
+                        "the file contains it anyway",
                         a.describe(), b.describe(), deaf.host()));
     }
+}
+
+// ---- Why there is no torus ----
+
+// Agents name the host in what they print, so hosts fail alike if the rest is equal.
+std::string cannot_ask(const std::vector<std::string>& hosts,
+                       const std::vector<HostResult>& results, const std::string& agent) {
+    std::vector<std::pair<std::string, std::vector<std::size_t>>> alike;
+    for (std::size_t node = 0; node < hosts.size(); ++node) {
+        std::string cause = results[node].trouble;
+        for (std::size_t at = 0; (at = cause.find(hosts[node], at)) != std::string::npos;)
+            cause.erase(at, hosts[node].size());
+        if (results[node].trouble.empty()) continue;
+        const auto same = std::find_if(alike.begin(), alike.end(),
+                                       [&](const auto& group) { return group.first == cause; });
+        if (same != alike.end())
+            same->second.push_back(node);
+        else
+            alike.push_back({cause, {node}});
+    }
+    std::vector<std::string> groups;
+    for (const auto& [cause, nodes] : alike) {
+        std::vector<std::string> names;
+        for (const std::size_t node : nodes) names.push_back(hosts[node]);
+        const bool all = nodes.size() == hosts.size() && nodes.size() > 1;
+        groups.push_back(fmt::format(
+            "{} could {}be asked{} {}",
+            all ? fmt::format("none of the {} hosts", hosts.size()) : base::listed(names),
+            all ? "" : "not ", nodes.size() > 1 ? fmt::format("; {}:", names.front()) : ":",
+            results[nodes.front()].trouble));
+        if (all && agent.empty())
+            groups.back() +=
+                fmt::format(". ssh must reach each host without a password: try \"ssh {} true\"",
+                            names.front());
+    }
+    return fmt::format("{}", fmt::join(groups, "; "));
+}
+
+// Names the devices that are down, as all are on a fresh host; empty: none are.
+std::string devices_down(const std::vector<std::string>& hosts,
+                         const std::vector<HostResult>& results,
+                         const std::function<bool(const std::string&)>& wanted) {
+    std::map<std::vector<std::string>, std::vector<std::string>> alike;  // devices -> hosts
+    for (std::size_t node = 0; node < hosts.size(); ++node) {
+        std::vector<std::string> down;
+        for (const config::Device& device : results[node].facts.devices)
+            if (!device.loopback && !device.up && wanted(device.name)) down.push_back(device.name);
+        if (!down.empty()) alike[down].push_back(hosts[node]);
+    }
+    std::vector<std::string> groups;
+    for (const auto& [devices, names] : alike) {
+        std::vector<std::string> commands;
+        for (const std::string& device : devices)
+            commands.push_back("sudo ip link set " + device + " up");
+        groups.push_back(fmt::format("{} {} down on {}: run \"{}\" there", base::listed(devices),
+                                     devices.size() == 1 ? "is" : "are", base::listed(names),
+                                     fmt::join(commands, "; ")));
+    }
+    return fmt::format("{}", fmt::join(groups, "; "));
+}
+
+// ---- More cables than a torus has ----
+
+// A torus of some of the cables.
+struct Part {
+    Recognized torus;
+    std::vector<Cable> used, left_out;
+};
+
+// Parallel cables count once; where every host is joined to every other (a full mesh), the ring in
+// the order of the hosts remains.
+std::optional<Part> use_fewer(const std::vector<std::string>& hosts,
+                              const std::vector<Cable>& cables) {
+    const int size = int(hosts.size());
+    if (size < 3) return std::nullopt;  // one of the cables may lead through another network
+    std::map<std::pair<int, int>, Cable> one;
+    for (const Cable& cable : cables) one.insert({std::minmax(cable.a.node, cable.b.node), cable});
+    const auto recognized = [&](const auto& keep) -> std::optional<Part> {
+        std::vector<Cable> used, left_out;
+        for (const Cable& cable : cables) {
+            const auto ends = std::pair(std::minmax(cable.a.node, cable.b.node));
+            const Cable& first = one.at(ends);
+            const bool is_first = cable.a == first.a && cable.b == first.b;
+            (is_first && keep(ends.first, ends.second) ? used : left_out).push_back(cable);
+        }
+        auto torus = routing::recognize_torus(hosts, used).found;
+        if (!torus) return std::nullopt;
+        return Part{std::move(*torus), std::move(used), std::move(left_out)};
+    };
+    if (one.size() < cables.size())
+        if (auto part = recognized([](int, int) { return true; })) return part;
+    if (int(one.size()) != size * (size - 1) / 2) return std::nullopt;
+    return recognized([&](int a, int b) { return b == a + 1 || (a == 0 && b == size - 1); });
+}
+
+std::string describe_part(const Part& part, const CableMap& cable_map,
+                          const std::vector<std::string>& hosts, const std::string& reason) {
+    const auto end = [&](const CableEnd& it) {
+        return hosts[std::size_t(it.node)] + " " + cable_map.device(it.port);
+    };
+    std::vector<std::string> left_out;
+    for (const Cable& cable : part.left_out)
+        left_out.push_back(fmt::format("{} - {}", end(cable.a), end(cable.b)));
+    return fmt::format(
+        "the {} cables found between {} hosts make no torus ({}); {} of them make a "
+        "torus of {}, which the file describes. Left out: {}",
+        part.used.size() + part.left_out.size(), hosts.size(), reason, part.used.size(),
+        part.torus.torus.describe(), base::listed(left_out));
 }
 
 }  // namespace
@@ -220,19 +373,34 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
                    const std::string& agent) {
     Discovery discovery;
     const CableMap cable_map(results, wanted);
-    const std::vector<Cable> cables = cable_map.cables(discovery.notes);
+    std::vector<Cable> cables = cable_map.cables(discovery.notes);
     discovery.cables = cables.size();
-    for (std::size_t node = 0; node < hosts.size(); ++node)
-        if (!results[node].trouble.empty())
-            discovery.reason =
-                fmt::format("{} could not be asked: {}", hosts[node], results[node].trouble);
+    discovery.reason = cannot_ask(hosts, results, agent);
     if (!discovery.reason.empty()) return discovery;
     routing::Completion completion = routing::complete_torus(hosts, cables, cable_map.idle());
-    discovery.reason = completion.torus.reason;
     discovery.torus = std::move(completion.torus.found);
-    if (!discovery.torus) return discovery;
-    find_holes(discovery, cable_map, hosts, cables, completion.missing);
-    discovery.geometry = write_geometry(*discovery.torus, cable_map, hosts, agent);
+    if (!discovery.torus)
+        if (auto part = use_fewer(hosts, cables)) {
+            discovery.notes.push_back(
+                describe_part(*part, cable_map, hosts, completion.torus.reason));
+            discovery.torus = std::move(part->torus);
+            cables = std::move(part->used);
+            discovery.cables = cables.size();
+        }
+    if (!discovery.torus) {
+        const std::string down = devices_down(hosts, results, wanted);
+        if (!cables.empty() || down.empty())
+            discovery.reason =
+                fmt::format("the {} {} found between {} hosts do{} not form a torus: {}",
+                            cables.size(), cables.size() == 1 ? "cable" : "cables", hosts.size(),
+                            cables.size() == 1 ? "es" : "", completion.torus.reason);
+        if (!down.empty())
+            discovery.reason += (discovery.reason.empty() ? "no cables were found: " : ". ") + down;
+        return discovery;
+    }
+    const Devices devices = name_devices(*discovery.torus, cable_map);
+    find_holes(discovery, cable_map, devices, hosts, cables, completion.missing);
+    discovery.geometry = write_geometry(*discovery.torus, devices, hosts, agent);
     return discovery;
 }
 

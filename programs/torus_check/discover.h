@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A geometry file from what the hosts heard on their cables, and where the others say that there
-// must be one more. Pure; any thread may call.
+// Derives a geometry file from the packets that the hosts received on their cables, and infers
+// missing cables from the others. Pure; any thread may call.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace torusmp::check {
 struct Discovery {
     std::optional<routing::Recognized> torus;
     std::size_t cables = 0;          // that were found
-    std::string reason;              // why the cables make no torus; empty where they do
+    std::string reason;              // a sentence: why there is no torus; empty where there is one
     std::vector<std::string> notes;  // cables that were left out, and why
     // Cables that the torus needs and that nothing crosses, or only one way; a line for each.
     std::vector<std::string> holes;

@@ -13,26 +13,26 @@ namespace torusmp::check {
 namespace {
 
 constexpr std::string_view state_word = "torus-check-state-1";
-// Fewer damaged packets are told, but no reason to do without the cable.
+// Fewer damaged packets are reported, but are not a reason to avoid the cable.
 constexpr std::uint32_t fewest_damaged = 3, packets_for_one = 1'000'000;
-// A kernel also drops what nobody wants; so many are told.
+// Kernels also drop packets without a receiver; only a larger share is reported.
 constexpr std::uint32_t packets_for_one_drop = 1000;
 
 std::string speed(const std::optional<int>& megabits) {
     return megabits ? fmt::format("{} Mbit/s", *megabits) : "an unknown speed";
 }
 
-// What keeps a link from working at all; empty: nothing.
-std::string dead(const LinkLook& look) {
+// Returns why a link does not work at all; empty if it works.
+std::string dead(const LinkSample& look) {
     if (!look.present) return "is gone";
     if (!look.up) return "is down";
     if (!look.carrier) return "has no carrier";
     return {};
 }
 
-class Look {
+class Comparison {
   public:
-    Look(const std::string& device, const LinkLook& now, Health& health)
+    Comparison(const std::string& device, const LinkSample& now, Health& health)
         : device_(device), now_(now), health_(health) {}
 
     void compare_state(const LinkMemory* known) {
@@ -47,13 +47,13 @@ class Look {
         if (now_.megabits)
             memory.best_megabits = std::max(memory.best_megabits.value_or(0), *now_.megabits);
         if (known && dead(known->last).empty() && known->last.megabits != now_.megabits)
-            change(fmt::format("runs at {}, before at {}", speed(now_.megabits),
+            change(fmt::format("runs at {}, previously {}", speed(now_.megabits),
                                speed(known->last.megabits)));
         if (now_.megabits && *now_.megabits < *memory.best_megabits)
-            wrong(fmt::format("runs at {}, once at {}", speed(now_.megabits),
+            wrong(fmt::format("runs at {}, at best {}", speed(now_.megabits),
                               speed(memory.best_megabits)));
         if (known && known->last.present && known->last.mtu != now_.mtu)
-            change(fmt::format("has MTU {}, before {}", now_.mtu, known->last.mtu));
+            change(fmt::format("has MTU {}, previously {}", now_.mtu, known->last.mtu));
     }
 
     void compare_counters(const LinkMemory* known, LinkMemory& memory, std::int64_t time,
@@ -61,7 +61,7 @@ class Look {
         if (known && known->last.present && now_.present) {
             const base::LinkCounters counted = now_.counters.since(known->last.counters);
             const std::uint32_t damaged = counted.damaged();
-            // While a device goes down or comes up, the kernel drops what is on its way.
+            // While a device goes down or comes up, the kernel drops packets in transit.
             const bool worked = dead(known->last).empty() && dead(now_).empty();
             const std::uint32_t dropped = !worked ? 0
                                                   : counted[base::LinkCounters::rx_dropped] +
@@ -71,13 +71,13 @@ class Look {
                                    counted.packets(),
                                    base::format_time(std::chrono::seconds(time - since))));
             if (damaged >= fewest_damaged && damaged > counted.packets() / packets_for_one)
-                memory.hurt = time;
+                memory.damaged_at = time;
         }
-        if (memory.hurt > 0 && time - memory.hurt < span.count())
+        if (memory.damaged_at > 0 && time - memory.damaged_at < span.count())
             wrong(
-                fmt::format("damaged packets {} ago: is the cable damaged, or not quite plugged "
-                            "in?",
-                            base::format_time(std::chrono::seconds(time - memory.hurt))));
+                fmt::format("received damaged packets {} ago: is the cable damaged, or a plug "
+                            "loose?",
+                            base::format_time(std::chrono::seconds(time - memory.damaged_at))));
     }
 
   private:
@@ -89,7 +89,7 @@ class Look {
     }
 
     const std::string& device_;
-    const LinkLook& now_;
+    const LinkSample& now_;
     Health& health_;
 };
 
@@ -98,10 +98,10 @@ class Look {
 std::string format_state(const HealthState& state) {
     std::string out = fmt::format("{} {} {}\n", state_word, state.boot, state.time);
     for (const auto& [device, memory] : state.links) {
-        const LinkLook& look = memory.last;
+        const LinkSample& look = memory.last;
         out += fmt::format("link {} {:d} {:d} {:d} {} {} {} {}", device, look.present, look.up,
                            look.carrier, look.megabits.value_or(-1), look.mtu,
-                           memory.best_megabits.value_or(-1), memory.hurt);
+                           memory.best_megabits.value_or(-1), memory.damaged_at);
         for (const std::uint32_t value : look.counters.values()) out += fmt::format(" {}", value);
         out += "\n";
     }
@@ -122,10 +122,10 @@ std::optional<HealthState> parse_state(std::string_view text) {
         if (word == "end" && words >> links && links == state.links.size()) return state;
         std::string device;
         LinkMemory memory;
-        LinkLook& look = memory.last;
+        LinkSample& look = memory.last;
         int megabits = 0, best = 0;
         if (word != "link" || !(words >> device >> look.present >> look.up >> look.carrier >>
-                                megabits >> look.mtu >> best >> memory.hurt))
+                                megabits >> look.mtu >> best >> memory.damaged_at))
             return std::nullopt;
         for (std::size_t i = 0; i < look.counters.values().size(); ++i) {
             std::uint32_t value = 0;
@@ -139,8 +139,8 @@ std::optional<HealthState> parse_state(std::string_view text) {
     return std::nullopt;
 }
 
-Health take_look(HealthState& state, const std::string& boot, std::int64_t time,
-                 const std::map<std::string, LinkLook>& looks, std::chrono::seconds memory) {
+Health update_health(HealthState& state, const std::string& boot, std::int64_t time,
+                     const std::map<std::string, LinkSample>& looks, std::chrono::seconds memory) {
     Health health;
     HealthState next{boot, time, {}};
     for (const auto& [device, now] : looks) {
@@ -148,10 +148,11 @@ Health take_look(HealthState& state, const std::string& boot, std::int64_t time,
         const LinkMemory* known = found == state.links.end() ? nullptr : &found->second;
         LinkMemory& kept = next.links[device];
         if (known) kept = *known;
-        Look look(device, now, health);
+        Comparison look(device, now, health);
         look.compare_state(known);
         look.compare_speed(known, kept);
-        // Counters begin anew when the host does, and when somebody has set the clock back.
+        // Counters restart when the host boots; a clock that was set back also invalidates the
+        // comparison.
         const bool comparable = state.boot == boot && time >= state.time;
         look.compare_counters(comparable ? known : nullptr, kept, time, state.time, memory);
         kept.last = now;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the links of one host are doing from one look to the next: what has changed, and what is
-// wrong now.
+// The health of one host's links: the changes from one check to the next, and the current faults.
 //
-// Pure except for the state file's text, which is not believed either; any thread may call.
+// Pure; the text of the state file is validated. Any thread may call.
 #pragma once
 
 #include <chrono>
@@ -17,19 +16,19 @@
 
 namespace torusmp::check {
 
-struct LinkLook {
+struct LinkSample {
     bool present = false, up = false, carrier = false;
     std::optional<int> megabits;
     int mtu = 0;
     base::LinkCounters counters;
-    friend bool operator==(const LinkLook&, const LinkLook&) = default;
+    friend bool operator==(const LinkSample&, const LinkSample&) = default;
 };
 
-// What is remembered of a link.
+// The remembered state of a link.
 struct LinkMemory {
-    LinkLook last;
+    LinkSample last;
     std::optional<int> best_megabits;
-    std::int64_t hurt = 0;  // when packets were last found damaged, in seconds; 0: never
+    std::int64_t damaged_at = 0;  // when packets were last found damaged, in seconds; 0: never
     friend bool operator==(const LinkMemory&, const LinkMemory&) = default;
 };
 
@@ -41,7 +40,7 @@ struct HealthState {
 };
 
 std::string format_state(const HealthState& state);
-// Nothing if it is none that format_state() has written.
+// Returns nothing if the text was not written by format_state().
 std::optional<HealthState> parse_state(std::string_view text);
 
 struct Health {
@@ -49,8 +48,8 @@ struct Health {
     std::vector<std::string> wrong;    // now, whether new or not
 };
 
-// Takes a look into the state. `memory`: for so long damaged packets count as wrong.
-Health take_look(HealthState& state, const std::string& boot, std::int64_t time,
-                 const std::map<std::string, LinkLook>& looks, std::chrono::seconds memory);
+// Updates the state from a sample. `memory`: how long damaged packets count as a fault.
+Health update_health(HealthState& state, const std::string& boot, std::int64_t time,
+                     const std::map<std::string, LinkSample>& looks, std::chrono::seconds memory);
 
 }  // namespace torusmp::check

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-check: tests every cable of a geometry file at once, or writes the file from the cabling.
+// torus-check: tests all cables of a geometry file, or writes the file from the cabling.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -49,7 +49,7 @@ std::vector<std::string> hosts_to_discover(const po::variables_map& given,
                                            const config::Settings& settings) {
     std::vector<std::string> hosts = host_names(settings);
     if (given.count("hosts")) hosts = check::split_list(given["hosts"].as<std::string>());
-    if (hosts.empty()) throw UsageError("--discover needs hosts to ask: expected --hosts a,b,c");
+    if (hosts.empty()) throw UsageError("--discover requires hosts: give them with --hosts a,b,c");
     for (std::size_t i = 0; i < hosts.size(); ++i) {
         if (!config::legal_host_name(hosts[i]))
             throw UsageError(fmt::format("--hosts: \"{}\" cannot be the name of a host",
@@ -67,12 +67,12 @@ std::string own_path() {
     const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size() - 1);
     if (length <= 0)
         throw std::runtime_error(
-            fmt::format("cannot find out where torus-check is: {}", std::strerror(errno)));
+            fmt::format("cannot find the path of torus-check: {}", std::strerror(errno)));
     return path.data();
 }
 
-// One line on a terminal, overwritten each time and cleared at the end. Elsewhere only the hosts
-// that keep the others waiting are named, once.
+// Prints one line on a terminal, overwritten each time and cleared at the end. Without a terminal,
+// prints only the hosts that are still awaited, once.
 class Terminal {
   public:
     explicit Terminal(std::chrono::milliseconds timeout)
@@ -99,17 +99,17 @@ class Terminal {
                        base::progress_text(done, of, elapsed), late.empty() ? "" : ", waiting for ",
                        late);
             std::fflush(stderr);
-        } else if (!late.empty() && late != told_) {
+        } else if (!late.empty() && late != reported_) {
             fmt::print(stderr, "torus-check: {}: waiting for {}, at most {} (--timeout)\n", what,
                        late, base::format_time(timeout_));
-            told_ = late;
+            reported_ = late;
         }
     }
 
   private:
     bool shown_;
     std::chrono::milliseconds timeout_;
-    std::string told_, what_;
+    std::string reported_, what_;
     std::size_t done_ = 0;
     std::chrono::steady_clock::time_point since_{};  // when `what_` began
 };
@@ -120,10 +120,10 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
     plan.hosts = hosts;
     plan.timeout = check::timeout_option(given);
     check::Job job;
-    job.nonce = check::random_nonce();
-    // Away from well-known and ephemeral ports; another job would have to pick the same port, and
-    // still has another nonce.
-    job.port = 20000 + (job.nonce[0] << 8 | job.nonce[1]) % 12000;
+    job.nonce = launch::random_nonce();
+    // Outside well-known and ephemeral ports. Another job would have to pick the same port, and has
+    // a different nonce.
+    job.port = launch::probe_port(job.nonce);
     job.nodes = int(hosts.size());
     job.routes = settings[config::setting::forward] == config::Forward::kernel;
     // Absolute, because an agent starts in another folder.
@@ -136,7 +136,7 @@ check::SurveyPlan make_plan(const po::variables_map& given, const config::Settin
     return plan;
 }
 
-// Where this host stands among the others; nothing: it is none of them.
+// The index of this host in the list; nothing if it is not in the list.
 std::optional<int> own_place(const po::variables_map& given,
                              const std::vector<std::string>& hosts) {
     char name[256] = {};
@@ -147,8 +147,8 @@ std::optional<int> own_place(const po::variables_map& given,
     const std::string& here = given["here"].as<std::string>();
     const auto place = config::find_host(hosts, here);
     if (!place)
-        throw UsageError(fmt::format("--here {}: there is no such host among those to ask",
-                                     base::printable(here)));
+        throw UsageError(
+            fmt::format("--here {}: not one of the hosts to test", base::printable(here)));
     return place;
 }
 
@@ -160,7 +160,7 @@ std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
     if (settings[launch::setting::through] == launch::Through::network) {
         for (const char* option : {"here", "torus-run"})
             if (given.count(option))
-                throw UsageError(fmt::format("--{} goes with --set launch.through=torus", option));
+                throw UsageError(fmt::format("--{} requires --set launch.through=torus", option));
         return check::reach_by_agents(settings[launch::setting::agent], program, hosts);
     }
     check::TorusPlan plan;
@@ -186,7 +186,7 @@ void restrict_devices(const config::Settings& settings, check::SurveyPlan& plan)
         }
 }
 
-// Nothing for a host that could not be asked: that has been reported already.
+// A host that was not reached is skipped, because this has already been reported.
 void compare_settings(const config::Settings& settings,
                       const std::vector<check::HostResult>& results, check::CheckReport& report) {
     std::vector<config::HostFacts> facts;
@@ -213,8 +213,8 @@ int test_cables(const po::variables_map& given) {
     const config::Settings settings = check::load_settings(given);
     if (host_names(settings).empty())
         throw UsageError(
-            "no hosts are named: expected a geometry file with nodes.hosts (--config FILE), or "
-            "--discover FILE --hosts a,b,c to write one");
+            "missing hosts: give a geometry file with nodes.hosts (--config FILE), or write one "
+            "with --discover FILE --hosts a,b,c");
     check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
     check::SurveyOptions options;
@@ -241,9 +241,9 @@ int test_cables(const po::variables_map& given) {
 
 // ---- Discovery ----
 
-std::vector<check::HostResult> who_hears_whom(const po::variables_map& given,
-                                              const config::Settings& settings,
-                                              const check::SurveyPlan& plan) {
+std::vector<check::HostResult> probe_connections(const po::variables_map& given,
+                                                 const config::Settings& settings,
+                                                 const check::SurveyPlan& plan) {
     Terminal terminal(plan.timeout);
     const check::Progress progress = terminal.progress();
     const auto reach = make_reach(given, settings, plan.hosts);
@@ -264,15 +264,12 @@ int discover_torus(const po::variables_map& given) {
     const auto wanted = check::wanted_devices(given);
     const bool own_agent =
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
-    const check::Discovery found =
-        check::discover(hosts, who_hears_whom(given, settings, make_plan(given, settings, hosts)),
-                        wanted, own_agent ? settings[launch::setting::agent] : "");
+    const check::Discovery found = check::discover(
+        hosts, probe_connections(given, settings, make_plan(given, settings, hosts)), wanted,
+        own_agent ? settings[launch::setting::agent] : "");
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
     if (!found.torus)
-        throw std::runtime_error(
-            fmt::format("the {} cables found between {} hosts make no torus: {}. No file was "
-                        "written",
-                        found.cables, hosts.size(), found.reason));
+        throw std::runtime_error(fmt::format("{}. No file was written", found.reason));
     for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);
     const int code = found.holes.empty() ? config::exit_ok : config::exit_failure;
     const std::string path = given["discover"].as<std::string>();
@@ -298,22 +295,21 @@ std::vector<std::string> links_to_watch(const po::variables_map& given,
         for (const config::Device& device : config::this_host().devices)
             if (!device.loopback && wanted(device.name)) found.push_back(device.name);
         if (found.empty())
-            throw UsageError(fmt::format("--devices {}: this host has no such device",
+            throw UsageError(fmt::format("--devices {}: no device of this host matches",
                                          base::printable(given["devices"].as<std::string>())));
         return found;
     }
     if (host_names(settings).empty())
         throw UsageError(
-            "--watch needs the links of this host: expected a geometry file with nodes.hosts and "
+            "--watch requires the links of this host: give a geometry file with nodes.hosts and "
             "[links] (--config FILE), or --devices GLOBS");
     const auto node = own_place(given, host_names(settings));
     if (!node)
-        throw UsageError(
-            "this host is not in nodes.hosts: expected --here NAME, or --devices GLOBS");
+        throw UsageError("this host is not in nodes.hosts: give --here NAME or --devices GLOBS");
     found = config::link_devices(settings, *node);
     if (found.empty())
         throw UsageError(
-            fmt::format("[links] gives {} no devices: expected some, or --devices GLOBS",
+            fmt::format("[links] has no devices for {}: add them, or give --devices GLOBS",
                         host_names(settings)[std::size_t(*node)]));
     return found;
 }
@@ -337,7 +333,7 @@ int run(int argc, const char* const* argv) {
         return config::exit_ok;
     }
     check::check_options(given);
-    ::signal(SIGPIPE, SIG_IGN);  // the end of its output tells that an agent is gone
+    ::signal(SIGPIPE, SIG_IGN);  // the end of its output shows that an agent has ended
     if (given.count("watch")) return watch(given);
     return given.count("discover") ? discover_torus(given) : test_cables(given);
 }

@@ -5,7 +5,8 @@
 
 namespace torusmp::check {
 
-NameWays::NameWays(int hosts, int start) : parents_(std::size_t(hosts), nobody), reached_{start} {
+NameWays::NameWays(int hosts, int start)
+    : parents_(std::size_t(hosts), no_parent), reached_{start} {
     find_parents();
 }
 
@@ -16,7 +17,7 @@ void NameWays::greeted(int host) {
 }
 
 void NameWays::failed(int host) {
-    parents_[std::size_t(host)] = nobody;
+    parents_[std::size_t(host)] = no_parent;
     find_parents();
 }
 
@@ -32,7 +33,7 @@ std::vector<int> NameWays::unreached() const {
     std::vector<int> hosts;
     for (int host = 0; host < int(parents_.size()); ++host) {
         if (std::find(reached_.begin(), reached_.end(), host) != reached_.end()) continue;
-        if (parents_[std::size_t(host)] != nobody) return {};
+        if (parents_[std::size_t(host)] != no_parent) return {};
         hosts.push_back(host);
     }
     return hosts;
@@ -41,7 +42,7 @@ std::vector<int> NameWays::unreached() const {
 void NameWays::find_parents() {
     for (int host = 0; host < int(parents_.size()); ++host) {
         int& parent = parents_[std::size_t(host)];
-        if (parent != nobody || host == reached_.front()) continue;
+        if (parent != no_parent || host == reached_.front()) continue;
         const auto found = std::find_if(reached_.rbegin(), reached_.rend(), [&](int candidate) {
             return candidate != host && tried_.insert({candidate, host}).second;
         });

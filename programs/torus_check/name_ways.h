@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who starts the daemon of which host while nobody knows how the hosts are joined: each host that
-// has been reached tries those that have not, one after the other, by their names.
+// Selects the host that starts the daemon of each host while the topology is unknown: each host
+// that has been reached tries the unreached hosts in turn, by their names.
 //
 // Pure bookkeeping; used by one thread.
 #pragma once
@@ -17,23 +17,23 @@ class NameWays {
     // `start`: this host; -1: it is none of them, and tries all by itself first.
     NameWays(int hosts, int start);
 
-    // For each host the one that starts its daemon (-1: this process itself); nobody does for
-    // `start`, nor for those that wait until another host is reached.
+    // For each host, the host that starts its daemon (-1: this process). No host starts the daemon
+    // of `start`, or of hosts that wait until another host is reached.
     const std::vector<int>& parents() const { return parents_; }
 
-    // Its daemon runs, and may start others.
+    // Records that its daemon runs and may start others.
     void greeted(int host);
-    // It could not be started by its parent.
+    // Records that its parent could not start it.
     void failed(int host);
-    // It, and what lies behind it, is reached no more.
+    // Records that the host and all hosts behind it are unreachable.
     std::vector<int> lost(int host);
-    // Hosts that nobody could reach, once no attempt is under way: nothing more will happen.
+    // Hosts that could not be reached, once no attempt is in progress.
     std::vector<int> unreached() const;
 
   private:
     void find_parents();
 
-    static constexpr int nobody = -2;
+    static constexpr int no_parent = -2;
     std::vector<int> parents_;
     std::vector<int> reached_;             // in this order; the latest tries first
     std::set<std::pair<int, int>> tried_;  // parent and child

@@ -27,18 +27,20 @@ Examples:
   torus-check --discover cluster.toml --hosts n0,n1,n2,n3
                                                     write a geometry file from the cabling
   torus-check --config cluster.toml --here n0 --set launch.through=torus
-                                                    where no network but the torus joins the hosts
+                                                    test hosts that only the torus connects
   torus-check --config cluster.toml --watch /var/lib/torusmp/links
-                                                    what has changed at this host's links since the
-                                                    last time; for timers and prologues
+                                                    report changes at the links of this host since
+                                                    the last run, for timers and prologues
 
-Every host sends its name out of every device and tells what it heard; then every cable is measured,
-both ways. A table names each cable that is crossed, swapped, misplaced, missing, slow, lossy or has
-a small MTU, by host and device. Nothing needs to be configured on the links: they only have to be
-up. Test a machine while no job runs on it.
+Every host sends its name on every device and reports the names that it receives. Then torus-check
+measures every cable in both directions. A table lists each cable that is crossed, swapped,
+misplaced, missing, slow or lossy, or has a small MTU, with host and device. The devices must be up;
+they need no addresses. Run torus-check while no job uses the machine.
 
-Exit codes: 0 all cables are good (or a file was written), 1 something is wrong, 2 a setting or an
-option is wrong.
+Exit code:
+  0  all cables are good, or the file was written
+  1  a fault was found
+  2  an option or a setting is wrong
 )";
 
 }  // namespace
@@ -49,33 +51,33 @@ po::options_description make_options() {
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     options.add_options()  //
         ("discover", text("FILE"),
-         "write a geometry file from what is found on the cables; - is standard output")      //
-        ("hosts", text("A,B,C"), "the hosts to ask with --discover, instead of nodes.hosts")  //
+         "find the cabling and write a geometry file; - is standard output")              //
+        ("hosts", text("A,B,C"), "with --discover: hosts to ask (default: nodes.hosts)")  //
         ("devices", text("GLOBS"),
-         "with --discover and --watch: only devices like these, for example \"enp*,eth1\"")  //
+         "with --discover and --watch: use only these devices, for example \"enp*,eth1\"")  //
         ("watch", text("FILE"),
-         "look at the links of this host alone, and tell what has changed since FILE was "
-         "written")                                                                           //
-        ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                    //
-        ("program", text("PATH"), "torus-check on the other hosts; otherwise the same path")  //
+         "check only the links of this host, and report changes since FILE was written")  //
+        ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                //
+        ("program", text("PATH"),
+         "path of torus-check on the other hosts (default: the path on this host)")  //
         ("torus-run", text("PATH"),
-         "torus-run on the other hosts, with launch.through=torus; otherwise beside torus-check")  //
-        ("here", text("NAME"), "which of the hosts this one is, if its own name differs")  //
-        ("probes", text("N")->default_value("500"), "packets to send on each device")      //
-        ("speed", text("MBIT"), "expected speed of links; otherwise what most have")       //
-        ("mtu", text("BYTES"), "expected MTU of links; otherwise what most have")          //
-        ("timeout", text("TIME")->default_value("30s"), "how long to wait for hosts")      //
-        ("all", "list good cables too")                                                    //
-        ("json", text("FILE"), "write the same as JSON; - is standard output, instead of the text");
+         "with launch.through=torus: path of torus-run on the other hosts (default: beside "
+         "torus-check)")                                                                     //
+        ("here", text("NAME"), "name of this host in nodes.hosts, if it differs")            //
+        ("probes", text("N")->default_value("500"), "packets to send on each device")        //
+        ("speed", text("MBIT"), "expected speed of links (default: the most common speed)")  //
+        ("mtu", text("BYTES"), "expected MTU of links (default: the most common MTU)")       //
+        ("timeout", text("TIME")->default_value("30s"), "longest time to wait for a host")   //
+        ("all", "list good cables too")                                                      //
+        ("json", text("FILE"), "write the report as JSON; - is standard output");
     return options;
 }
 
 int print_help(const po::options_description& options) {
     std::ostringstream text;
     text << options;
-    fmt::print(
-        "Usage: torus-check [options]\nTests every cable of a geometry file at once.\n\n{}{}",
-        text.str(), examples);
+    fmt::print("Tests every cable of a geometry file.\n\nUsage: torus-check [options]\n\n{}{}",
+               text.str(), examples);
     return config::exit_ok;
 }
 
@@ -94,8 +96,8 @@ std::chrono::milliseconds timeout_option(const po::variables_map& given) {
     const std::string text = given["timeout"].as<std::string>();
     const auto time = base::parse_time(text);
     if (!time || *time < std::chrono::milliseconds(1) || *time > std::chrono::hours(24))
-        throw UsageError(
-            fmt::format("--timeout is \"{}\": expected a time like 30s", base::printable(text)));
+        throw UsageError(fmt::format("--timeout is \"{}\": expected a time, for example 30s",
+                                     base::printable(text)));
     return std::chrono::ceil<std::chrono::milliseconds>(*time);
 }
 
@@ -126,17 +128,17 @@ config::Settings load_settings(const po::variables_map& given) {
 
 void check_options(const po::variables_map& given) {
     if (given.count("hosts") && !given.count("discover"))
-        throw UsageError("--hosts goes with --discover");
+        throw UsageError("--hosts requires --discover");
     if (given.count("devices") && !given.count("discover") && !given.count("watch"))
-        throw UsageError("--devices goes with --discover or --watch");
+        throw UsageError("--devices requires --discover or --watch");
     if (!given.count("watch")) return;
     if (given["watch"].as<std::string>().empty())
-        throw UsageError("--watch needs a file to remember the links in");
+        throw UsageError("--watch: expected a file that keeps the state of the links");
     for (const char* option :
          {"discover", "hosts", "agent", "program", "torus-run", "json", "speed", "mtu"})
         if (given.count(option))
             throw UsageError(fmt::format(
-                "--{} does not go with --watch, which looks at this host alone", option));
+                "--{} cannot be used with --watch, which checks only this host", option));
 }
 
 }  // namespace torusmp::check

@@ -16,7 +16,7 @@ namespace torusmp::check {
 boost::program_options::options_description make_options();
 // Returns the exit code.
 int print_help(const boost::program_options::options_description& options);
-// Options that do not go together.
+// Rejects options that exclude each other.
 void check_options(const boost::program_options::variables_map& given);
 
 std::optional<int> number_option(const boost::program_options::variables_map& given,

@@ -43,10 +43,10 @@ void say(std::string_view text) {
     }
 }
 
-// Standard input, a line at a time.
+// Reads standard input line by line.
 class Orders {
   public:
-    // False at the end of standard input. Blocks only where there is nothing to read yet.
+    // Returns false at the end of standard input. Blocks only if there is no input yet.
     bool read_more() {
         char bytes[4096];
         ssize_t got;
@@ -77,7 +77,8 @@ class Probe {
         const config::HostFacts facts = transport::this_host(job_.geometry, job_.routes);
         open_devices(facts);
         if (!loop_.watch(STDIN_FILENO, EPOLLIN, [this](auto) { hear_orders(); }))
-            throw std::runtime_error("standard input is no pipe: torus-check starts this itself");
+            throw std::runtime_error(
+                "standard input is not a pipe: only torus-check starts this worker");
         say(config::format_facts(facts) + "ready\n");
         while (!told_to_end_) step();
         return config::exit_ok;
@@ -97,7 +98,7 @@ class Probe {
                                                  device.name) != job_.devices.end();
     }
 
-    // It listens on every device, since a cable may be plugged in where none should be.
+    // Listens on every device, because a cable may be plugged into a device that should have none.
     void open_devices(const config::HostFacts& facts) {
         for (const config::Device& device : facts.devices) {
             if (device.loopback || !device.up) continue;
@@ -172,7 +173,7 @@ class Probe {
                     return pushes_.start(push, *far);
         Pushed nothing;
         nothing.id = push.id;
-        nothing.trouble = "its far end was not heard";
+        nothing.trouble = "no packet arrived from its other end";
         say(format_pushed(nothing));
     }
 

@@ -22,7 +22,7 @@ constexpr std::uint64_t most_bytes = std::uint64_t(1) << 40;
     throw ProtocolError(fmt::format("\"{}\": {}", base::printable(line, 120), why));
 }
 
-// At most `count` words; the last one is the rest of the line.
+// Splits a line into at most `count` words; the last one is the rest of the line.
 std::vector<std::string> split(std::string_view line, std::size_t count) {
     std::vector<std::string> words;
     while (words.size() + 1 < count && line.find(' ') != std::string_view::npos) {
@@ -54,7 +54,7 @@ std::uint64_t bytes(std::string_view line, const std::string& word) {
     return std::uint64_t(*value);
 }
 
-// A counter of the kernel, which wraps around.
+// Parses a counter of the kernel, which wraps around.
 std::uint32_t counter(std::string_view line, const std::string& word) {
     const auto value = base::parse_integer(word);
     if (!value || *value < 0 || *value > 0xffffffffLL)
@@ -73,7 +73,7 @@ std::size_t lines_of(const ProbeReport& report) {
     return report.sent.size() + report.heard.size() + report.counted.size();
 }
 
-// One line, whatever it contains.
+// Turns any text into a single line.
 std::string on_one_line(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return c == '\n' || c == '\r' || c == '\0'; }, ' ');
@@ -196,7 +196,7 @@ std::string format_report(const ProbeReport& report) {
 
 bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
     const std::size_t lines = lines_of(report);
-    if (lines > most_lines) fail(line, "there is no end to the report");
+    if (lines > most_lines) fail(line, "the report is too long");
     const std::string head = split(line, 2)[0];
     if (head == "sent") {
         const auto words = exactly(line, 7);
@@ -217,7 +217,7 @@ bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
         report.counted.push_back({device(line, words[1]), counters});
     } else if (head == "end") {
         if (std::size_t(number(line, exactly(line, 2)[1], 0, 0x7fffffff)) != lines)
-            fail(line, fmt::format("{} lines came; some are lost", lines));
+            fail(line, fmt::format("received {} lines; some are lost", lines));
         return true;
     } else {
         fail(line, "expected sent, heard, counted or end");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-check and its probes say to each other over the agents' pipes, in lines of words.
+// The protocol between torus-check and its probes over the agents' pipes, in lines of words.
 //
 //   torus-check to probe                probe to torus-check
 //                                       torus-check-probe VERSION
@@ -25,9 +25,19 @@
 
 #include "base/link_counters.h"
 #include "config/network.h"
-#include "programs/torus_check/probe_packet.h"
+#include "programs/torus_run/streams/cable_probe.h"
 
 namespace torusmp::check {
+
+using launch::decode;
+using launch::device_socket;
+using launch::encode;
+using launch::format_nonce;
+using launch::Identity;
+using launch::Nonce;
+using launch::parse_nonce;
+using launch::ProbePacket;
+using launch::random_nonce;
 
 class ProtocolError : public std::runtime_error {
   public:
@@ -54,17 +64,17 @@ struct Round {
 };
 inline constexpr int most_rounds = 1024, most_probes = 1 << 20;
 
-// What went out on a device.
+// Packets sent on a device.
 struct Sent {
     std::string device;
     int small = 0, large = 0;
     int large_bytes = 0;  // IP packet
-    int overflow = 0;     // that arrived, but that the host was too slow to take
+    int overflow = 0;     // packets that arrived but that the host was too slow to receive
     std::string trouble;  // why less was sent; empty: all was sent
     friend bool operator==(const Sent&, const Sent&) = default;
 };
 
-// What came in on a device from one far end.
+// Packets received on a device from one other end.
 struct Heard {
     std::string device;
     int node = 0;
@@ -73,7 +83,7 @@ struct Heard {
     friend bool operator==(const Heard&, const Heard&) = default;
 };
 
-// What the kernel has counted on a device since it was made.
+// The kernel's counters of a device.
 struct Counted {
     std::string device;
     base::LinkCounters counters;
@@ -93,7 +103,7 @@ struct Push {
     std::string device;
     int node = 0;     // the far end, which must have been heard on the device
     std::string far;  // its device
-    // It ends when all bytes are sent, or after this time, but not before the least.
+    // Ends when all bytes are sent or after `most`, but not before `least`.
     std::uint64_t bytes = 0, least = 0;
     std::chrono::milliseconds time{0};
     friend bool operator==(const Push&, const Push&) = default;
@@ -101,19 +111,19 @@ struct Push {
 
 struct Pushed {
     int id = 0;
-    std::uint64_t bytes = 0;                  // that the far end has confirmed
-    std::chrono::microseconds time{0};        // until it had
+    std::uint64_t bytes = 0;                  // confirmed by the other end
+    std::chrono::microseconds time{0};        // until they were confirmed
     std::chrono::microseconds round_trip{0};  // the shortest that the kernel saw; zero: none
     int segments = 0;
     int again = 0;        // segments that had to be sent again
-    std::string trouble;  // why nothing was measured; empty: it was
+    std::string trouble;  // why there is no measurement; empty: there is one
     friend bool operator==(const Pushed&, const Pushed&) = default;
 };
 
 inline constexpr std::string_view hello_word = "torus-check-probe";
 
 std::string format_job(const Job& job);
-// One line; true for the last one. Throws ProtocolError.
+// Parses one line; returns true for the last one. Throws ProtocolError.
 bool parse_job_line(std::string_view line, Job& job);
 
 std::string format_round(const Round& round);

@@ -19,13 +19,13 @@ namespace torusmp::check {
 namespace {
 
 constexpr std::size_t chunk = 64 * 1024;
-constexpr int chunks_a_turn = 8;    // so that one fast cable does not hold up the others
-constexpr int unsent = 128 * 1024;  // that may wait in the kernel
+constexpr int chunks_a_turn = 8;    // so that a fast cable does not delay the others
+constexpr int unsent = 128 * 1024;  // bytes that may wait in the kernel
 constexpr std::size_t most_incoming = 256;
-// A cable that has not taken the bytes by then is measured by what it took.
+// A cable that has not carried all bytes by then is measured by the bytes that it carried.
 constexpr auto transfer_patience = std::chrono::milliseconds(1500);
 
-// Of any family; the port is the job's.
+// An address of any family, with the port of the job.
 void set_port(sockaddr_storage& address, int port) {
     if (address.ss_family == AF_INET6)
         reinterpret_cast<sockaddr_in6&>(address).sin6_port = htons(std::uint16_t(port));
@@ -105,7 +105,7 @@ void Pushes::take(Incoming& from) {
             return end(from);
     }
     for (int turn = 0; turn < chunks_a_turn; ++turn) {
-        const ssize_t got = ::recv(fd, nullptr, 4 * chunk, MSG_TRUNC);  // thrown away
+        const ssize_t got = ::recv(fd, nullptr, 4 * chunk, MSG_TRUNC);  // discarded
         if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (got < 0) return end(from);
         from.taken += std::uint64_t(got);
@@ -130,14 +130,15 @@ void Pushes::start(const Push& push, sockaddr_storage far) {
     to.started = Clock::now();
     set_port(far, job_.port);
     to.socket = device_socket(far.ss_family, SOCK_STREAM, push.device);
-    if (!to.socket) return end(to, 0, fmt::format("no socket: {}", std::strerror(errno)));
+    if (!to.socket)
+        return end(to, 0, fmt::format("cannot open a socket: {}", std::strerror(errno)));
     const int fd = to.socket.get();
     const int on = 1;
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     (void)::setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
     const socklen_t length = far.ss_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&far), length) != 0 && errno != EINPROGRESS)
-        return end(to, 0, fmt::format("no connection: {}", std::strerror(errno)));
+        return end(to, 0, fmt::format("cannot connect: {}", std::strerror(errno)));
     loop_.watch(fd, EPOLLOUT, [this, &to](auto) { give(to); });
 }
 
@@ -154,12 +155,12 @@ bool Pushes::say_hello(Outgoing& to) {
     socklen_t length = sizeof error;
     (void)::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length);
     if (error != 0) {
-        end(to, 0, fmt::format("no connection: {}", std::strerror(error)));
+        end(to, 0, fmt::format("cannot connect: {}", std::strerror(error)));
         return false;
     }
     const ProbePacket hello = encode(job_.nonce, {job_.node, to.push.device, to.push.id});
     if (::send(fd, &hello, sizeof hello, MSG_NOSIGNAL) != ssize_t(sizeof hello)) {
-        end(to, 0, fmt::format("the connection breaks: {}", std::strerror(errno)));
+        end(to, 0, fmt::format("the connection broke: {}", std::strerror(errno)));
         return false;
     }
     to.connected = true;
@@ -183,7 +184,7 @@ void Pushes::fill(Outgoing& to) {
                    MSG_NOSIGNAL);
         if (put < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (put < 0)
-            return end(to, 0, fmt::format("the connection breaks: {}", std::strerror(errno)));
+            return end(to, 0, fmt::format("the connection broke: {}", std::strerror(errno)));
         to.sent += std::uint64_t(put);
     }
 }
@@ -194,7 +195,7 @@ void Pushes::hear_confirmation(Outgoing& to) {
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (got == ssize_t(sizeof confirmation) && be64toh(confirmation) == to.sent)
         return end(to, to.sent, "");
-    end(to, 0, "the far end closed the connection");
+    end(to, 0, "the other end closed the connection");
 }
 
 void Pushes::tick() {
@@ -204,8 +205,8 @@ void Pushes::tick() {
         const std::uint64_t acked = to.connected ? ask_tcp(to.socket.get()).tcpi_bytes_acked : 0;
         end(to, acked,
             acked > 0      ? ""
-            : to.connected ? "nothing sent is acknowledged"
-                           : "no connection: no answer");
+            : to.connected ? "no data was acknowledged"
+                           : "cannot connect: no answer");
     }
     outgoing_.remove_if([](const Outgoing& to) { return to.over; });
     incoming_.remove_if([](const Incoming& from) { return from.over; });
@@ -224,7 +225,7 @@ void Pushes::end(Outgoing& to, std::uint64_t confirmed, const std::string& troub
                      std::chrono::duration_cast<microseconds>(Clock::now() - to.first_byte));
         pushed.round_trip = microseconds(info.tcpi_min_rtt == ~0u ? 0 : info.tcpi_min_rtt);
         pushed.segments = int(info.tcpi_segs_out);
-        // What was only late, the far end has got twice.
+        // Spurious retransmissions, which the other end received twice, are not counted.
         pushed.again = std::max(0, int(info.tcpi_total_retrans) - int(info.tcpi_dsack_dups));
     }
     if (to.socket) loop_.forget(to.socket.get());

@@ -28,12 +28,12 @@ class Pushes {
     Pushes(launch::Loop& loop, const Job& job, Done done);
     ~Pushes();
 
-    // Takes connections that come by a device. Where it cannot, the far ends find out.
+    // Accepts connections on a device. If this fails, the other ends notice.
     void listen(const std::string& device);
     // `far`: the address of the far end on that cable, with a port that does not matter.
     void start(const Push& push, sockaddr_storage far);
     bool busy() const { return !outgoing_.empty(); }
-    // Ends those that take too long.
+    // Ends transfers that take too long.
     void tick();
 
   private:
@@ -45,7 +45,7 @@ class Pushes {
         Clock::time_point started, first_byte{};
         std::uint64_t sent = 0;
         bool connected = false, finished = false;
-        bool over = false;  // to be forgotten at the next tick
+        bool over = false;  // removed at the next tick
     };
     struct Incoming {
         base::Descriptor socket;

@@ -16,22 +16,22 @@ class Reach {
   public:
     struct Listener {
         virtual void said(int node, std::string_view text) = 0;
-        // Once, unless the node was dropped; nothing more comes from it. `why`: for people.
+        // Called once, unless the node was dropped; no more lines follow. `why`: for people.
         virtual void lost(int node, const std::string& why) = 0;
         virtual ~Listener() = default;
     };
 
     virtual ~Reach() = default;
-    // Begins to start a probe on every host. What cannot even be begun is lost at once.
+    // Starts a probe on every host. A host whose start fails immediately is lost.
     virtual void start(Listener& listener) = 0;
     virtual void send(int node, const std::string& text) = 0;
     // Ends the probe of that host.
     virtual void drop(int node) = 0;
-    // Waits for what the hosts say, at most so long.
+    // Handles lines from the hosts, for at most `wait`.
     virtual void serve(std::chrono::milliseconds wait) = 0;
 };
 
-// Each host by its name, through an agent of its own. Ends what it started when it is destroyed.
+// Reaches each host by its name through a separate agent. Its destructor ends what it started.
 std::unique_ptr<Reach> reach_by_agents(const std::string& agent, const std::string& program,
                                        const std::vector<std::string>& hosts);
 

@@ -91,7 +91,7 @@ std::string verdict_line(const CheckReport& report) {
     for (const auto& [fault, number] : faults)
         line += fmt::format(", {} {}", number, name_of(fault));
     if (faults.empty() && !report.messages.empty())
-        line += ", but the settings do not fit the hosts";
+        line += ", but the settings do not match the hosts";
     return report.outlook.empty() ? line : line + "; " + report.outlook;
 }
 
@@ -99,7 +99,7 @@ std::string report_text(const CheckReport& report, bool all) {
     std::string out;
     for (std::size_t node = 0; node < report.hosts.size(); ++node)
         if (!report.troubles[node].empty())
-            out += fmt::format("host {} could not be asked: {}\n", report.hosts[node],
+            out += fmt::format("host {} was not tested: {}\n", report.hosts[node],
                                report.troubles[node]);
     for (const std::string& message : report.messages) out += message + "\n";
     for (const std::string& note : report.notes) out += "note: " + note + "\n";

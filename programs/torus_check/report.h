@@ -11,11 +11,11 @@ namespace torusmp::check {
 
 struct CheckReport {
     std::vector<std::string> hosts;     // by node
-    std::vector<std::string> troubles;  // by node; empty: the host was asked
+    std::vector<std::string> troubles;  // by node; empty: the host was tested
     std::vector<std::string> messages;  // settings that do not match the hosts
-    std::vector<std::string> notes;     // what works, but could be better
+    std::vector<std::string> notes;     // hints for a better configuration
     std::vector<CableResult> cables;
-    std::string outlook;  // what faults of cables mean for jobs, as outlook_for_jobs() has it
+    std::string outlook;  // effect of cable faults on jobs, from outlook_for_jobs()
 
     bool good() const;
 };

@@ -11,17 +11,17 @@ namespace {
 
 using std::chrono::microseconds;
 
-constexpr double promise = 0.7;     // of what the driver says: headers, and the start of a transfer
-constexpr double suspicious = 0.7;  // of what fellows carry
-constexpr double slow = 0.6;        // the same, in every comparison
+constexpr double promise = 0.7;     // share of the nominal speed, for headers and the start
+constexpr double suspicious = 0.7;  // share of the rate of similar cables
+constexpr double slow = 0.6;        // the same share, in every comparison
 constexpr double fast = 5e8;
 constexpr double very_slow = 0.1;
 constexpr std::size_t comparisons_of_fast = 12, comparisons_of_others = 6;
 constexpr std::size_t comparisons_if_far_behind = 5;
-constexpr std::size_t most_comparisons = 4;  // so many times as many where hosts are busy
-constexpr int few = 3;                       // fewer fellows say nothing
-constexpr double lossy = 0.02;  // of a slow transfer's segments sent again: that is why it is slow
-// A round trip that is longer by so much is no matter of scheduling.
+constexpr std::size_t most_comparisons = 4;  // multiplied on busy hosts
+constexpr int few = 3;                       // least number of similar cables to compare with
+constexpr double lossy = 0.02;  // share of retransmitted segments that explains a slow transfer
+// A round trip that is longer by this is not explained by scheduling.
 constexpr int late_factor = 4;
 constexpr microseconds late_by{500};
 
@@ -29,7 +29,7 @@ double bytes_per_second(int megabits) {
     return megabits * 1e6 / 8;
 }
 
-// Of those that were measured.
+// The median of the measured values.
 Rate median(std::vector<Rate> rates) {
     std::erase_if(rates, [](const Rate& rate) { return rate.bytes_per_second <= 0; });
     if (rates.empty()) return {};
@@ -45,7 +45,7 @@ Rate median(std::vector<Rate> rates) {
     return found;
 }
 
-// Slower than most, though not the slowest: on a busy host a few of the good ones are slow.
+// Slower than most, although not the slowest: on a busy host, a few of the good cables are slow.
 double slow_one_of(const std::vector<Rate>& rates) {
     std::vector<double> sorted;
     for (const Rate& rate : rates)
@@ -97,13 +97,13 @@ void Speeds::compare(Way way, const Pushed& pushed, const Pushed& reference) {
     ways_[way].references.push_back(rate_of(reference));
 }
 
-bool Speeds::keeps_promise(Way way) const {
+bool Speeds::is_nominal(Way way) const {
     const Measured& measured = ways_[way];
     return measured.megabits &&
            measured.best.bytes_per_second >= promise * bytes_per_second(*measured.megabits);
 }
 
-Rate Speeds::fellows(Way way) const {
+Rate Speeds::similar_cables(Way way) const {
     std::vector<Rate> same, all;
     for (Way other = 0; other < ways_.size(); ++other) {
         if (other / 2 == way / 2 || ways_[other].best.bytes_per_second <= 0) continue;
@@ -111,7 +111,7 @@ Rate Speeds::fellows(Way way) const {
         if (ways_[other].megabits == ways_[way].megabits) same.push_back(ways_[other].best);
     }
     if (int(same.size()) >= few) return median(same);
-    // Those of another speed tell what part of it the hosts can use.
+    // Cables of another speed show which share of the nominal speed the hosts can use.
     Rate expected = median(all);
     if (!ways_[way].megabits || all.empty()) return expected;
     std::vector<Rate> parts;
@@ -125,7 +125,7 @@ Rate Speeds::fellows(Way way) const {
 }
 
 Rate Speeds::expected(Way way) const {
-    Rate expected = fellows(way);
+    Rate expected = similar_cables(way);
     if (const auto& megabits = ways_[way].megabits)
         expected.bytes_per_second =
             std::min(expected.bytes_per_second, bytes_per_second(*megabits));
@@ -164,13 +164,14 @@ std::optional<Speeds::Way> Speeds::reference(Way way) const {
     return best;
 }
 
-bool Speeds::stays_behind(Way way) const {
+bool Speeds::remains_slow(Way way) const {
     const Measured& measured = ways_[way];
     if (measured.references.empty()) return false;
     const Rate known = expected(way);
     Rate beside = median(measured.references);
     beside.bytes_per_second = std::min(beside.bytes_per_second, known.bytes_per_second);
-    // On a very busy host good ones look slow as well: then its best is among theirs.
+    // On a very busy host, good cables look slow as well: then the best transfer of this cable is
+    // among those of the others.
     if (measured.compared.bytes_per_second >= slow * beside.bytes_per_second ||
         measured.compared.bytes_per_second < slow_one_of(measured.references))
         return behind(measured.best, known, suspicious) && behind(measured.compared, beside, slow);
@@ -182,7 +183,7 @@ bool Speeds::is_open(Way way) const {
     const std::size_t usual = are_fast(way) ? comparisons_of_fast : comparisons_of_others;
     if (made > 0 && catches_up(way)) return false;
     if (made < comparisons_if_far_behind) return true;
-    if (stays_behind(way)) return made < usual && !far_behind(way);
+    if (remains_slow(way)) return made < usual && !far_behind(way);
     return made < most_comparisons * usual;
 }
 
@@ -207,15 +208,16 @@ Finding Speeds::finding(Way way, const std::string& from, const std::string& to)
     const std::string ends = fmt::format("from {} to {}", from, to);
     if (measured.best.bytes_per_second <= 0)
         return {Fault::slow,
-                fmt::format("packets arrive {}, but no transfer does: {}", ends, measured.trouble)};
-    const Rate expected = fellows(way);
+                fmt::format("packets arrive {}, but transfers fail: {}", ends, measured.trouble)};
+    const Rate expected = similar_cables(way);
     const std::string rates =
-        fmt::format("{}, its fellows {}", megabytes(measured.compared.bytes_per_second),
+        fmt::format("{}, similar cables {}", megabytes(measured.compared.bytes_per_second),
                     megabytes(expected.bytes_per_second));
     if (measured.compared.bytes_per_second >= slow * this->expected(way).bytes_per_second)
-        return {Fault::slow, fmt::format("a round trip {} takes {:.2f} ms, its fellows' {:.2f}",
-                                         ends, milliseconds(measured.best.round_trip),
-                                         milliseconds(expected.round_trip))};
+        return {
+            Fault::slow,
+            fmt::format("a round trip {} takes {:.2f} ms, on similar cables {:.2f} ms", ends,
+                        milliseconds(measured.best.round_trip), milliseconds(expected.round_trip))};
     if (measured.again > lossy * measured.segments)
         return {Fault::lossy, fmt::format("{} of {} segments had to be sent again {} ({})",
                                           measured.again, measured.segments, ends, rates)};

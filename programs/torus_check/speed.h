@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cables are slow, judged by transfers that were sent over them.
+// Finds slow cables by test transfers.
 //
 // A busy host makes a good cable look slow, but nothing makes a slow one look fast. So a cable
-// counts as it did in its best transfer, is compared with what its fellows carried, and is named
+// counts as it did in its best transfer, is compared with similar cables, and is named
 // only if it stays behind when it is measured alone, again and again, in turns with a good one.
 // Pure bookkeeping; used by one thread.
 #pragma once
@@ -20,41 +20,41 @@ namespace torusmp::check {
 
 class Speeds {
   public:
-    // A cable in one direction: its two are 2 * cable and 2 * cable + 1.
+    // A cable in one direction; its two directions are 2 * cable and 2 * cable + 1.
     using Way = std::size_t;
 
-    // By cable: what the driver says of its slower end, in Mbit/s; nothing: it does not say.
+    // By cable: nominal speed of its slower end in Mbit/s; nothing if the driver reports none.
     explicit Speeds(std::vector<std::optional<int>> megabits);
 
     void add(Way way, const Pushed& pushed);
-    // Another look at a suspect, and at `reference(way)` right after.
+    // Adds another measurement of a suspect, and one of `reference(way)` directly after it.
     void compare(Way way, const Pushed& pushed, const Pushed& reference);
 
-    // Whether it was measured, and was as fast as the driver says, about.
-    bool keeps_promise(Way way) const;
-    // Ways that are far behind their fellows, or did not connect, among those that were measured.
+    // Whether its measured rate is about its nominal speed.
+    bool is_nominal(Way way) const;
+    // Measured ways that are far slower than similar cables, or did not connect.
     std::vector<Way> suspects() const;
-    // A way that is no suspect, whose driver says the same if any is left; nothing: all are
-    // suspects.
+    // A reference link: one that is not a suspect, of the same nominal speed if possible; nothing:
+    // all are suspects.
     std::optional<Way> reference(Way way) const;
-    // Whether another comparison may change what is known of a suspect: there were few, or the good
-    // ones beside it were as slow too often to tell.
+    // Whether another comparison may change the verdict on a suspect: because there were few, or
+    // because the good cables beside it were often as slow.
     bool is_open(Way way) const;
-    // Whether it was behind in every comparison.
-    bool stays_behind(Way way) const;
-    // Whether its fellows send a short transfer within a time slice of a busy host.
+    // Whether it was slower in every comparison.
+    bool remains_slow(Way way) const;
+    // Whether similar cables complete a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
 
     Rate rate(Way way) const;
-    // What is wrong with a way that stays behind. `from`, `to`: its ends.
+    // The finding for a way that remains slow. `from`, `to`: its ends.
     Finding finding(Way way, const std::string& from, const std::string& to) const;
-    // Why not a single way could be measured; empty: some were.
+    // Why no way could be measured; empty if some were.
     std::string why_nothing() const;
 
   private:
-    // Whether it has been as fast as its fellows in a comparison.
+    // Whether it was as fast as similar cables in a comparison.
     bool catches_up(Way way) const;
-    // Whether it is so slow that a busy host hardly explains it.
+    // Whether it is too slow to be explained by a busy host.
     bool far_behind(Way way) const;
 
     struct Measured {
@@ -69,9 +69,8 @@ class Speeds {
 
     static Rate rate_of(const Pushed& pushed);
     static void improve(Rate& best, const Rate& found);
-    // What fellows carry, but not more than the driver says: the median of those whose driver says
-    // the same.
-    Rate fellows(Way way) const;
+    // The median rate of cables with the same nominal speed, at most the nominal speed.
+    Rate similar_cables(Way way) const;
     Rate expected(Way way) const;
     static bool behind(const Rate& found, const Rate& expected, double limit);
 

@@ -50,7 +50,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
           tree_(launch::make_tree(job_)),
           pulse_(job_.common.timeout),
           unsent_(plan_.hosts.size()) {
-        tree_.routes = false;  // the probes tell
+        tree_.routes = false;  // the probes report routes
         if (plan_.links_known) {
             if (tree_.parents.empty()) tree_.parents = {-1};
             ways_.emplace(tree_.parents, launch::launch_torus(job_));
@@ -64,7 +64,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         daemons_.emplace(loop_, plan_.here.value_or(-1), tree_, job_.common.timeout, listener);
     }
 
-    // Every host ends what runs there, and says so.
+    // Every host ends its processes and reports this.
     ~TorusReach() override {
         listener_ = nullptr;
         own_.reset();
@@ -82,7 +82,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
             start_own();
         }
         daemons_->start();
-        tell_hopeless();
+        report_unreachable();
     }
 
     void send(int node, const std::string& text) override {
@@ -151,11 +151,11 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     }
 
     void daemon_ready(int node, const launch::HostFacts& facts) {
-        // A cable may lead to another host than it should.
+        // A cable may lead to the wrong host.
         const auto found = config::find_host(plan_.hosts, facts.name);
         if (found.value_or(node) != node) {
             daemons_->send(DaemonFrame::finish, std::uint32_t(node), nullptr);
-            return daemon_lost(node, "cannot be reached: who answers in its place is " +
+            return daemon_lost(node, "cannot be reached: the host that answers in its place is " +
                                          plan_.hosts[std::size_t(*found)]);
         }
         if (!reached_.insert(node).second) return;
@@ -187,7 +187,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
                     return said(node, {reinterpret_cast<const char*>(text.data()), text.size()});
                 }
                 default:
-                    return;  // what is of interest to a job
+                    return;  // frames that matter only to jobs
             }
         } catch (const launch::PackingError& error) {
             daemon_lost(node, error.what());
@@ -200,24 +200,24 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         if (reached_.count(node)) {
             for (const int behind : ways_ ? ways_->behind(node) : names_->lost(node))
                 if (behind != node)
-                    lost(behind, "it was reached through " + plan_.hosts[std::size_t(node)] +
+                    lost(behind, "it was reached over " + plan_.hosts[std::size_t(node)] +
                                      ", which is lost");
             return lost(node, why);
         }
         if (names_) {
             names_->failed(node);
             follow(names_->parents());
-            return tell_hopeless();
+            return report_unreachable();
         }
         const bool another_way = tree_.over_links && ways_->failed(node);
         if (tree_.over_links) follow(ways_->parents());
         if (another_way) return;
         for (const int behind : ways_->behind(node))
-            lost(behind, "it would be reached through " + plan_.hosts[std::size_t(node)]);
+            lost(behind, "it can be reached only over " + plan_.hosts[std::size_t(node)]);
         lost(node, why);
     }
 
-    void daemon_muttered(int, const std::string&) override {}
+    void daemon_output(int, const std::string&) override {}
 
     void follow(const std::vector<int>& parents) {
         if (parents == tree_.parents) return;
@@ -227,10 +227,10 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         daemons_->send(DaemonFrame::ways, launch::every_node, launch::share(encode(ways)));
     }
 
-    void tell_hopeless() {
+    void report_unreachable() {
         if (!names_) return;
         for (const int node : names_->unreached())
-            lost(node, "no host that was reached could reach it" +
+            lost(node, "it cannot be reached from any reachable host" +
                            (why_.count(node) ? ": it " + why_[node] : std::string()));
     }
 
@@ -239,7 +239,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     launch::HostOrder tree_;
     launch::Loop loop_;
     launch::Pulse pulse_;
-    std::optional<launch::DaemonTree> ways_;  // of one of them the parents are those of the tree
+    std::optional<launch::DaemonTree> ways_;  // this or names_ determines the parents
     std::optional<NameWays> names_;
     std::optional<launch::ChildDaemons> daemons_;
     std::optional<launch::PipedProgram> own_;

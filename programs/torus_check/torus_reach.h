@@ -18,8 +18,8 @@ struct TorusPlan {
     std::optional<int> here;         // this host among them; nothing: it is not in the torus
     std::string program;             // torus-check and torus-run, as the hosts know them
     std::string torus_run;
-    // Whether the links of the settings tell who is whose neighbour. Otherwise each host tries all
-    // others by their names, or, if the agent takes addresses, those that answer on its links.
+    // Whether the links of the settings define the neighbours. Otherwise each host tries all others
+    // by their names or, if the agent accepts addresses, those that answer on its links.
     bool links_known = true;
 };
 

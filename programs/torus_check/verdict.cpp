@@ -10,6 +10,7 @@
 #include "config/cable.h"
 #include "config/geometry.h"
 #include "config/network.h"
+#include "config/plugs.h"
 #include "core/settings.h"
 #include "routing/detours.h"
 
@@ -26,10 +27,10 @@ struct Count {
     int small = 0, large = 0;
 };
 
-// The most common value; nothing where there is none.
+// The most common value; nothing if there are no values.
 std::optional<int> usual(const std::map<int, int>& count) {
     if (count.empty()) return std::nullopt;
-    // Of two equally common values the larger: the smaller is then the one to look at.
+    // Prefer the larger of two equally common values, so that the smaller is reported.
     return std::max_element(count.begin(), count.end(),
                             [](const auto& a, const auto& b) {
                                 return std::pair(a.second, a.first) < std::pair(b.second, b.first);
@@ -143,7 +144,7 @@ class Judge {
     bool unreached(CableResult& cable) const {
         for (const LinkEnd* end : {&cable.a, &cable.b})
             if (!result(end->node).trouble.empty())
-                find(cable, Fault::unknown, fmt::format("{} could not be asked", end->host));
+                find(cable, Fault::unknown, fmt::format("{} was not tested", end->host));
         return !cable.findings.empty();
     }
 
@@ -152,21 +153,22 @@ class Judge {
             const Device* device = result(end->node).facts.find(end->device);
             std::string why;
             if (end->device.empty())
-                why = fmt::format("[links] gives {} no device for {}", end->host,
+                why = fmt::format("[links] has no device of {} for {}", end->host,
                                   config::direction_name(end->direction));
             else if (!device)
                 why = fmt::format("{} has no device {}", end->host, end->device);
             else if (!device->up)
                 why = fmt::format("{} {} is down", end->host, end->device);
             else if (!device->carrier)
-                why = fmt::format("{} {} has no carrier: plug the cable in, at both ends",
-                                  end->host, end->device);
+                why = fmt::format("{} {} has no carrier: plug the cable in at both ends", end->host,
+                                  end->device);
             if (!why.empty()) find(cable, Fault::missing, why);
         }
         return !cable.findings.empty();
     }
 
-    // True where both ends hear each other, or one the other, and nobody else.
+    // True if both ends receive only from each other, or one end does and the other receives
+    // nothing.
     bool judge_place(CableResult& cable, const EndKey& a, const EndKey& b) const {
         for (const EndKey& end : {a, b})
             if (partners(end).size() > 1) {
@@ -174,31 +176,32 @@ class Judge {
                 for (const EndKey& far : partners(end))
                     if (names.size() < 4) names.push_back(describe(far));
                 find(cable, Fault::shared,
-                     fmt::format("{} hears {} far ends, {}{}: expected one; is it plugged into a "
-                                 "switch, or bridged?",
+                     fmt::format("{} receives from {} other ends, {}{}: expected one; is it "
+                                 "connected to a switch or a bridge?",
                                  describe(end), partners(end).size(), fmt::join(names, ", "),
                                  partners(end).size() > names.size() ? " ..." : ""));
                 return false;
             }
         if (partners(a).count(b)) return true;
         const bool wrong_a = judge_misplaced(cable, a, b);
-        // An exchange is reported once, from one end; a cable that leads astray, from both.
+        // An exchange is reported once, from one end; a misplaced cable is reported from both.
         if (wrong_a && cable.findings.back().fault != Fault::misplaced) return false;
         const bool wrong_b = judge_misplaced(cable, b, a);
         if (!wrong_a && !wrong_b)
             find(cable, Fault::missing,
-                 fmt::format("both ends have a carrier, but nothing arrives from {} at {} nor back",
+                 fmt::format("both ends have a carrier, but no packet arrives from {} at {} or "
+                             "back",
                              describe(a), describe(b)));
         return false;
     }
 
-    // The end `here` leads to another than `should`.
+    // Reports that the end `here` leads to an end other than `should`.
     bool judge_misplaced(CableResult& cable, const EndKey& here, const EndKey& should) const {
         const auto found = partner(here);
         if (!found) return false;
         const std::string leads = fmt::format("{} leads to {}", describe(here), describe(*found));
-        // The end that should be there instead, and what is at its far side: if that is our own far
-        // end, two cables were exchanged.
+        // The expected end there and its partner: if that partner is our expected end, two cables
+        // were exchanged.
         const auto theirs = expected_.find(*found);
         const bool exchanged =
             theirs != expected_.end() && partner(theirs->second.far) == std::optional(should);
@@ -209,10 +212,36 @@ class Judge {
             return true;
         }
         const bool one_host = found->first == should.first;
-        find(cable, one_host ? Fault::crossed : Fault::swapped,
-             fmt::format("{}, expected {}: exchange it with the cable from {}", leads,
-                         describe(should), describe(theirs->second.far)));
+        const Fault fault = one_host ? Fault::crossed : Fault::swapped;
+        const auto plug = [](const EndKey& end) { return config::Plug{end.first, end.second}; };
+        const auto exchanges = config::explain_by_exchange(plug(here), plug(should), plug(*found),
+                                                           plug(theirs->second.far));
+        if (exchanges.empty())
+            find(cable, fault,
+                 fmt::format("{}, expected {}: exchange it with the cable from {}", leads,
+                             describe(should), describe(theirs->second.far)));
+        else
+            find_exchange(cable, fault, exchanges,
+                          fmt::format("{}, expected {}", leads, describe(should)));
         return true;
+    }
+
+    // If either of two hosts may have exchanged devices, prefer the one already reported. The
+    // advice is given once.
+    void find_exchange(CableResult& cable, Fault fault,
+                       const std::vector<config::Exchange>& exchanges,
+                       const std::string& what) const {
+        const auto advised = std::find_if(exchanges.begin(), exchanges.end(),
+                                          [&](const auto& it) { return advised_.count(it) != 0; });
+        const config::Exchange& it = advised != exchanges.end()
+                                         ? *advised
+                                         : *std::min_element(exchanges.begin(), exchanges.end());
+        const bool first = advised_.insert(it).second;
+        find(cable, fault,
+             fmt::format("the devices {} and {} of {} are exchanged: {}{}", it.one, it.other,
+                         host(it.node), what,
+                         first ? ". " + config::advise_exchange(host(it.node), it.one, it.other)
+                               : std::string()));
     }
 
     void judge_loss(CableResult& cable, const EndKey& from, const EndKey& to) const {
@@ -227,14 +256,13 @@ class Judge {
         if (!sent.trouble.empty()) find(cable, Fault::lossy, describe(from) + ": " + sent.trouble);
         if (too_few(got.small + overflow, sent.small))
             find(cable, Fault::lossy,
-                 fmt::format("{} of {} packets lost from {}{}", sent.small - got.small, sent.small,
-                             way,
-                             got.small == 0 && heard_.count({to, from})
-                                 ? ": this direction is dead, the other is not"
-                                 : ""));
+                 fmt::format(
+                     "{} of {} packets lost from {}{}", sent.small - got.small, sent.small, way,
+                     got.small == 0 && heard_.count({to, from}) ? ": only this direction is dead"
+                                                                : ""));
         else if (sent.large > 0 && got.large == 0)
             find(cable, Fault::small_mtu,
-                 fmt::format("no packet of {} bytes arrives from {}, small ones do",
+                 fmt::format("no packet of {} bytes arrives from {}, but small packets do",
                              sent.large_bytes, way));
         else if (too_few(got.large + overflow, sent.large))
             find(cable, Fault::lossy,
@@ -272,6 +300,7 @@ class Judge {
     std::map<EndKey, std::set<EndKey>> partners_;
     std::map<EndKey, Sent> sent_;
     std::optional<int> megabits_, mtu_;
+    mutable std::set<config::Exchange> advised_;
 };
 
 }  // namespace
@@ -320,18 +349,18 @@ std::string outlook_for_jobs(const config::Settings& settings,
     std::vector<routing::Link> dead;
     for (const CableResult& cable : cables) {
         if (has(cable, [](Fault fault) { return fault == Fault::unknown; })) return {};
-        // Links are not made over cables that lead elsewhere.
+        // Cables that lead elsewhere are not used as links.
         if (has(cable,
                 [](Fault fault) { return fault >= Fault::missing && fault <= Fault::shared; }))
             dead.push_back({cable.a.node, cable.a.direction.dimension});
     }
     if (dead.empty()) return {};
     const routing::Parts parts(*node_torus(settings), dead);
-    if (!parts.connected()) return "no job can start: " + config::describe_parts(settings, parts);
-    if (!settings[core::setting::detour]) return "no job can start: routing.detour = false";
+    if (!parts.connected()) return "jobs cannot start: " + config::describe_parts(settings, parts);
+    if (!settings[core::setting::detour]) return "jobs cannot start: routing.detour = false";
     if (settings[config::setting::forward] == config::Forward::kernel)
-        return "no job can start: routing.forward = \"kernel\"";
-    return dead.size() == 1 ? "jobs go around the dead one" : "jobs go around the dead ones";
+        return "jobs cannot start: routing.forward = \"kernel\"";
+    return dead.size() == 1 ? "jobs use a detour around it" : "jobs use detours around them";
 }
 
 }  // namespace torusmp::check

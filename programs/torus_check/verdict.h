@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what every host saw to which cable is wrong, and how. Pure; any thread may call.
+// Derives the fault of each cable from the observations of all hosts. Pure; any thread may call.
 #pragma once
 
 #include <chrono>
@@ -14,11 +14,11 @@
 namespace torusmp::check {
 
 enum class Fault {
-    unknown,    // the host at one end could not be asked
+    unknown,    // the host at one end was not tested
     missing,    // no device, device down, no carrier, or nothing arrives
     swapped,    // its far end was exchanged with another cable's
     crossed,    // the same, with both far ends on one host
-    misplaced,  // it leads to an end where it should not, and no second cable explains it
+    misplaced,  // it leads to the wrong end, and no second cable explains this
     shared,     // more than one far end answers: a switch or bridge
     slow,       // speed, duplex or measured rate below that of the machine
     small_mtu,  // an MTU below that of the machine, or large packets do not arrive
@@ -34,11 +34,11 @@ struct Finding {
 struct LinkEnd {
     int node = 0;
     std::string host;
-    std::string device;  // empty: [links] names none
+    std::string device;  // empty: not in [links]
     routing::Direction direction;
 };
 
-// What was measured from one end of a cable to the other; zeros: nothing was.
+// Measurements from one end of a cable to the other; zeros if there are none.
 struct Rate {
     double bytes_per_second = 0;
     std::chrono::microseconds round_trip{0};
@@ -51,7 +51,7 @@ struct CableResult {
 };
 
 struct Expectation {
-    std::optional<int> megabits;  // nothing: the value that most links of the machine have
+    std::optional<int> megabits;  // nothing: the most common value of the machine
     std::optional<int> mtu;       // the same
     double loss = 0.01;           // the share of probes that may be lost
 };
@@ -64,8 +64,8 @@ std::vector<CableResult> judge(const config::Settings& settings,
                                const std::vector<HostResult>& results,
                                const Expectation& expectation);
 
-// What dead cables mean for jobs: that they go around them, or which hosts these keep apart. Empty
-// without dead cables, and if a host could not be asked.
+// The effect of dead cables on jobs: detours, or which hosts are separated. Empty without dead
+// cables, and if a host was not tested.
 std::string outlook_for_jobs(const config::Settings& settings,
                              const std::vector<CableResult>& cables);
 

@@ -23,19 +23,19 @@ namespace torusmp::check {
 
 namespace {
 
-// A state that cannot be used is no reason to say nothing of the links.
+// An unusable state file must not prevent a report on the links.
 HealthState read_state(const std::string& file) {
     std::ifstream in(file);
     if (!in && errno == ENOENT) return {};
     std::ostringstream text;
     text << in.rdbuf();
     if (const auto state = parse_state(text.str()); in && state) return *state;
-    fmt::print(stderr, "torus-check: {} is no state of --watch, which begins anew\n",
+    fmt::print(stderr, "torus-check: {} was not written by --watch; starting with an empty state\n",
                base::printable(file, 200));
     return {};
 }
 
-// All or nothing, even if two do it at once.
+// Atomic, even if two processes write at the same time.
 void write_state(const std::string& file, const HealthState& state) {
     const std::string fresh = fmt::format("{}.{}", file, ::getpid());
     base::write_text_file(fresh, format_state(state));
@@ -51,9 +51,9 @@ void write_state(const std::string& file, const HealthState& state) {
 int watch_links(const WatchOptions& options) {
     const config::HostFacts facts = config::this_host();
     const auto counters = base::read_counters();
-    std::map<std::string, LinkLook> looks;
+    std::map<std::string, LinkSample> looks;
     for (const std::string& name : options.devices) {
-        LinkLook& look = looks[name];
+        LinkSample& look = looks[name];
         const config::Device* device = facts.find(name);
         if (!device) continue;
         look = {true, device->up, device->carrier, device->megabits, device->mtu, {}};
@@ -63,7 +63,7 @@ int watch_links(const WatchOptions& options) {
     HealthState state = read_state(options.state_file);
     const auto now = std::chrono::duration_cast<std::chrono::seconds>(
         std::chrono::system_clock::now().time_since_epoch());
-    const Health health = take_look(state, facts.machine(), now.count(), looks, options.memory);
+    const Health health = update_health(state, facts.machine(), now.count(), looks, options.memory);
     write_state(options.state_file, state);
     for (const std::string& change : health.changes) fmt::print("{}\n", change);
     for (const std::string& wrong : health.wrong)

@@ -25,10 +25,10 @@ void Worker::hear(std::string_view text) {
         try {
             take_line(output_.substr(begin, end - begin));
         } catch (const std::exception& error) {
-            give_up(fmt::format("what its probe says cannot be understood: {}", error.what()));
+            give_up(fmt::format("cannot parse the output of its probe: {}", error.what()));
         }
     output_.erase(0, begin);
-    if (output_.size() > longest_line) give_up("what its probe says has no end of line");
+    if (output_.size() > longest_line) give_up("a line of its probe is too long");
 }
 
 void Worker::give_up(const std::string& why) {
@@ -59,7 +59,7 @@ void Worker::take_greeting(const std::string& line) {
         give_up(fmt::format("it runs another version: found \"{}\", expected \"{}\"",
                             base::printable(line), expected));
     else if (++noise_ > most_noise)
-        give_up(fmt::format("what answers there is no torus-check: it said \"{}\"",
+        give_up(fmt::format("the program that answered is not torus-check: it sent \"{}\"",
                             base::printable(line)));
 }
 
@@ -68,7 +68,10 @@ void Worker::take_facts(const std::string& line) {
         stage_ = Stage::open;
         return;
     }
-    if (facts_text_.size() > (std::size_t(64) << 20)) throw ProtocolError("the facts have no end");
+    if (facts_text_.size() > (std::size_t(64) << 20))
+        throw ProtocolError(
+            "the list of facts is "
+            "too long");
     facts_text_ += line + "\n";
     if (!line.starts_with("end ")) return;
     facts_ = transport::parse_facts(facts_text_);

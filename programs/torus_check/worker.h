@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-check knows of one host and the probe there, from the lines that the probe says.
+// The state of one host and its probe in torus-check, from the lines that the probe sends.
 //
 // Owned by the coordinator and used by its one thread; pure bookkeeping.
 #pragma once
@@ -18,7 +18,8 @@ class Worker {
   public:
     explicit Worker(int nodes) : nodes_(nodes) {}
 
-    // What its probe says. Throws nothing: what cannot be understood costs the host.
+    // Handles output of its probe. Throws nothing: output that cannot be parsed makes the host
+    // fail.
     void hear(std::string_view text);
     // Nothing more is expected of this host.
     void give_up(const std::string& why);
@@ -26,7 +27,7 @@ class Worker {
     const std::string& trouble() const { return trouble_; }
 
     bool ready() const { return lost() || stage_ == Stage::open; }
-    // A round that it was told to send, a report that it was asked for.
+    // The host was ordered to send a round, or to report.
     void expect_sending() { sending_ = true; }
     void expect_report();
     bool sent() const { return lost() || !sending_; }
@@ -34,7 +35,7 @@ class Worker {
     const config::HostFacts& facts() const { return facts_; }
     // The last whole report.
     const ProbeReport& report() const { return report_; }
-    // Streams of which it has said how they ended, since this was called last.
+    // Transfers that have ended since the last call, with their results.
     std::vector<Pushed> take_pushed() { return std::exchange(pushed_, {}); }
 
   private:

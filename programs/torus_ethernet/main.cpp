@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-ethernet: opens packet sockets for ranks that may not, and passes them on. The library
-// starts it with a socket as standard input; its file has the capability CAP_NET_RAW.
+// torus-ethernet: opens packet sockets for unprivileged ranks, and passes them on. The library
+// starts it with a socket as standard input; the executable has the capability CAP_NET_RAW.
 #include <sys/socket.h>
 
 #include <cstdio>
@@ -13,21 +13,17 @@
 namespace {
 
 constexpr const char* help =
-    "Usage: torus-ethernet DEVICE...\n"
-    "Opens a socket for Ethernet frames on each device and passes them to the process that "
-    "started\n"
-    "it, over the socket that is its standard input. The library of torusmp calls it where the "
-    "user\n"
-    "may not open such sockets. It needs a capability, which the owner of the host gives it once:\n"
+    "Usage: torus-ethernet DEVICE...\nOpens a socket for Ethernet frames on each device and "
+    "passes the sockets to the process that\nstarted it, over its standard input. The library of "
+    "torusmp starts it if the user may not open\nsuch sockets. A socket receives only frames of "
+    "torusmp that are addressed to it, but a user of\nthis program can send any frame on the "
+    "devices of the host. Therefore only members of a group\nmay run it. Root sets the group and "
+    "the required capability once:\n"
+    "  groupadd -r torusmp; chgrp torusmp torus-ethernet; chmod 0750 torus-ethernet\n"
     "  setcap cap_net_raw=ep torus-ethernet\n"
-    "A socket sees nothing but frames of torusmp that are addressed to it. Whoever may start this\n"
-    "program can send any frame on the devices of the host: where not all users shall, give the\n"
-    "file to a group and take it from others (chgrp, chmod o-x, and then setcap).\n"
-    "\n"
-    "  --help       says this\n"
-    "  --version    says which version it is\n"
-    "\n"
-    "Exit code: 0 all were passed, 1 some could not be opened, 2 it was called by hand.\n";
+    "Debian's package does this; \"adduser USER torusmp\" adds a user to the group.\n\n  --help   "
+    "    print this help and exit\n  --version    print the version and exit\n\nExit code: 0 all "
+    "sockets were passed, 1 some could not be opened, 2 it was started by hand.\n";
 
 bool is_socket(int descriptor) {
     int type = 0;
@@ -44,8 +40,10 @@ int main(int count, char** words) {
     if (devices.size() == 1 && devices[0] == "--version")
         return std::puts("torus-ethernet (torusmp) " TORUSMP_VERSION) < 0;
     if (devices.empty() || !is_socket(0)) {
-        std::fputs("torus-ethernet: the library starts this itself; see torus-ethernet --help\n",
-                   stderr);
+        std::fputs(
+            "torus-ethernet: only the library of torusmp can use this program; see "
+            "torus-ethernet --help\n",
+            stderr);
         return 2;
     }
     return torusmp::transport::ethernet::pass_frame_sockets(devices, 0);

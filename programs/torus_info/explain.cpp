@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t widest_value = 48;
 
-// Words in lines of up to `width` characters, each behind `indent`.
+// Wraps text into lines of up to `width` characters, each indented by `indent`.
 std::string wrap(std::string_view text, std::size_t width, std::string_view indent) {
     std::string out;
     while (!text.empty()) {
@@ -29,14 +29,14 @@ std::string wrap(std::string_view text, std::size_t width, std::string_view inde
     return out;
 }
 
-// The default as it is written, or what it means where that is nothing.
+// The default as it is written, or its meaning if it is empty.
 std::string default_text(const AnySetting& setting, std::string_view quote) {
     const std::string initial = setting.format(setting.initial_value());
     return initial.empty() ? std::string(setting.unset())
                            : fmt::format("{}{}{}", quote, initial, quote);
 }
 
-// As a shell takes it for one word.
+// Quotes a text as one argument for a shell.
 std::string shell_word(const std::string& text) {
     const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
         return std::isalnum(static_cast<unsigned char>(c)) ||
@@ -61,16 +61,16 @@ constexpr std::string_view reference_head =
 What `torus-info --reference` prints, made from the settings themselves.
 
 Each setting has a default. The geometry file (`--config FILE`, or the variable `TORUSMP_CONFIG`)
-comes before it, the environment before the file, and the command line before all. In the file,
-which is TOML, the name before the dot is a table and the rest a key in it; the environment and the
-command line have the whole name:
+overrides the default, the environment overrides the file, and the command line overrides all of
+them. In the file, which is TOML, the name before the dot is a table and the rest is a key in it;
+the environment and the command line use the whole name:
 
     [transport]
     tokens = 8                             # in the file
     TORUSMP_TRANSPORT_TOKENS=8             # in the environment
     --set transport.tokens=8               # on the command line
 
-`torus-info` prints the values that hold and where each comes from; `torus-info --explain
+`torus-info` prints the effective values and the origin of each; `torus-info --explain
 transport.tokens` describes one. A size has a unit of `B`, `KiB`, `MiB`, `GiB` or `TiB`, a time one
 of `ns`, `us`, `ms`, `s`, `min` or `h`.
 )";

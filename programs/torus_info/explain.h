@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-info tells about settings in words: one of them for the terminal, and all of them as
-// the reference of all settings. Pure functions.
+// The texts of torus-info about settings: one setting for the terminal, and the reference of all
+// settings. Pure functions.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace torusmp::config {
 
-// For people: says what an empty value means, and shortens a long one.
+// Formats a value for people: explains an empty value and shortens a long one.
 std::string shown_value(const AnySetting& setting, const Settings& settings);
 
-// "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS"
+// For example "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS".
 std::string describe_origin(const Origin& origin);
 
-// Everything about one setting: what it is for, what it accepts, how to set it, what it is now.
+// Describes one setting: its purpose, the accepted values, how to set it, and its current value.
 std::string explain_setting(const AnySetting& setting, const Settings& settings);
 
-// The reference of all settings, as Markdown: the same page whatever this build leaves out.
+// The reference of all settings, as Markdown. It is the same for all build options.
 std::string reference_page(const Schema& schema);
 
 }  // namespace torusmp::config

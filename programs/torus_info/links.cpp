@@ -3,11 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "base/printing.h"
 #include "config/geometry.h"
+#include "config/geometry_text.h"
+#include "config/types.h"
 #include "core/transport/choice.h"
+#include "core/transport/list.h"
 #include "core/transport/machine.h"
 
 namespace torusmp::config {
@@ -35,7 +39,103 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     return link;
 }
 
+// Longer lists of cables are printed as one line per direction.
+constexpr std::size_t most_cable_lines = 32;
+
+std::string device_text(const std::string& device) {
+    return device.empty() ? "?" : device;
+}
+
+std::vector<base::Row> each_cable(const std::vector<CableReport>& cables,
+                                  const std::string& carriers) {
+    std::vector<base::Row> rows{{"link", "from", "device", "to", "device", "carries"}};
+    for (const CableReport& cable : cables)
+        rows.push_back({direction_name(cable.direction), cable.from, device_text(cable.device),
+                        cable.to, device_text(cable.far_device), carriers});
+    return rows;
+}
+
+std::vector<base::Row> each_direction(const std::vector<CableReport>& cables,
+                                      const std::string& carriers) {
+    struct Sum {
+        int cables = 0;
+        std::set<std::string> devices;
+    };
+    std::map<std::string, Sum> sums;
+    for (const CableReport& cable : cables) {
+        Sum& sum = sums[direction_name(cable.direction)];
+        ++sum.cables;
+        sum.devices.insert(
+            fmt::format("{} to {}", device_text(cable.device), device_text(cable.far_device)));
+    }
+    std::vector<base::Row> rows{{"link", "cables", "devices", "carries"}};
+    for (const auto& [direction, sum] : sums)
+        rows.push_back(
+            {direction, std::to_string(sum.cables),
+             sum.devices.size() == 1
+                 ? *sum.devices.begin()
+                 : fmt::format("{} and {}", *sum.devices.begin(),
+                               plural(std::int64_t(sum.devices.size()) - 1, "other pair")),
+             carriers});
+    return rows;
+}
+
 }  // namespace
+
+std::vector<CableReport> cables_of(const Settings& settings) {
+    const routing::Torus torus = *node_torus(settings);
+    std::vector<CableReport> cables;
+    for (int node = 0; node < torus.size(); ++node)
+        for (int d = 0; d < torus.dimensions(); ++d) {
+            const routing::Direction direction{d, +1};
+            const auto peer = torus.neighbour(node, direction);
+            if (!peer || *peer == node) continue;
+            cables.push_back({direction, host_names(settings)[std::size_t(node)],
+                              link_device(settings, node, direction),
+                              host_names(settings)[std::size_t(*peer)],
+                              link_device(settings, *peer, direction.opposite())});
+        }
+    return cables;
+}
+
+std::vector<std::string> possible_carriers(const Settings& settings) {
+    const transport::Descriptor* const wanted = transport::wanted_transport(settings);
+    std::vector<std::string> names;
+    for (const transport::Descriptor* it : transport::transports()) {
+        if (it->inside_host || (wanted != nullptr && it != wanted)) continue;
+        names.emplace_back(it->name);
+        if (!it->needs_devices) break;
+    }
+    return names;
+}
+
+std::string cables_text(const Settings& settings) {
+    const std::vector<CableReport> cables = cables_of(settings);
+    const std::vector<std::string> carriers = possible_carriers(settings);
+    const std::string carries = alternatives(carriers);
+    std::string text =
+        base::format_table(cables.size() <= most_cable_lines ? each_cable(cables, carries)
+                                                             : each_direction(cables, carries));
+    if (carriers.size() > 1)
+        text +=
+            "  The offers of the hosts at both ends decide: torus-check queries them, and "
+            "torus-info on a host shows its own end.\n";
+    return text;
+}
+
+std::string cables_json(const Settings& settings) {
+    std::vector<std::string> carriers, parts;
+    for (const std::string& name : possible_carriers(settings))
+        carriers.push_back(base::json_quote(name));
+    for (const CableReport& cable : cables_of(settings))
+        parts.push_back(fmt::format(
+            "{{\"direction\": {}, \"from\": {}, \"device\": {}, \"to\": {}, \"far_device\": {}, "
+            "\"carriers\": [{}]}}",
+            base::json_quote(direction_name(cable.direction)), base::json_quote(cable.from),
+            base::json_quote(cable.device), base::json_quote(cable.to),
+            base::json_quote(cable.far_device), fmt::join(carriers, ", ")));
+    return base::json_enclose(parts, '[', ']', 1);
+}
 
 std::vector<LinkReport> links_of(const Settings& settings, int node) {
     const routing::Torus torus = *node_torus(settings);
@@ -56,9 +156,9 @@ std::string links_text(const std::vector<LinkReport>& links) {
         rows.push_back({direction_name(link.direction), link.device.empty() ? "?" : link.device,
                         link.to, link.carrier.empty() ? "nothing" : link.carrier, link.why});
     std::string text = base::format_table(rows);
-    std::set<std::string> told;
+    std::set<std::string> reported;
     for (const LinkReport& link : links)
-        if (!link.advice.empty() && told.insert(link.advice).second)
+        if (!link.advice.empty() && reported.insert(link.advice).second)
             text += fmt::format("  {}\n", link.advice);
     return text;
 }

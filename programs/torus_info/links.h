@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transport the links of this host would take, as far as one end can know. Plain values;
-// links_of() asks the host for the devices.
+// The transport that each link of this host would use, as far as one end can know, and the cables
+// of the machine from outside. Plain values; only links_of() queries the host, for its devices.
 #pragma once
 
 #include <string>
@@ -15,13 +15,29 @@ struct LinkReport {
     routing::Direction direction;
     std::string device;   // empty: [links] names none
     std::string to;       // the host at the far end
-    std::string carrier;  // a transport; empty: none, and `why` says what is wrong
+    std::string carrier;  // a transport; empty: none, see `why`
     std::string why;
-    std::string advice;  // what would give it a better one; empty: nothing
+    std::string advice;  // how to get a better transport; empty: nothing to improve
 };
 
-// The links that leave a node. The far ends are not asked.
+// The links that leave a node. The far ends are not queried.
 std::vector<LinkReport> links_of(const Settings& settings, int node);
+
+// A cable as the geometry file describes it; no host is queried.
+struct CableReport {
+    routing::Direction direction;  // seen from `from`
+    std::string from, device;      // host and device; empty device: [links] names none
+    std::string to, far_device;
+};
+
+// All cables of the machine, by node. Precondition: the settings name hosts in a torus of nodes.
+std::vector<CableReport> cables_of(const Settings& settings);
+// The transports that links between hosts may use, best first: one if the settings leave no choice,
+// otherwise the capabilities of the hosts decide.
+std::vector<std::string> possible_carriers(const Settings& settings);
+
+std::string cables_text(const Settings& settings);
+std::string cables_json(const Settings& settings);
 
 std::string links_text(const std::vector<LinkReport>& links);
 std::string links_json(const std::vector<LinkReport>& links);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-info: the settings a job would run with on this host, and where each value comes from.
+// torus-info: prints the links, the settings that a job would use, and this host.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -16,6 +16,7 @@
 #include "job/settings.h"
 #include "programs/torus_info/explain.h"
 #include "programs/torus_info/netplan.h"
+#include "programs/torus_info/path.h"
 #include "programs/torus_info/report.h"
 
 namespace po = boost::program_options;
@@ -27,12 +28,14 @@ constexpr const char* examples = R"(
 Examples:
   torus-info                                        the defaults, and this host
   torus-info --config cluster.toml                  check and explain a geometry file
+  torus-info --config cluster.toml --here           with this host and where its ranks run
   torus-info --torus 2x2x2 --np 8                   where 8 ranks would run
   torus-info --set transport.tokens=8 --json -      the same for a script
   torus-info --explain transport.eager_limit        what one key is for
+  torus-run --config cluster.toml torus-info --path /scratch/x   where a file would live
   torus-info netplan --config cluster.toml          addresses and routes; see netplan --help
 
-Exit codes: 0 all is well, 1 failure, 2 a setting or an option is wrong.
+Exit codes: 0 success, 1 failure, 2 a setting or an option is wrong.
 )";
 
 po::options_description make_options() {
@@ -40,10 +43,14 @@ po::options_description make_options() {
     add_common_options(options);
     options.add_options()  //
         ("np,n", po::value<std::string>()->value_name("N"),
-         "ranks; otherwise as many as the torus has, or as this host has cores")  //
+         "number of ranks (default: as many as the torus has, or as this host has cores)")  //
+        ("here",
+         "also show this host and where its ranks run (always shown if no hosts are named)")  //
         ("json", po::value<std::string>()->value_name("FILE"),
-         "write the same as JSON; - is standard output, instead of the text")        //
+         "write JSON to FILE; - prints it instead of the text")                      //
         ("explain", po::value<std::string>()->value_name("KEY"), "explain one key")  //
+        ("path", po::value<std::string>()->value_name("FILE"),
+         "explain how ranks would reach a file; under torus-run, those of all its hosts")  //
         ("reference", "explain all keys, as a page in Markdown");
     return options;
 }
@@ -53,8 +60,7 @@ int print_help(const po::options_description& options) {
     text << options;
     fmt::print(
         "Usage: torus-info [options]\n       torus-info netplan [options]\nExplains a geometry "
-        "file, the effective settings with "
-        "their origins, and this host.\n\n{}{}",
+        "file: its links, the effective settings with their origins, and this host.\n\n{}{}",
         text.str(), examples);
     return exit_ok;
 }
@@ -91,9 +97,10 @@ int run(int argc, const char* const* argv) {
         fmt::print("{}", reference_page(torusmp::job::schema()));
         return exit_ok;
     }
-    // Inside a job it shows what the ranks of the job see.
+    // Inside a job it shows the settings of the job's ranks.
     const Settings settings = load_for_rank(torusmp::job::schema(), request_from(given));
     if (given.count("explain")) return explain(given["explain"].as<std::string>(), settings);
+    if (given.count("path")) return explain_path(given["path"].as<std::string>(), settings);
     const Report report = make_report(settings, asked_ranks(given));
     const std::string json = given.count("json") ? given["json"].as<std::string>() : "";
     if (json == "-") {
@@ -101,7 +108,7 @@ int run(int argc, const char* const* argv) {
         return exit_ok;
     }
     if (given.count("json")) torusmp::base::write_text_file(json, report_json(report));
-    fmt::print("{}", report_text(report));
+    fmt::print("{}", report_text(report, given.count("here") > 0));
     return exit_ok;
 }
 

@@ -2,16 +2,22 @@
 #include "programs/torus_info/netplan.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <set>
 #include <sstream>
+#include <string>
 
 #include "base/address.h"
 #include "base/printing.h"
@@ -21,6 +27,7 @@
 #include "config/netplan.h"
 #include "config/options.h"
 #include "config/raw.h"
+#include "core/transport/common/monitor.h"
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 #include "job/settings.h"
@@ -33,23 +40,28 @@ namespace {
 
 constexpr const char* examples = R"(
 Examples:
-  torus-info netplan --config cluster.toml                       every node, for ip -batch
-  torus-info netplan --config cluster.toml --node 3 --apply      lay the plan of node 3 here
-  torus-info netplan --config cluster.toml --apply               ... of the node that this host is
+  torus-info netplan --config cluster.toml                       print the plan of every node for
+                                                                 ip -batch
+  torus-info netplan --config cluster.toml --apply               apply the plan of this host
+  torus-info netplan --config cluster.toml --node 3 --apply      apply the plan of node 3 here
+  torus-info netplan --config cluster.toml --apply --keep        keep running, and apply the plan
+                                                                 again when a device comes back
   torus-info netplan --config cluster.toml --format networkd --output plan
-                                                                 files for systemd-networkd, a
-                                                                 folder a host
+                                                                 write files for systemd-networkd,
+                                                                 one folder per host
   torus-info netplan --config cluster.toml --format hosts --apply
-                                                                 names of all nodes into /etc/hosts
-  torus-info netplan --config cluster.toml --forwarding          what is laid here to forward frames
-  torus-info netplan --config cluster.toml --forwarding --apply  lay it; --remove takes it off again
+                                                                 add all nodes to /etc/hosts
+  torus-info netplan --config cluster.toml --forwarding          print the forwarding of frames that
+                                                                 is active on this host
+  torus-info netplan --config cluster.toml --forwarding --apply  activate it; --remove deactivates it
 
-Each cable gets a network of four addresses, each node an address of its own on lo, and routes lead
-to every node along the paths that the runtime's relay would take. With these,
-routing.forward = "kernel" can be set. The plan depends on nothing but the geometry file.
-With --forwarding it is about Ethernet frames between ranks that are no neighbours
-(routing.forward = "kernel" or "auto"): a program of tc on each link, which this node's kernel
-runs. It is gone after a restart of the host: torus-forwarding.service lays it again.
+Each cable gets a network of four addresses and each node an address on lo. Routes lead to every node
+along the paths of the runtime's relay, so routing.forward = "kernel" works. The plan depends only on
+the geometry file.
+
+With --forwarding, the kernel of this node forwards Ethernet frames between ranks that are not
+neighbours (routing.forward = "kernel" or "auto"), by a tc program on each link. A restart of the
+host removes it; torus-forwarding.service restores it.
 )";
 
 po::options_description make_options() {
@@ -57,19 +69,21 @@ po::options_description make_options() {
     add_common_options(options);
     options.add_options()  //
         ("format", po::value<std::string>()->value_name("ip|networkd|hosts")->default_value("ip"),
-         "lines for ip -batch, files for systemd-networkd, or lines for /etc/hosts")  //
+         "output format: for ip -batch, systemd-networkd or /etc/hosts")  //
         ("node", po::value<std::string>()->value_name("N"),
-         "only this node, by number or host name")                                   //
-        ("apply", "lay the plan on this host (needs root), instead of printing it")  //
+         "plan only this node, by number or host name")                               //
+        ("apply", "apply the plan to this host instead of printing it (needs root)")  //
+        ("keep",
+         "with --apply: keep running, and restore addresses and routes when a device comes back")  //
         ("output", po::value<std::string>()->value_name("DIR"),
-         "write files below DIR/(host) instead of printing")  //
+         "write the files of each host to DIR/HOST instead of printing them")  //
         ("cables", po::value<std::string>()->value_name("NET")->default_value("10.0.0.0/9"),
-         "the IPv4 network of the cables")  //
+         "IPv4 network for the cables")  //
         ("nodes", po::value<std::string>()->value_name("NET")->default_value("10.255.0.0/16"),
-         "the IPv4 network of the nodes' own addresses")                                     //
-        ("forwarding", "forward Ethernet frames of ranks, instead of addresses and routes")  //
-        ("remove", "with --forwarding: take it off this host (needs root)")                  //
-        ("mtu", po::value<std::string>()->value_name("BYTES"), "set the MTU of the links too");
+         "IPv4 network for the addresses of nodes")                                               //
+        ("forwarding", "plan the forwarding of Ethernet frames instead of addresses and routes")  //
+        ("remove", "with --forwarding: deactivate it on this host (needs root)")                  //
+        ("mtu", po::value<std::string>()->value_name("BYTES"), "also set the MTU of the links");
     return options;
 }
 
@@ -111,24 +125,19 @@ int node_of_this_host(const Settings& settings) {
     char name[256] = {};
     if (::gethostname(name, sizeof name - 1) != 0) name[0] = 0;
     if (const auto node = find_node(settings, name)) return *node;
-    throw UsageError(fmt::format(
-        "this host calls itself \"{}\", which is not in nodes.hosts: say which node it is with "
-        "--node",
-        base::printable(name)));
+    throw UsageError(
+        fmt::format("this host is \"{}\", which is not in nodes.hosts. Name the node with --node",
+                    base::printable(name)));
 }
 
-// ---- Laying it ----
+// ---- Applying the plan ----
 
-void run_ip(const std::string& batch) {
+bool try_ip(const std::string& batch) {
     std::fflush(stdout);
     std::FILE* ip = ::popen("ip -batch -", "we");
     if (!ip) throw std::runtime_error(fmt::format("cannot start ip: {}", std::strerror(errno)));
     const bool written = std::fwrite(batch.data(), 1, batch.size(), ip) == batch.size();
-    const int status = ::pclose(ip);
-    if (!written || status != 0)
-        throw std::runtime_error(
-            "ip -batch refused the plan; what it said stands above (root is needed, and every "
-            "device of the plan)");
+    return ::pclose(ip) == 0 && written;
 }
 
 void write_sysctl(const std::string& name, const std::string& value) {
@@ -137,26 +146,67 @@ void write_sysctl(const std::string& name, const std::string& value) {
     path = "/proc/sys/" + path;
     std::ofstream out(path);
     if (!(out << value << std::flush))
-        throw std::runtime_error(fmt::format("cannot write {} to {}: root is needed", value, path));
+        throw std::runtime_error(
+            fmt::format("cannot write {} to {}: not permitted. Run as root", value, path));
 }
 
 void check_devices(const NodePlan& plan) {
     const HostFacts here = this_host();
     for (const PlannedLink& link : plan.links)
         if (!here.find(link.device))
-            throw std::runtime_error(
-                fmt::format("this host has no device {} for link {} of node {}{}: is it another "
-                            "node, or does [links] name it wrongly? nothing was changed",
-                            link.device, direction_name(link.direction), plan.node,
-                            plan.host.empty() ? "" : fmt::format(" (host {})", plan.host)));
+            throw std::runtime_error(fmt::format(
+                "this host has no device {} for link {} of node {}{}; nothing was changed. "
+                "Check --node and [links]",
+                link.device, direction_name(link.direction), plan.node,
+                plan.host.empty() ? "" : fmt::format(" (host {})", plan.host)));
 }
 
 void apply(const NodePlan& plan) {
     check_devices(plan);
-    run_ip(as_ip_batch(plan));
+    if (!try_ip(as_ip_batch(plan)))
+        throw std::runtime_error(
+            "ip -batch failed with the error above. It needs root and every device of the plan");
     for (const auto& [name, value] : planned_sysctls(plan)) write_sysctl(name, value);
-    fmt::print("node {}: {} links and {} routes laid\n", plan.node, plan.links.size(),
+    fmt::print("node {}: {} links and {} routes set up\n", plan.node, plan.links.size(),
                plan.routes.size());
+}
+
+// The kernel drops the routes over a device that goes down, and a device that was removed has lost
+// its address too. Ends only with an error or by a signal.
+[[noreturn]] void keep(const NodePlan& plan, transport::Monitor& monitor) {
+    std::map<unsigned, std::string> devices;  // by index, which changes when a device is removed
+    std::set<std::string> gone;
+    const auto trouble = [&](unsigned index, std::string_view) {
+        if (const auto found = devices.find(index); found != devices.end())
+            gone.insert(found->second);
+    };
+    for (;;) {
+        for (const PlannedLink& link : plan.links)
+            if (const unsigned index = if_nametoindex(link.device.c_str()); index != 0)
+                devices[index] = link.device;
+        pollfd news{monitor.descriptor(), POLLIN, 0};
+        if (::poll(&news, 1, -1) < 0 && errno != EINTR)
+            throw std::runtime_error(
+                fmt::format("cannot wait for changes of devices: {}", std::strerror(errno)));
+        monitor.read(trouble);
+        for (auto it = gone.begin(); it != gone.end();) {
+            // If the device goes down again now, another event follows.
+            const bool back =
+                transport::trouble_of_device(*it).empty() && try_ip(as_ip_batch(plan, *it));
+            if (back) fmt::print("node {}: routes over {} restored\n", plan.node, *it);
+            it = back ? gone.erase(it) : std::next(it);
+        }
+        std::fflush(stdout);
+    }
+}
+
+[[noreturn]] void apply_and_keep(const NodePlan& plan) {
+    transport::Monitor monitor;
+    if (monitor.descriptor() < 0)
+        throw std::runtime_error("--keep: cannot detect devices that come back: no netlink socket");
+    apply(plan);
+    std::fflush(stdout);
+    keep(plan, monitor);
 }
 
 // ---- Printing it ----
@@ -197,16 +247,16 @@ int show_forwarding(const Settings& settings, int node) {
     return exit_failure;
 }
 
-// Without --apply and --remove: says what is there.
+// Without --apply and --remove: prints the current state.
 int run_forwarding(const Settings& settings, const po::variables_map& given) {
     for (const char* other : {"output", "cables", "nodes", "mtu", "format"})
         if (given.count(other) && !given[other].defaulted())
-            throw UsageError(fmt::format("--forwarding and --{}: expected one of the two", other));
+            throw UsageError(fmt::format("--forwarding and --{} exclude each other", other));
     if (given.count("apply") && given.count("remove"))
-        throw UsageError("--apply and --remove: expected one of the two");
+        throw UsageError("--apply and --remove exclude each other");
     const int node = given.count("node") ? named_node(settings, given["node"].as<std::string>())
                                          : node_of_this_host(settings);
-    // Says what is missing where it cannot be planned.
+    // Reports the devices that are missing.
     check_devices(plan_node(settings, node));
     if (given.count("apply")) {
         const auto laid = transport::forwarding().lay(settings, node);
@@ -215,7 +265,7 @@ int run_forwarding(const Settings& settings, const po::variables_map& given) {
     }
     if (given.count("remove")) {
         const auto removed = transport::forwarding().remove(settings, node);
-        fmt::print("node {}: taken off {} links\n", node, removed.size());
+        fmt::print("node {}: forwarding removed from {} links\n", node, removed.size());
         return exit_ok;
     }
     return show_forwarding(settings, node);
@@ -236,11 +286,11 @@ std::vector<int> all_nodes(const Settings& settings) {
     return all;
 }
 
-// Every host needs the names of all, so there is one text for the whole machine.
+// Every host needs the names of all hosts, so there is one text for the whole machine.
 void name_hosts(const Settings& settings, const po::variables_map& given,
                 const NetplanOptions& netplan) {
     if (given.count("node"))
-        throw UsageError("--node and --format hosts: every host gets the names of all nodes");
+        throw UsageError("--node cannot be used with --format hosts, which lists all nodes");
     std::vector<NodePlan> plans;
     for (const int node : all_nodes(settings)) plans.push_back(plan_node(settings, node, netplan));
     const std::string block = as_hosts(plans);
@@ -250,7 +300,7 @@ void name_hosts(const Settings& settings, const po::variables_map& given,
         base::write_text_file((folder / "hosts").string(), block);
     } else if (given.count("apply")) {
         base::write_text_file(hosts_file, with_hosts(read_file(hosts_file), block));
-        fmt::print("{} names of nodes written to {}\n", plans.size(), hosts_file);
+        fmt::print("wrote the names of {} nodes to {}\n", plans.size(), hosts_file);
     } else {
         fmt::print("{}", block);
     }
@@ -271,8 +321,8 @@ int run_netplan(int argc, const char* const* argv) {
         std::ostringstream text;
         text << options;
         fmt::print(
-            "Usage: torus-info netplan [options]\nPlans addresses and routes for every node "
-            "of a geometry file, and lays them, or what forwards Ethernet frames.\n\n{}{}",
+            "Plans addresses and routes, or the forwarding of Ethernet frames, for every node of a "
+            "geometry file.\n\nUsage: torus-info netplan [options]\n\n{}{}",
             text.str(), examples);
         return exit_ok;
     }
@@ -281,9 +331,12 @@ int run_netplan(int argc, const char* const* argv) {
         throw UsageError(fmt::format("--format is \"{}\": expected ip, networkd or hosts",
                                      base::printable(format)));
     if (given.count("apply") && given.count("output"))
-        throw UsageError("--apply and --output: expected one of the two");
+        throw UsageError("--apply and --output exclude each other");
+    if (given.count("keep") &&
+        (!given.count("apply") || given.count("forwarding") || format != "ip"))
+        throw UsageError("--keep requires --apply, with --format ip and without --forwarding");
     if (given.count("remove") && !given.count("forwarding"))
-        throw UsageError("--remove: expected with --forwarding");
+        throw UsageError("--remove requires --forwarding");
     const Settings settings = load(job::schema(), request_from(given));
     if (given.count("forwarding")) return run_forwarding(settings, given);
     NetplanOptions netplan = netplan_from(given);
@@ -294,7 +347,9 @@ int run_netplan(int argc, const char* const* argv) {
     }
     for (const int node : chosen_nodes(settings, given)) {
         const NodePlan plan = plan_node(settings, node, netplan);
-        if (given.count("apply"))
+        if (given.count("keep"))
+            apply_and_keep(plan);
+        else if (given.count("apply"))
             apply(plan);
         else if (given.count("output"))
             write(plan, format == "networkd", given["output"].as<std::string>());

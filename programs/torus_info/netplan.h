@@ -5,7 +5,7 @@
 
 namespace torusmp::config {
 
-// `argv` begins with the word "netplan". Returns the exit code; throws like other bodies of
+// `argv` begins with the word "netplan". Returns the exit code; throws like any body of
 // run_program().
 int run_netplan(int argc, const char* const* argv);
 

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/geometry.h"
+#include "config/geometry_text.h"
 #include "config/raw.h"
 #include "core/transport/list.h"
 #include "launch/settings.h"
@@ -37,7 +38,7 @@ void print_settings(std::string& out, const Settings& settings) {
             rows.push_back({std::string(setting->key()), shown_value(*setting, settings), from});
             continue;
         }
-        // A line a situation: "host: ...; crowded: ...; links: ...".
+        // One line per case: "host: ...; crowded: ...; links: ...".
         std::string_view rest, name = setting->key();
         const std::string value = settings.text(*setting);
         for (rest = value; !rest.empty(); name = {}) {
@@ -50,7 +51,7 @@ void print_settings(std::string& out, const Settings& settings) {
     table(out, rows);
 }
 
-// Links of the nodes: the fewest and the most that any node has, and the cables of all.
+// Numbers of links: the minimum and maximum per node, and the number of cables.
 struct LinkCount {
     int fewest = 0, most = 0;
     std::int64_t cables = 0;
@@ -80,22 +81,22 @@ void print_torus(std::string& out, const Report& report) {
     if (const auto nodes = node_torus(report.settings)) {
         const LinkCount links = count_links(*nodes);
         rows.push_back({"nodes", fmt::format("{}: {}", nodes->describe(), nodes->size())});
-        rows.push_back({"ranks a node", std::to_string(ranks_on_a_node(report.settings))});
-        rows.push_back({"links a node", range(links.fewest, links.most)});
+        rows.push_back({"ranks per node", std::to_string(ranks_on_a_node(report.settings))});
+        rows.push_back({"links per node", range(links.fewest, links.most)});
         rows.push_back({"cables", std::to_string(links.cables)});
     }
     const std::vector<std::string>& hosts = host_names(report.settings);
     if (hosts.empty())
         rows.push_back({"hosts", "every rank on this host, over shared memory"});
     else if (hosts.size() == 1)
-        rows.push_back({"hosts", hosts.front()});
+        rows.push_back({"host", hosts.front()});
     else
         rows.push_back(
             {"hosts", fmt::format("{}, {} to {}", hosts.size(), hosts.front(), hosts.back())});
     table(out, rows);
 }
 
-// What this build can carry messages by, the best first.
+// The transports of this build, best first.
 void print_transports(std::string& out) {
     line(out, "Transports");
     std::vector<base::Row> rows;
@@ -105,10 +106,10 @@ void print_transports(std::string& out) {
 }
 
 std::string describe_limit(const std::optional<std::uint64_t>& bytes) {
-    return bytes ? base::format_size(*bytes) : std::string("unlimited");
+    return bytes ? "at most " + base::format_size(*bytes) : std::string("unlimited");
 }
 
-// Memory in the units that people use; format_size() is exact instead.
+// Formats a memory size rounded for people; format_size() is exact.
 std::string rounded_size(std::uint64_t bytes) {
     if (bytes >= std::uint64_t(1) << 30)
         return fmt::format("{:.1f} GiB", double(bytes) / (1 << 30));
@@ -128,16 +129,17 @@ std::string describe_nic(const Nic& nic) {
 
 void print_host(std::string& out, const Host& host) {
     line(out, fmt::format("Host {}", base::printable(host.name)));
-    std::string cores =
-        fmt::format("{} with {} hardware threads", host.cores.size(), host.hardware_threads());
+    std::string cores = plural(std::int64_t(host.cores.size()), "core");
+    if (host.hardware_threads() != int(host.cores.size()))
+        cores += ", " + plural(host.hardware_threads(), "hardware thread");
     if (host.cores_in_all > int(host.cores.size()))
-        cores +=
-            fmt::format(" (of {} cores, the others are not for this process)", host.cores_in_all);
-    std::vector<base::Row> rows{{"cores", cores}};
+        cores += fmt::format("; this process may use {} of {} cores", host.cores.size(),
+                             host.cores_in_all);
+    std::vector<base::Row> rows{{"processors", cores}};
     if (host.usable_cores() < int(host.cores.size()))
-        rows.push_back(
-            {"time limit", fmt::format("{:.2f} cores' worth, set by the cgroup", *host.quota)});
-    for (std::size_t i = 0; i < host.numa_nodes.size(); ++i) {
+        rows.push_back({"time limit", fmt::format("{:.2f} cores, set by the cgroup", *host.quota)});
+    // With a single NUMA node the line would repeat the machine's processors.
+    for (std::size_t i = 0; i < host.numa_nodes.size() && host.numa_nodes.size() > 1; ++i) {
         CpuList cpus;
         for (const Core& core : host.cores)
             if (core.numa == int(i)) cpus.insert(cpus.end(), core.cpus.begin(), core.cpus.end());
@@ -147,34 +149,40 @@ void print_host(std::string& out, const Host& host) {
                         fmt::format("processors {}, {}", describe_cpus(cpus),
                                     node.memory ? rounded_size(node.memory) : "memory not known")});
     }
-    if (host.memory) rows.push_back({"memory", rounded_size(host.memory)});
-    rows.push_back({"lock limit", fmt::format("{} of memory may be pinned for devices",
-                                              describe_limit(host.lock_limit))});
+    if (host.memory.total != 0)
+        rows.push_back(
+            {"memory", rounded_size(host.memory.total) + " in total" +
+                           (host.memory.available == 0
+                                ? std::string()
+                                : ", " + rounded_size(host.memory.available) + " available")});
+    rows.push_back({"locked memory", fmt::format("{} for this process (RDMA needs it)",
+                                                 describe_limit(host.lock_limit))});
     rows.push_back({"/dev/shm", host.shm_free ? rounded_size(*host.shm_free) + " free"
                                               : std::string("missing")});
     for (const Nic& nic : host.nics)
         rows.push_back({"NIC " + base::printable(nic.name), describe_nic(nic)});
-    if (host.nics.empty()) rows.push_back({"NICs", "none besides loopback"});
+    if (host.nics.empty()) rows.push_back({"NICs", "none except loopback"});
     table(out, rows);
 }
 
 std::string why_unbound(const Report& report) {
     if (report.settings[launch::setting::bind] == Bind::none) return "launch.bind is none";
-    return fmt::format("{} ranks outnumber {} usable cores", report.local_ranks,
-                       report.host.usable_cores());
+    if (report.local_ranks == 1) return "alone on this host";
+    return fmt::format("{} on {}", plural(report.local_ranks, "rank"),
+                       plural(report.host.usable_cores(), "usable core"));
 }
 
 void print_binding(std::string& out, const Report& report) {
-    line(out, fmt::format("Binding of {} rank{} on this host", report.local_ranks,
-                          report.local_ranks == 1 ? "" : "s"));
+    line(out, fmt::format("Binding of {} on this host", plural(report.local_ranks, "rank")));
     const std::vector<CpuList>& plan = report.binding;
     if (plan.front().empty()) {
-        table(out, {{fmt::format("ranks 0-{}", report.local_ranks - 1),
+        table(out, {{report.local_ranks == 1 ? "rank 0"
+                                             : fmt::format("ranks 0-{}", report.local_ranks - 1),
                      fmt::format("not bound: {}", why_unbound(report))}});
         return;
     }
     std::vector<base::Row> rows;
-    // Neighbours with the same processors share a line.
+    // Consecutive ranks with the same processors share a line.
     for (std::size_t first = 0; first < plan.size();) {
         std::size_t last = first;
         while (last + 1 < plan.size() && plan[last + 1] == plan[first]) ++last;
@@ -186,18 +194,22 @@ void print_binding(std::string& out, const Report& report) {
     table(out, rows);
 }
 
+bool has_links(const Report& report) {
+    return host_names(report.settings).size() > 1 && node_torus(report.settings);
+}
+
 void print_links(std::string& out, const Report& report) {
-    if (host_names(report.settings).size() < 2) return;
     if (!report.node) {
-        line(out, fmt::format("Links\n  {} is not among nodes.hosts, so it has no links here",
+        line(out, fmt::format("Links of the machine, seen from outside: {} is not in nodes.hosts",
                               base::printable(report.host.name)));
+        out += cables_text(report.settings);
         return;
     }
-    line(out, fmt::format("Links of node {}, as this end sees them (torus-check asks both)",
+    line(out, fmt::format("Links of node {}, as seen from this end (torus-check tests both ends)",
                           *report.node));
     out += links_text(report.links);
     if (report.forwarding_trouble)
-        line(out, "  frames of ranks further away are " +
+        line(out, "  frames to ranks that are not neighbours are " +
                       (report.forwarding_trouble->empty()
                            ? std::string("forwarded by this kernel")
                            : "not forwarded by this kernel: " + *report.forwarding_trouble));
@@ -272,7 +284,8 @@ std::string host_json(const Host& host) {
          fmt::format("\"cores_in_all\": {}", host.cores_in_all),
          fmt::format("\"usable_cores\": {}", host.usable_cores()),
          fmt::format("\"numa_nodes\": {}", base::json_enclose(nodes, '[', ']', 2)),
-         fmt::format("\"memory\": {}", host.memory),
+         fmt::format("\"memory\": {}, \"memory_available\": {}", host.memory.total,
+                     host.memory.available),
          fmt::format("\"lock_limit\": {}", number_or_null(host.lock_limit)),
          fmt::format("\"shm_free\": {}", number_or_null(host.shm_free)),
          fmt::format("\"nics\": {}", base::json_enclose(nics, '[', ']', 2))},
@@ -282,14 +295,16 @@ std::string host_json(const Host& host) {
 }  // namespace
 
 Report make_report(const Settings& settings, std::optional<int> ranks) {
-    // A wrong number is refused before the host is asked, which takes time.
+    // Rejects a wrong number before the slow query of the host.
     if (!ranks && !settings[setting::dims].empty())
         ranks = node_torus(settings)->size() * ranks_on_a_node(settings);
     if (ranks) rank_torus(settings, *ranks);
     Host host = discover_host();
     if (!ranks) ranks = host.usable_cores();
     const int local = host_names(settings).empty() ? *ranks : ranks_on_a_node(settings);
-    std::vector<CpuList> binding = plan_binding(host, local, settings[launch::setting::bind]);
+    const int cores_each = settings[launch::setting::cpus_per_rank];
+    std::vector<CpuList> binding = plan_binding(
+        host, local, policy_with(settings[launch::setting::bind], cores_each), cores_each);
     const std::optional<int> node = find_node(settings, host.name);
     std::vector<LinkReport> links;
     if (node && node_torus(settings)) links = links_of(settings, *node);
@@ -306,19 +321,25 @@ Report make_report(const Settings& settings, std::optional<int> ranks) {
             std::move(forwarding_trouble)};
 }
 
-std::string report_text(const Report& report) {
+std::string report_text(const Report& report, bool here) {
     std::string out;
-    print_settings(out, report.settings);
-    out += "\n";
+    if (has_links(report)) {
+        print_links(out, report);
+        out += "\n";
+    }
     print_torus(out, report);
+    if (here || host_names(report.settings).empty()) {
+        out += "\n";
+        print_host(out, report.host);
+        out += "\n";
+        print_binding(out, report);
+    }
     out += "\n";
     print_transports(out);
     out += "\n";
-    print_host(out, report.host);
-    out += "\n";
-    print_binding(out, report);
-    if (host_names(report.settings).size() > 1) out += "\n";
-    print_links(out, report);
+    print_settings(out, report.settings);
+    if (!here && !host_names(report.settings).empty())
+        out += "\nThis host, and where its ranks run: torus-info --here\n";
     return out;
 }
 
@@ -336,6 +357,8 @@ std::string report_json(const Report& report) {
                 fmt::format("\"binding\": {}", base::json_enclose(binding, '[', ']', 1)),
                 fmt::format("\"node\": {}", number_or_null(report.node)),
                 fmt::format("\"links\": {}", links_json(report.links)),
+                fmt::format("\"cables\": {}",
+                            has_links(report) ? cables_json(report.settings) : "[]"),
                 fmt::format("\"forwards_frames\": {}",
                             report.forwarding_trouble
                                 ? report.forwarding_trouble->empty() ? "true" : "false"

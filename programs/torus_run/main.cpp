@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-run: starts the ranks of one job and stays with them to the end.
+// torus-run: starts the ranks of one job and supervises them until the end.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -21,14 +21,14 @@ namespace {
 
 using namespace torusmp;
 
-// 0, 1 and 2 must be open, or the next descriptors would take their numbers.
+// Opens 0, 1 and 2 if they are closed, or later descriptors would take these numbers.
 void open_standard_descriptors() {
     int fd = 0;
     while ((fd = open("/dev/null", O_RDWR)) >= 0 && fd <= 2) continue;
     if (fd > 2) close(fd);
 }
 
-// "torus-run --monitor WORDS" is torus-top, which lies beside torus-run.
+// "torus-run --monitor ARGUMENTS" runs torus-top, which is installed beside torus-run.
 [[noreturn]] void become_torus_top(char** words) {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self);
@@ -56,8 +56,12 @@ int run(int argc, char** argv) {
         return config::exit_ok;
     }
     if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);
-    for (const std::string& what : options.ignored) fmt::print(stderr, "torus-run: {}\n", what);
-    return launch::run_job(launch::plan_job(options));
+    if (!options.quiet)
+        for (const std::string& what : options.ignored) fmt::print(stderr, "torus-run: {}\n", what);
+    const launch::Job job = launch::plan_job(options);
+    if (options.display_map) fmt::print("{}", launch::describe_map(job));
+    std::fflush(stdout);
+    return launch::run_job(job);
 }
 
 }  // namespace

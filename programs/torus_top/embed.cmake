@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes page.cpp: cmake -DFOLDER=page -DOUTPUT=page.cpp -P embed.cmake. The script and the style stand in the page.
+# Generates page.cpp: cmake -DFOLDER=page -DOUTPUT=page.cpp -P embed.cmake. The page includes the
+# script and the style.
 file(READ ${FOLDER}/index.html page)
 foreach(part style.css model.js torus.js page.js)
   file(READ ${FOLDER}/${part} text)
   string(REPLACE "@${part}@" "${text}" page "${page}")
 endforeach()
-# In pieces, since compilers limit the length of a literal.
+# Split into pieces, because compilers limit the length of a literal.
 string(LENGTH "${page}" length)
 set(literal "")
 set(at 0)

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/text.h"
+#include "config/geometry_text.h"
 #include "programs/torus_run/monitor/runtime_folder.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/packing.h"
@@ -28,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 namespace {
 
-// For a job to say what it is, also on a busy host.
+// Time limit for a job to send its description, also on a busy host.
 constexpr milliseconds patience_with_jobs{20'000};
 
 class LiveFeed final : public Feed {
@@ -46,8 +47,8 @@ class LiveFeed final : public Feed {
             if (!next_frame(frame, left))
                 throw std::runtime_error(
                     over_ ? fmt::format("{} has just ended", name_)
-                          : fmt::format("{} says nothing: its torus-run is stopped, or no "
-                                        "torus-run of this version",
+                          : fmt::format("{} does not answer: its torus-run is stopped or has "
+                                        "another version",
                                         name_));
             take(frame);
         }
@@ -73,7 +74,7 @@ class LiveFeed final : public Feed {
         if (!socket)
             throw std::runtime_error(
                 fmt::format("no job {} of this user runs on this host ({}: {}); torus-top without "
-                            "an argument lists those that do",
+                            "an argument lists the running jobs",
                             job, path, std::strerror(errno)));
         return socket;
     }
@@ -85,7 +86,7 @@ class LiveFeed final : public Feed {
             const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
             const int found = poll(&readable, 1, int(std::max(left.count(), milliseconds::rep(0))));
             if (found == 0) return false;
-            if (found < 0) return false;  // a signal: whoever called looks what it wants
+            if (found < 0) return false;  // a signal: the caller checks its flags
             if (!channel_.receive() || channel_.damaged()) {
                 if (channel_.next(frame)) return true;
                 over_ = true;
@@ -118,7 +119,7 @@ class LiveFeed final : public Feed {
     std::optional<int> exit_code_;
 };
 
-// A record: this text, then frames as a job sends them.
+// A recording: this text, followed by frames as a job sends them.
 constexpr std::string_view record_magic = "torusmp record 1\n";
 
 class Replay final : public Feed {
@@ -130,7 +131,9 @@ class Replay final : public Feed {
         if (!std::string_view(text).starts_with("torusmp record "))
             damaged("expected a file that torus-top --record has written");
         if (!std::string_view(text).starts_with(record_magic))
-            damaged("it was recorded by another version of torus-top, which can replay it");
+            damaged(
+                "it was recorded by another version of torus-top; use that version to replay "
+                "it");
         rest_ = text.substr(record_magic.size());
         try {
             const auto [kind, body] = frame();
@@ -149,7 +152,7 @@ class Replay final : public Feed {
         launch::Sample sample;
         try {
             const auto [kind, body] = frame();
-            if (kind != MonitorFrame::sample) damaged("a sample was expected");
+            if (kind != MonitorFrame::sample) damaged("expected a sample");
             sample = launch::decode_sample(body);
         } catch (const launch::PackingError&) {
             damaged(fmt::format("a sample is damaged, at byte {}", before));
@@ -211,11 +214,11 @@ pid_t only_job() {
     const auto jobs = launch::running_jobs(launch::runtime_folder());
     if (jobs.empty())
         throw std::runtime_error(
-            "no job of this user runs on this host: torus-top watches those that torus-run has "
+            "no job of this user runs on this host; torus-top watches jobs that torus-run has "
             "started here");
     if (jobs.size() > 1)
         throw std::runtime_error(
-            fmt::format("several jobs run: expected one of them as JOB\n{}", list_jobs()));
+            fmt::format("several jobs are running: choose one as JOB\n{}", list_jobs()));
     return jobs.front();
 }
 
@@ -225,8 +228,9 @@ std::string list_jobs() {
         try {
             const auto feed = watch_job(job, milliseconds(launch::longest_interval));
             const launch::JobDescription& it = feed->job();
-            text += fmt::format("{:>8}  {:>5} ranks  {:>3} hosts  since {:%Y-%m-%d %H:%M:%S}  {}\n",
-                                it.pid, it.size, it.hosts.size(),
+            text += fmt::format("{:>8}  {:>11}  {:>9}  since {:%Y-%m-%d %H:%M:%S}  {}\n", it.pid,
+                                config::plural(it.size, "rank"),
+                                config::plural(std::int64_t(it.hosts.size()), "host"),
                                 fmt::localtime(std::time_t(it.started)),
                                 base::printable(it.program, 80));
         } catch (const std::exception& error) {

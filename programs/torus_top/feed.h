@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where samples come from: a running job of this user on this host, or a file that was recorded.
-// Errors are std::runtime_error with a message for people.
+// The sources of samples: a running job of this user on this host, or a recording. Errors are
+// std::runtime_error with a message for people.
 #pragma once
 
 #include <chrono>
@@ -18,21 +18,22 @@ class Feed {
   public:
     virtual ~Feed() = default;
     virtual const launch::JobDescription& job() const = 0;
-    // The next sample if it comes within that time, or at the end of the job nothing for ever.
+    // Returns the next sample if it arrives within that time; nothing: it did not, or the job is
+    // over.
     virtual std::optional<launch::Sample> next(std::chrono::milliseconds patience) = 0;
     virtual bool over() const = 0;
     virtual std::optional<int> exit_code() const { return std::nullopt; }
 };
 
-// Connects, and waits until the job has said what it is.
+// Connects, and waits for the description of the job.
 std::unique_ptr<Feed> watch_job(pid_t job, std::chrono::milliseconds interval);
 
-// Plays a file in the time in which it was recorded; `speed` 0: at once.
+// Replays a recording at its original pace times `speed`; 0: immediately.
 std::unique_ptr<Feed> replay(const std::string& file, double speed);
 
-// The only job of this user that runs here; throws with a list if there are none, or several.
+// The only running job of this user on this host. Throws with a list if there are none, or several.
 pid_t only_job();
-// A table of the jobs, for people.
+// A table of the running jobs, for people.
 std::string list_jobs();
 
 // Writes samples to a file.

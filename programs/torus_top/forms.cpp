@@ -14,7 +14,7 @@ using launch::RankRecord;
 
 namespace {
 
-// Within quotes; whatever is no ASCII is left to the reader's UTF-8.
+// Quotes a string; bytes outside ASCII are passed through as UTF-8.
 std::string json_string(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
@@ -101,7 +101,7 @@ std::string to_json(const Totals& it) {
         it.faults);
 }
 
-// A family of metrics, with a sample for each item that has a value.
+// Writes metric families, with a sample for each item that has a value.
 class Metrics {
   public:
     void family(std::string_view name, std::string_view type, std::string_view help) {
@@ -134,7 +134,8 @@ constexpr LinkCounter link_counters[] = {
     {"link_rendezvous_messages", "Large messages sent.", &core::WayCounts::rendezvous_messages},
     {"link_relayed_packets", "Packets passed on for other ranks.",
      &core::WayCounts::relayed_packets},
-    {"link_relayed_bytes", "Their payload.", &core::WayCounts::relayed_bytes},
+    {"link_relayed_bytes", "Payload of packets passed on for other ranks.",
+     &core::WayCounts::relayed_bytes},
     {"link_credit_waits", "Packets that had to wait for a credit.", &core::WayCounts::credit_waits},
     {"link_resent", "Packets and writes sent again after a cable died.", &core::WayCounts::resent},
 };
@@ -215,21 +216,21 @@ std::string to_open_metrics(const JobView& view) {
         for (const RankView& rank : view.ranks())
             metrics.sample(labels_of(view, rank), value(rank));
     };
-    metrics.family("rank_state", "stateset", "What a rank does.");
+    metrics.family("rank_state", "stateset", "State of a rank.");
     for (const RankView& rank : view.ranks())
         for (int i = 0; i <= int(launch::RankState::ended); ++i)
             metrics.sample(fmt::format("{},torusmp_rank_state=\"{}\"", labels_of(view, rank),
                                        launch::name_of(launch::RankState(i))),
                            int(rank.record.state) == i ? 1 : 0);
-    of_ranks("rank_state_seconds", "For how long it has been doing that.",
+    of_ranks("rank_state_seconds", "Time since a rank entered its state.",
              [&](const RankView& it) { return view.seconds_in_state(it); });
-    of_ranks("rank_posted_receives", "Receives without a message.",
+    of_ranks("rank_posted_receives", "Receives that have no message yet.",
              [](const RankView& it) { return double(it.record.posted); });
-    of_ranks("rank_unexpected_messages", "Messages without a receive.",
+    of_ranks("rank_unexpected_messages", "Messages that have no receive yet.",
              [](const RankView& it) { return double(it.record.unexpected); });
     of_ranks("rank_open_requests", "Requests that are not complete.",
              [](const RankView& it) { return double(it.record.requests); });
-    of_ranks("rank_collectives", "Collective operations under way.",
+    of_ranks("rank_collectives", "Collective operations in progress.",
              [](const RankView& it) { return double(it.record.collectives); });
     metrics.family("rank_cpu_seconds", "counter", "Processor time.");
     for (const RankView& rank : view.ranks())
@@ -239,9 +240,9 @@ std::string to_open_metrics(const JobView& view) {
         for (const LinkView& link : links)
             metrics.counter(labels_of(view, link), link.counts.*counter.value);
     }
-    metrics.family("link_bytes_per_second", "gauge", "What goes over a link in its direction.");
+    metrics.family("link_bytes_per_second", "gauge", "Traffic over a link in its direction.");
     for (const LinkView& link : links) metrics.sample(labels_of(view, link), link.out);
-    metrics.family("link_fault", "gauge", "1 where a cable is dead or damages packets.");
+    metrics.family("link_fault", "gauge", "1 if a cable is dead or damages packets.");
     for (const LinkView& link : links) metrics.sample(labels_of(view, link), link.faulty() ? 1 : 0);
     return metrics.take();
 }

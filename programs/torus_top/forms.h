@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job's view as text for programs: JSON, CSV, OpenMetrics. Pure functions.
+// Formats a job's view for programs: JSON, CSV, OpenMetrics. Pure functions.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace torusmp::top {
 
 // One object on one line, with a newline at the end.
 std::string to_json(const JobView& view);
-// A line a rank, or a line a link, below a line of names.
+// One line per rank, or per link, below a header line.
 std::string ranks_to_csv(const JobView& view);
 std::string links_to_csv(const JobView& view);
 std::string to_open_metrics(const JobView& view);

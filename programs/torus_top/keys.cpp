@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keys do.
+// The actions of keys.
 #include "programs/torus_top/screen.h"
 
 #include <algorithm>

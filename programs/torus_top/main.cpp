@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-top: a running job, on a terminal, as text, or in a browser.
+// torus-top: shows a running job on a terminal, as text, or in a browser.
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -22,7 +22,7 @@ using namespace torusmp;
 using top::Options;
 using Clock = std::chrono::steady_clock;
 
-// Ranks that have not joined the job, or hosts that are slow, do not hold up the answer for ever.
+// Time limit for ranks that have not joined the job and for slow hosts.
 constexpr std::chrono::seconds patience{10};
 
 int terminal_width() {
@@ -48,10 +48,10 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
             if (recorder != nullptr) recorder->add(*sample);
             view.apply(*sample);
         }
-    // A file is shown as it ends.
+    // A recording is shown in its final state.
     while (!options.replay.empty() && !feed.over())
         if (const auto sample = feed.next(patience)) view.apply(*sample);
-    if (view.samples() == 0) throw std::runtime_error("the job ended before it had told anything");
+    if (view.samples() == 0) throw std::runtime_error("the job ended before its first sample");
     view.exit_code = feed.exit_code();
     const std::string text = text_of(options, view);
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0)
@@ -59,7 +59,7 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
     return config::exit_ok;
 }
 
-// Where nobody can see a screen, all of the job is recorded.
+// Without a terminal the whole job is recorded.
 int record_to_the_end(top::Feed& feed, top::Recorder& recorder) {
     while (!feed.over())
         if (const auto sample = feed.next(patience)) recorder.add(*sample);
@@ -95,8 +95,9 @@ int run(int argc, const char* const* argv) {
     top::JobView view(feed->job());
     if (text) return write_once(options, *feed, view, record);
     if (options.form == Options::Form::serve)
-        return top::serve(*feed, view, {options.address, options.port, options.open_to_others},
-                          record);
+        return top::serve(
+            *feed, view,
+            {options.address, options.port, options.open_to_others, options.token_file}, record);
     top::Choice choice;
     choice.page = options.page;
     return top::show_on_terminal(*feed, view, choice, record);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In place of serve.cpp where there is no cpp-httplib.
+// Replaces serve.cpp in builds without cpp-httplib.
 #include <stdexcept>
 
 #include "programs/torus_top/serve.h"
@@ -8,8 +8,7 @@ namespace torusmp::top {
 
 int serve(Feed&, JobView&, const ServeOptions&, Recorder*) {
     throw std::runtime_error(
-        "this torus-top was built without cpp-httplib and has no page: --json writes what it would "
-        "show");
+        "this torus-top was built without cpp-httplib and cannot serve a page: use --json instead");
 }
 
 }  // namespace torusmp::top

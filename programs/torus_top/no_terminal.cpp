@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In place of terminal.cpp where there is no ncurses.
+// Replaces terminal.cpp in builds without ncurses.
 #include <stdexcept>
 
 #include "programs/torus_top/terminal.h"
@@ -8,9 +8,7 @@ namespace torusmp::top {
 
 int show_on_terminal(Feed&, JobView&, Choice, Recorder*) {
     throw std::runtime_error(
-        "this torus-top was built without ncurses and has no screen: --once, --json and --csv "
-        "write "
-        "text");
+        "this torus-top was built without ncurses and has no screen: use --once, --json or --csv");
 }
 
 }  // namespace torusmp::top

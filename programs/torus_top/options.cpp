@@ -20,25 +20,29 @@ using config::UsageError;
 po::options_description describe_options() {
     po::options_description options("Options");
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
-    options.add_options()                                       //
-        ("list", "list the jobs that can be watched, and end")  //
+    options.add_options()                                        //
+        ("list", "list the jobs that can be watched, and exit")  //
         ("show", text("WHAT")->default_value("ranks"),
-         "what to begin with, and what --once and --csv write: ranks, hosts, links or plane")  //
-        ("interval", text("TIME")->default_value("1s"), "between two looks")                   //
-        ("once", "look for one interval, write it as text, and end")                           //
-        ("json", "the same as JSON, on one line")                                              //
-        ("csv", "the same as CSV: --show ranks or links")                                      //
+         "first view, and view of --once and --csv: ranks, hosts, links or plane")   //
+        ("interval", text("TIME")->default_value("1s"), "time between two samples")  //
+        ("once", "print one interval as text, and exit")                             //
+        ("json", "print one interval as one line of JSON, and exit")                 //
+        ("csv", "print one interval as CSV, and exit (--show ranks or links)")       //
         ("serve", text("ADDRESS:PORT"),
-         "a page for browsers, /api/state in JSON and /metrics in OpenMetrics; PORT 0: any that is "
-         "free")  //
-        ("to-others",
-         "with --serve: let other hosts connect, if they have the token that is printed")  //
+         "serve a page for browsers, /api/state in JSON and /metrics in OpenMetrics, and print its "
+         "address with a token; PORT 0 takes a free port")           //
+        ("to-others", "with --serve: allow other hosts to connect")  //
+        ("token", text("FILE"),
+         "with --serve: keep the token in FILE, which is created for its owner alone (default: a "
+         "new "
+         "token at each start)")  //
         ("record", text("FILE"),
-         "write all that is told of the job to FILE; without a terminal until the job ends")   //
-        ("replay", text("FILE"), "show what FILE has, instead of a job")                       //
-        ("speed", text("FACTOR")->default_value("1"), "with --replay: so many times as fast")  //
-        ("help,h", "print this help")                                                          //
-        ("version", "print the version");
+         "write all samples to FILE; without a terminal, until the job ends")    //
+        ("replay", text("FILE"), "show the recording in FILE instead of a job")  //
+        ("speed", text("FACTOR")->default_value("1"),
+         "with --replay: play FACTOR times as fast")  //
+        ("help,h", "print this help and exit")        //
+        ("version", "print the version and exit");
     return options;
 }
 
@@ -61,7 +65,7 @@ std::chrono::milliseconds interval_of(const std::string& text) {
     return std::chrono::ceil<milliseconds>(*time);
 }
 
-// "127.0.0.1:8080", "[::1]:8080"
+// Reads "127.0.0.1:8080" or "[::1]:8080".
 void read_address(const std::string& text, Options& options) {
     const std::size_t colon = text.rfind(':');
     const std::int64_t port =
@@ -80,10 +84,11 @@ void read_address(const std::string& text, Options& options) {
     const bool loopback =
         (is_four && (ntohl(four.s_addr) >> 24) == 127) || (is_six && IN6_IS_ADDR_LOOPBACK(&six));
     if (!loopback && !options.open_to_others)
-        throw UsageError(fmt::format(
-            "--serve {}: other hosts would reach it: expected a loopback address, as 127.0.0.1, or "
-            "--to-others as well",
-            text));
+        throw UsageError(
+            fmt::format("--serve {}: other hosts could connect. Use a loopback address such as "
+                        "127.0.0.1, or add "
+                        "--to-others",
+                        text));
     options.address = address;
     options.port = int(port);
 }
@@ -92,8 +97,9 @@ double speed_of(const std::string& text) {
     std::istringstream in(text);
     double speed = 0;
     if (!(in >> speed) || !in.eof() || !(speed >= 0 && speed <= 1e6))
-        throw UsageError(fmt::format("--speed is \"{}\": expected a number, 0 for at once",
-                                     base::printable(text)));
+        throw UsageError(
+            fmt::format("--speed is \"{}\": expected a number (0: as fast as possible)",
+                        base::printable(text)));
     return speed;
 }
 
@@ -115,9 +121,8 @@ Options parse_options(int argc, const char* const* argv) {
         const std::string text = given["job"].as<std::string>();
         const auto job = base::parse_integer(text);
         if (!job || *job < 1 || *job > 1 << 30)
-            throw UsageError(
-                fmt::format("{}: expected the number of a job, as torus-top --list shows it",
-                            base::printable(text)));
+            throw UsageError(fmt::format("{}: expected a job number from torus-top --list",
+                                         base::printable(text)));
         options.job = pid_t(*job);
     }
     options.page = page_of(given["show"].as<std::string>());
@@ -138,20 +143,24 @@ Options parse_options(int argc, const char* const* argv) {
     if (options.form == Options::Form::serve)
         read_address(given["serve"].as<std::string>(), options);
     else if (options.open_to_others)
-        throw UsageError("--to-others goes with --serve");
+        throw UsageError("--to-others requires --serve");
+    if (given.count("token")) options.token_file = given["token"].as<std::string>();
+    if (!options.token_file.empty() && options.form != Options::Form::serve)
+        throw UsageError("--token requires --serve");
     if (options.form == Options::Form::csv && options.page != Page::ranks &&
         options.page != Page::links)
-        throw UsageError("--csv writes --show ranks or --show links");
+        throw UsageError("--csv requires --show ranks or --show links");
     if (given.count("record")) options.record = given["record"].as<std::string>();
     if (given.count("replay")) options.replay = given["replay"].as<std::string>();
     if (!options.replay.empty() && (options.job || !options.record.empty()))
-        throw UsageError("--replay shows a file: expected no job, and no --record");
+        throw UsageError("--replay shows a file and cannot be combined with JOB or --record");
     return options;
 }
 
 std::string help_text() {
     std::ostringstream text;
-    text << "torus-top shows a running job: what its ranks do, and what goes over its links.\n\n"
+    text << "torus-top shows a running job: the states of its ranks and the traffic on its "
+            "links.\n\n"
             "torus-top [options] [JOB]\n\n"
          << describe_options()
          << "\n"
@@ -164,8 +173,8 @@ std::string help_text() {
             "  torus-top --record job.rec --once    and later: torus-top --replay job.rec\n\n"
             "JOB is the process id of its torus-run. torus-top runs on the host where torus-run "
             "was\n"
-            "started, as the same user, and may come and go at any time: the job is not slowed\n"
-            "down. On the screen, h lists the keys.\n\n"
+            "started, as the same user. It can be started and ended at any time and does not "
+            "slow\nthe job down. On the screen, h lists the keys.\n\n"
             "Exit code: 0; 1 if the job cannot be watched; 2 if an option is wrong.\n";
     return text.str();
 }

@@ -17,9 +17,10 @@ struct Options {
     std::chrono::milliseconds interval{1000};
     std::string record, replay;
     double speed = 1;
-    std::string address;  // to serve at
+    std::string address;  // address of the server
     int port = 0;
     bool open_to_others = false;
+    std::string token_file;
     bool help = false, version = false;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The page for browsers, made of page/ when torus-top is built.
+// The page for browsers, generated from page/ when torus-top is built.
 #pragma once
 
 #include <string_view>

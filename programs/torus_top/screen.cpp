@@ -17,7 +17,7 @@ namespace {
 
 struct Row {
     Line line;
-    std::string text;  // what a filter looks at
+    std::string text;  // the text that the filter searches
 };
 
 Style style_of(RankState state) {
@@ -179,7 +179,8 @@ std::vector<Row> link_rows(const JobView& view, const Choice& choice, Line& name
     return rows;
 }
 
-// A plane of the torus: ranks, with what goes over the link to the next one, both ways.
+// Rows for a plane of the torus: each rank with the traffic of its link to the next one, both
+// directions.
 std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& names) {
     const routing::Torus& torus = view.torus();
     const int across = choice.plane[0];
@@ -201,7 +202,7 @@ std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& nam
         if (down >= 0) at[std::size_t(down)] = y;
         return torus.rank(at);
     };
-    // Both ways of the link that leaves in a positive direction.
+    // Both directions of the link that leaves in the positive direction.
     const auto link_piece = [&](int rank, int dimension, bool level) -> Piece {
         const auto next = torus.neighbour(rank, {dimension, +1});
         if (!next) return {std::string(9, ' ')};
@@ -253,14 +254,14 @@ std::vector<Row> help_rows(Line& names) {
     std::vector<Row> rows;
     for (const char* line :
          {"1 2 3 4    ranks, hosts, links, a plane of the torus",
-          "n s c o i w sort ranks by number, state, CPU, what they send, what they receive, how "
-          "long",
-          "           they have been in their state; r the other way round",
+          "n s c o i w sort ranks by number, state, CPU, send rate, receive rate, time in their "
+          "state;",
+          "           r reverses the order",
           "/          type a filter: only rows that contain it; Enter ends it, Escape clears it",
           "x y        the plane: the next dimension across, and down",
-          "[ ]        the plane: move it in the dimension that t chooses",
+          "[ ]        the plane: move it in the dimension selected with t",
           "arrows, page up and down   move in the table",
-          "space      hold the screen; h or ? this page; q quit"})
+          "space      pause the screen; h or ? this page; q quit"})
         rows.push_back({{{line}}, ""});
     return rows;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-top shows on a terminal: lines of styled text, drawn from a job's view and from what
-// the user has chosen. Pure: no terminal is needed to draw, or to understand a key.
+// The display of torus-top: lines of styled text, drawn from a job's view and the user's choices.
+// Pure: neither drawing nor handling a key needs a terminal.
 #pragma once
 
 #include <array>
@@ -35,13 +35,13 @@ using Line = std::vector<Piece>;
 enum class Page { ranks, nodes, links, plane, help };
 enum class Order { number, state, cpu, out, in, waited };
 
-// What the user has chosen.
+// The user's choices.
 struct Choice {
     Page page = Page::ranks;
     Order order = Order::number;
     bool backwards = false;
-    std::string filter;   // rows that contain it
-    bool typing = false;  // the filter
+    std::string filter;   // show only rows that contain it
+    bool typing = false;  // the user is typing the filter
     bool frozen = false;
     bool quit = false;
     int top = 0;                                          // rows above the screen
@@ -50,7 +50,7 @@ struct Choice {
     int turning = 2;                                      // the dimension that [ and ] move in
 };
 
-// No Unicode keys: what a terminal gives as one int, arrows as these.
+// Keys that are not characters. All others are passed as the terminal's int.
 enum Key : int { key_up = 1001, key_down, key_page_up, key_page_down, key_backspace };
 
 Choice press(Choice choice, int key, const JobView& view);

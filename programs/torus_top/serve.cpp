@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <httplib.h>
 #include <signal.h>
-#include <sys/random.h>
 
 #include <atomic>
 #include <cerrno>
@@ -15,6 +14,7 @@
 #include <string_view>
 #include <thread>
 
+#include "programs/torus_top/admission.h"
 #include "programs/torus_top/forms.h"
 #include "programs/torus_top/page.h"
 
@@ -29,23 +29,7 @@ void on_signal(int) {
     interrupted = true;
 }
 
-std::string random_token() {
-    std::array<unsigned char, 16> bytes{};
-    if (getrandom(bytes.data(), bytes.size(), 0) != ssize_t(bytes.size()))
-        throw std::runtime_error(fmt::format("getrandom: {}", std::strerror(errno)));
-    return fmt::format("{:02x}", fmt::join(bytes, ""));
-}
-
-// How long it takes tells nothing about the token.
-bool same(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) return false;
-    unsigned char difference = 0;
-    for (std::size_t i = 0; i < a.size(); ++i)
-        difference |= static_cast<unsigned char>(a[i] ^ b[i]);
-    return difference == 0;
-}
-
-// What the server's threads hand out, made by the thread that reads the feed.
+// The state for the server's threads, written by the thread that reads the feed.
 class Board {
   public:
     void put(std::string json, std::string metrics) {
@@ -68,7 +52,8 @@ class Board {
         const std::lock_guard lock(mutex_);
         return metrics_;
     }
-    // The next one after `seen`; empty: there is none within that time. False: there are no more.
+    // Waits for the state after `seen`; empty text: none within that time. Returns false after the
+    // last one.
     bool next(std::uint64_t& seen, std::string& json, std::chrono::milliseconds patience) const {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, patience, [&] { return closed_ || version_ != seen; });
@@ -90,10 +75,13 @@ class Board {
 class Server {
   public:
     Server(const ServeOptions& options, const Board& board)
-        : board_(board), token_(options.open_to_others ? random_token() : "") {
-        http_.new_task_queue = [] { return new httplib::ThreadPool(64); };  // each event stream one
+        : options_(options),
+          board_(board),
+          token_(options.token_file.empty() ? random_token() : token_in(options.token_file)) {
+        // Each event stream occupies a thread.
+        http_.new_task_queue = [] { return new httplib::ThreadPool(Streams::most + 16); };
         http_.set_keep_alive_timeout(5);
-        // A bind to a port that somebody has fails instead of sharing it.
+        // Binding to a port in use must fail instead of sharing the port.
         http_.set_socket_options([](int socket) {
             const int yes = 1;
             setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
@@ -116,11 +104,13 @@ class Server {
             response.set_content(board_.metrics(),
                                  "application/openmetrics-text; version=1.0.0; charset=utf-8");
         });
-        http_.Get("/api/events", [this](const auto&, auto& response) {
+        http_.Get("/api/events", [this](const auto& request, auto& response) {
             response.set_header("Cache-Control", "no-store");
+            const auto ticket = streams_.open(request.remote_addr);
+            if (!ticket) return too_many_streams(response);
             response.set_chunked_content_provider(
-                "text/event-stream",
-                [this, seen = std::uint64_t(0)](std::size_t, httplib::DataSink& sink) mutable {
+                "text/event-stream", [this, ticket, seen = std::uint64_t(0)](
+                                         std::size_t, httplib::DataSink& sink) mutable {
                     std::string json;
                     if (!board_.next(seen, json, std::chrono::seconds(5))) return false;
                     const std::string event =
@@ -131,12 +121,12 @@ class Server {
         port_ = options.port != 0 ? options.port : http_.bind_to_any_port(options.address);
         if (port_ < 0 || (options.port != 0 && !http_.bind_to_port(options.address, options.port)))
             throw std::runtime_error(
-                fmt::format("--serve {}:{}: {}; another program may have that port: 0 takes one "
-                            "that is free",
+                fmt::format("--serve {}:{}: {}; another program may use that port; port 0 selects "
+                            "a free one",
                             options.address, options.port, std::strerror(errno)));
         const bool six = options.address.find(':') != std::string::npos;
-        where_ = fmt::format("http://{}:{}/{}", six ? "[" + options.address + "]" : options.address,
-                             port_, token_.empty() ? "" : "?token=" + token_);
+        where_ = fmt::format("http://{}:{}/?token={}",
+                             six ? "[" + options.address + "]" : options.address, port_, token_);
         thread_ = std::thread([this] { http_.listen_after_bind(); });
     }
     ~Server() {
@@ -149,33 +139,42 @@ class Server {
     const std::string& where() const { return where_; }
 
   private:
-    // A page of another site may make a browser ask here: such a request names another host.
+    static void too_many_streams(httplib::Response& response) {
+        response.status = 503;
+        response.set_header("Retry-After", "5");
+        response.set_content(
+            fmt::format("too many streams of events are open (at most {}, and {} of one client): "
+                        "close a page or retry later\n",
+                        Streams::most, Streams::most_of_one_client),
+            "text/plain");
+    }
+
+    // The token excludes other users of this host, and the check of the Host header excludes pages
+    // of other sites, which may make a browser send requests here.
     bool may_come(const httplib::Request& request, httplib::Response& response) const {
         response.set_header("X-Content-Type-Options", "nosniff");
         response.set_header("Referrer-Policy", "no-referrer");
-        if (!token_.empty()) {
-            const std::string bearer = request.get_header_value("Authorization");
-            if (same(request.get_param_value("token"), token_) || same(bearer, "Bearer " + token_))
-                return true;
-            response.status = 401;
+        if (!options_.open_to_others &&
+            !names_this_host(request.get_header_value("Host"), options_.address)) {
+            response.status = 403;
             response.set_content(
-                "expected the token that torus-top has printed, as ?token=... or "
-                "as a bearer token\n",
-                "text/plain");
+                "expected a loopback address or localhost as the name of the host\n", "text/plain");
             return false;
         }
-        std::string host = request.get_header_value("Host");
-        host = host.substr(0, host.rfind(':') == std::string::npos || host.back() == ']'
-                                  ? host.size()
-                                  : host.rfind(':'));
-        if (host == "localhost" || host == "[::1]" || host.starts_with("127.")) return true;
-        response.status = 403;
-        response.set_content("expected to be asked for by a loopback address\n", "text/plain");
+        if (same_secret(request.get_param_value("token"), token_) ||
+            same_secret(request.get_header_value("Authorization"), "Bearer " + token_))
+            return true;
+        response.status = 401;
+        response.set_content(
+            "expected the token that torus-top has printed, as ?token=... or as a bearer token\n",
+            "text/plain");
         return false;
     }
 
+    const ServeOptions& options_;
     const Board& board_;
     const std::string token_;
+    Streams streams_;
     httplib::Server http_;
     int port_ = 0;
     std::string where_;

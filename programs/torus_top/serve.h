@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job for browsers and for Prometheus, by HTTP.
+// Serves the job to browsers and to Prometheus over HTTP.
 //
 //   /             the page: HTML, script and style in one, with nothing from elsewhere
 //   /api/state    the job as JSON
-//   /api/events   the same at every sample, as server-sent events
+//   /api/events   the same JSON at every sample, as server-sent events
 //   /metrics      OpenMetrics
+//
+// Every request needs the token, which is part of the printed address.
 #pragma once
 
 #include <string>
@@ -16,11 +18,12 @@ namespace torusmp::top {
 struct ServeOptions {
     std::string address;
     int port = 0;
-    bool open_to_others = false;  // and then a token is asked for
+    bool open_to_others = false;
+    std::string token_file;  // empty: a new token each time
 };
 
-// Until a signal or the end of a job that has been replayed; the last state of a job stays to be
-// looked at. Prints where it serves. Throws std::runtime_error if it cannot.
+// Serves until a signal arrives or a replayed job ends; the last state of a live job stays
+// available. Prints its address. Throws std::runtime_error if it cannot serve.
 int serve(Feed& feed, JobView& view, const ServeOptions& options, Recorder* recorder);
 
 }  // namespace torusmp::top

@@ -10,17 +10,16 @@
 namespace torusmp::top {
 namespace {
 
-// Colours that people who see red and green alike can tell: blue, yellow, magenta, and bold.
+// Colours that are distinct with red-green colour blindness: blue, yellow, magenta, and bold.
 class Screen {
   public:
     Screen() {
         if (isatty(STDOUT_FILENO) == 0)
             throw std::runtime_error(
-                "standard output is no terminal: --once, --json and --csv write text");
+                "standard output is not a terminal. Use --once, --json or --csv");
         std::setlocale(LC_ALL, "");
         if (newterm(nullptr, stdout, stdin) == nullptr)
-            throw std::runtime_error(
-                "this terminal cannot be drawn on (TERM is unknown): --once writes text");
+            throw std::runtime_error("unknown terminal type (TERM): use --once");
         cbreak();
         noecho();
         keypad(stdscr, TRUE);
@@ -51,7 +50,7 @@ class Screen {
         refresh();
     }
 
-    // -1: none within that time.
+    // Returns -1 if no key was pressed within that time.
     static int key(int milliseconds) {
         timeout(milliseconds);
         const int key = getch();

@@ -18,7 +18,7 @@ using launch::RankState;
 namespace {
 
 constexpr std::size_t longest_history = 600;
-// Fewer ranks than this part of all may be the ones that all others wait for.
+// At most this many ranks are marked as those that all others wait for.
 constexpr int most_slowest = 4;
 
 std::vector<bool> flags(const std::vector<int>& numbers) {
@@ -61,7 +61,7 @@ void JobView::apply(const launch::Sample& sample) {
     if (++samples_ == 1) first_ = now_ = sample.now;
     const std::int64_t interval = sample.now - now_;
     now_ = sample.now;
-    // What a rank has not told anew has not changed.
+    // A rank without news has not changed.
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].cpu = 0;
         times_[i].window = 0;
@@ -70,7 +70,7 @@ void JobView::apply(const launch::Sample& sample) {
     for (const RankRecord& record : sample.ranks)
         if (record.rank >= 0 && record.rank < job_.size) take(record, interval);
     for (Times& times : times_)
-        if (times.told && times.window == 0) times.until += interval;
+        if (times.sampled && times.window == 0) times.until += interval;
     for (const launch::WayRecord& record : sample.ways) {
         if (record.rank < 0 || record.rank >= job_.size || record.way < 0 ||
             record.way >= core::page_ways || record.counts.peer >= job_.size)
@@ -89,22 +89,22 @@ void JobView::take(const RankRecord& record, std::int64_t interval) {
     const auto i = std::size_t(record.rank);
     RankView& rank = ranks_[i];
     Times& times = times_[i];
-    if (times.told && interval > 0 && record.cpu >= times.cpu)
+    if (times.sampled && interval > 0 && record.cpu >= times.cpu)
         rank.cpu = double(record.cpu - times.cpu) / double(interval);
-    // The end of a quiet time is not known to the last moment: a short rest of it makes no rate.
-    if (times.told && record.at > times.at)
+    // The end of a quiet time is only known approximately: a short remainder of it gives no rate.
+    if (times.sampled && record.at > times.at)
         times.window = std::max(record.at - times.until, interval / 4);
-    if (!times.told || times.window != 0) times.until = record.at;
+    if (!times.sampled || times.window != 0) times.until = record.at;
     times.cpu = record.cpu;
     times.at = record.at;
-    times.told = true;
+    times.sampled = true;
     rank.record = record;
     rank.known = true;
 }
 
 bool JobView::complete() const {
     return samples_ > 2 &&
-           std::all_of(times_.begin(), times_.end(), [](const Times& it) { return it.told; });
+           std::all_of(times_.begin(), times_.end(), [](const Times& it) { return it.sampled; });
 }
 
 double JobView::rate(int rank, std::uint64_t now, std::uint64_t before) const {
@@ -112,7 +112,7 @@ double JobView::rate(int rank, std::uint64_t now, std::uint64_t before) const {
     return window > 0 && now > before ? double(now - before) / seconds(window) : 0;
 }
 
-// The way by which the neighbour's side of a link is counted.
+// The way under which the neighbour counts the same link.
 std::optional<int> JobView::reverse_way(int rank, int way) const {
     const WayCounts& counts = ways_[std::size_t(rank)][std::size_t(way)].counts;
     if (way == core::other_ways || counts.peer < 0 || counts.peer >= job_.size) return std::nullopt;
@@ -230,7 +230,7 @@ std::string JobView::describe(const RankView& rank) const {
             what = fmt::format("{} to receive {}{}", peer, bytes, tag);
             break;
         case WaitKind::sending:
-            what = fmt::format("{} on the way to {}{}", bytes, peer, tag);
+            what = fmt::format("{} in transit to {}{}", bytes, peer, tag);
             break;
         case WaitKind::credit:
             what = fmt::format("a credit for {} to {}{}", bytes, peer, tag);

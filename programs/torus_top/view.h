@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A running job as torus-top knows it: the last state of all ranks and links, and their rates
-// between the last two times at which they told. Pure: it is fed with samples, whether they come
-// from a job or from a file.
+// The state of a running job in torus-top: the last state of all ranks and links, and their rates
+// between the last two reports. Pure: its input is samples, from a job or from a recording.
 #pragma once
 
 #include <array>
@@ -17,30 +16,30 @@
 
 namespace torusmp::top {
 
-// What somebody who looks is told of one rank.
+// The displayed state of one rank.
 struct RankView {
     launch::RankRecord record;
     bool known = false;
     std::string host;
     double cpu = 0;        // share of a core
-    double out = 0;        // bytes a second, on all ways
-    double in = 0;         // likewise
-    double messages = 0;   // sent, a second
-    bool slowest = false;  // all wait, and this one does not
+    double out = 0;        // bytes per second, on all ways
+    double in = 0;         // bytes per second, on all ways
+    double messages = 0;   // messages sent per second
+    bool slowest = false;  // it does not wait, but all others do
     bool busiest = false;  // it sends the most
 };
 
-// One way of a link: from a rank to its neighbour, or to all others together.
+// One direction of a link: from a rank to its neighbour, or to all other ranks together.
 struct LinkView {
     int from = -1, to = -1;  // -1: several
     int way = 0;
     core::WayCounts counts;
-    double out = 0;       // bytes a second, whoever moved them
-    double packets = 0;   // a second
-    double messages = 0;  // of its own, a second
-    double relayed = 0;   // bytes a second
-    double share = -1;    // of what the cable can carry; -1: that is not known
-    double load = 0;      // from 0 to 1: the share, or compared with the busiest
+    double out = 0;       // bytes per second, moved by any layer
+    double packets = 0;   // per second
+    double messages = 0;  // of its own, per second
+    double relayed = 0;   // bytes per second
+    double share = -1;    // of the cable's capacity; -1: unknown
+    double load = 0;      // from 0 to 1: the share, or relative to the busiest
     const launch::DeviceRecord* device = nullptr;
     bool busiest = false;
 
@@ -67,23 +66,22 @@ class JobView {
     const routing::Torus& torus() const { return torus_; }
     std::int64_t now() const { return now_; }
     std::uint64_t samples() const { return samples_; }
-    // Every rank has told of itself, and there are rates. (One that tells nothing new moves
-    // nothing.)
+    // Whether every rank has reported and rates are known. (A rank without changes reports none.)
     bool complete() const;
 
     const std::vector<RankView>& ranks() const { return ranks_; }
-    // By rank, then by way; those that exist.
+    // The links that exist, by rank, then by way.
     std::vector<LinkView> links() const;
     std::optional<LinkView> link(int rank, int way) const;
-    // How long a rank has been in its state.
+    // How long a rank has been in its current state.
     double seconds_in_state(const RankView& rank) const;
-    // "waits 12 s in MPI_Recv: message of up to 8 B from rank 3, tag 7"
+    // For example "waits 12 s in MPI_Recv: message of up to 8 B from rank 3, tag 7".
     std::string describe(const RankView& rank) const;
     const Totals& totals() const { return history_.back(); }
-    // One a sample, the oldest first.
+    // One entry per sample, oldest first.
     const std::deque<Totals>& history() const { return history_; }
 
-    // What the job was told to be over with, once it is.
+    // The exit code of the job, once it has ended.
     std::optional<int> exit_code;
 
   private:
@@ -91,14 +89,14 @@ class JobView {
         core::WayCounts counts, before;
         bool known = false;
     };
-    // Rates of one rank after the other add up to what it has counted: a sample in which a rank
-    // told nothing new counts as quiet, and what comes next was moved since then.
+    // Successive rates of one rank integrate to its counters: a sample without news from a rank
+    // counts as quiet, and the next amounts are spread over the time since then.
     struct Times {
-        std::int64_t at = 0;      // when its counts were taken
-        std::int64_t until = 0;   // rates have been given for the time before
-        std::int64_t window = 0;  // of the rates of this sample; 0: nothing new
+        std::int64_t at = 0;      // when its counters were read
+        std::int64_t until = 0;   // end of the time for which rates were computed
+        std::int64_t window = 0;  // interval of this sample's rates; 0: no news
         std::uint64_t cpu = 0;
-        bool told = false;
+        bool sampled = false;
     };
     void take(const launch::RankRecord& record, std::int64_t interval);
     double rate(int rank, std::uint64_t now, std::uint64_t before) const;
@@ -116,9 +114,9 @@ class JobView {
     std::deque<Totals> history_{1};
 };
 
-// "0+", "others"
+// For example "0+", "others".
 std::string way_name(int way);
-// "1.23 GB/s"
+// For example "1.23 GB/s".
 std::string rate_text(double bytes_a_second);
 
 }  // namespace torusmp::top

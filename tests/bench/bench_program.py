@@ -21,6 +21,8 @@ class Program(Case):
         self.assert_ok(done)
         self.assertEqual(done.stderr, "", "progress belongs on a terminal")
         document = json.loads((self.work / "out.json").read_text())
+        # Tests run beside others, and torus-bench says so; class Busy looks at that.
+        document["notes"] = [note for note in document["notes"] if not note.startswith("Other programs used ")]
         self.assertEqual(document["tool"], "torus-bench")
         self.assertEqual(document["command"], words[0])
         self.check_facts(document["ran_on"], done.stdout)
@@ -80,6 +82,9 @@ class Program(Case):
     def check_picture(self, document):
         root = xml.parse(self.work / "out.svg").getroot()
         self.assertEqual(root.tag, SVG + "svg")
-        texts = [t.text for t in root.iter(SVG + "text")]
-        self.assertIn(document["title"], texts)
-        self.assertTrue(list(root.iter(SVG + "polyline")))
+        text = self.words_of("out.svg")
+        for word in document["title"].split():
+            self.assertIn(word, text)
+        for column in document["columns"]:
+            if column["draw"] != "no":
+                self.assertIn(column["name"], text)

@@ -36,7 +36,7 @@ class Comparison(Case):
             os.symlink(shutil.which(name), programs / name)
         return clean_environment() | {"PATH": str(programs)}
 
-    def lines(self, done):
+    def lines(self, done, peers=PEERS):
         """{measure: {library: text}} of the lines that are no remarks."""
         found = {}
         for line in done.stdout.splitlines():
@@ -44,12 +44,13 @@ class Comparison(Case):
                 continue
             name, *words = line.split(" ")
             found[name] = dict(word.split("=") for word in words)
-            self.assertEqual(list(found[name]), ["ours", *PEERS, "ratio"], line)
+            self.assertEqual(list(found[name]), ["ours", *peers, "ratio"], line)
         return found
 
 
 class Measures(Comparison):
     def check_value(self, text, unit):
+        text = text.removesuffix("~")  # its samples scatter
         self.assertTrue(re.fullmatch(rf"\d+(\.\d+)?{re.escape(unit)}", text), text)
         return float(text.removesuffix(unit))
 
@@ -185,15 +186,86 @@ class Testbeds(Comparison):
         self.assert_ok(done)
         lines = [l for l in done.stdout.splitlines() if not l.startswith("#")]
         pair = next(l for l in lines if l.startswith("tcp.latency.8 "))
-        self.assertRegex(pair, r"ours=[\d.]+us openmpi=absent mpich=absent ratio=none "
+        self.assertRegex(pair, r"ours=[\d.]+us~? openmpi=absent mpich=absent ratio=none "
                                r"raw=[\d.]+us to_raw=[\d.]+$")
         frames = next(l for l in lines if l.startswith("eth.latency.8 "))
-        self.assertRegex(frames, r"ours=[\d.]+us openmpi=absent mpich=absent ratio=none "
+        self.assertRegex(frames, r"ours=[\d.]+us~? openmpi=absent mpich=absent ratio=none "
                                  r"raw=[\d.]+us to_raw=[\d.]+ ring=[\d.]+us to_ring=[\d.]+$")
         diagonal = next(l for l in lines if l.startswith("relay.tcp.diagonal"))
-        self.assertRegex(diagonal, r"ours=[\d.]+MB/s .* of_wire=[\d.]+$")
+        self.assertRegex(diagonal, r"ours=[\d.]+MB/s~? .* of_wire=[\d.]+$")
         testbeds = self.run_program(SOURCE / "tests/testbed/torus-netns", "list")
         self.assertNotIn("cmp", testbeds.stdout, "a testbed was left behind")
+
+
+class OtherPeers(Comparison):
+    def test_an_mpi_that_is_named_stands_beside_the_others(self):
+        if not installed("mpich"):
+            self.skipTest("MPICH is not installed")
+        folder = self.work / "other/bin"
+        folder.mkdir(parents=True)
+        for name in ("mpicc", "mpicxx", "mpirun"):
+            (folder / name).write_text(f'#!/bin/sh\nexec {name}.mpich "$@"\n')
+            (folder / name).chmod(0o755)
+        done = self.compare("--only", "mpi.latency.8", "--only", "tcp.latency.8" if os.geteuid() == 0 else "mpi.rate.8",
+                            "--peer", f"other={self.work}/other")
+        self.assert_ok(done)
+        found = {l.split(" ")[0]: dict(w.split("=") for w in l.split(" ")[1:]) for l in done.stdout.splitlines()
+                 if not l.startswith("#")}
+        self.assertRegex(found["mpi.latency.8"]["other"], r"^\d+(\.\d+)?us~?$")
+        if "tcp.latency.8" in found:
+            self.assertEqual(found["tcp.latency.8"]["other"], "none", "it may take another network")
+        self.assertRegex(done.stdout, r"# other: MPICH +\d")
+
+
+class Modes(Comparison):
+    """Samples of different modes of the machine are never mixed."""
+
+    def setUp(self):
+        super().setUp()
+        sys.path.insert(0, str(SOURCE / "bench/peers"))
+        import mode
+        self.mode = mode
+
+    def machine(self, *trips):
+        """Modes on a machine whose round trips are these, one after the other."""
+        for number, trip in enumerate(trips):
+            (self.work / str(number)).write_text(f"{trip} ns 10.00 GB/s\n" if trip else "")
+        program = self.work / "mode"
+        program.write_text(f"""#!/bin/sh
+cd '{self.work}'
+for f in {' '.join(map(str, range(len(trips))))}; do [ -e $f ] && cat $f && rm $f && exit; done
+""")
+        program.chmod(0o755)
+        return self.mode.Modes(program)
+
+    def test_groups(self):
+        self.assertEqual(self.mode.modes_of([402, 88, 91, 120, 390]), [[88, 91, 120], [390, 402]])
+        self.assertEqual(self.mode.prevalent([402, 88, 91]), (88, 91))
+        self.assertEqual(self.mode.prevalent([402, 88]), (88, 88), "of equal ones the nearer")
+        self.assertIsNone(self.mode.prevalent([None, None]))
+
+    def test_samples_of_one_mode_are_kept(self):
+        modes = self.machine(90, 400, 92)
+        runs = {"ours": [], "mpich": []}
+        for value in (1, 7, 2):
+            trip = modes.begin_run()
+            runs["ours"].append((trip, value))
+            runs["mpich"].append((trip, 10 * value))
+        self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1, 2], "mpich": [10, 20]})
+        self.assertEqual(modes.text(), "a cache line goes from one processor to the other and back in 90 to 92 ns (2 "
+                         "runs) or 400 ns (1 run); 2 samples are left out, whose run was in another mode than "
+                         "most of their measure")
+
+    def test_without_a_known_mode_all_samples_are_kept(self):
+        modes = self.machine(None)
+        self.assertEqual(modes.divide("x", {"ours": [(modes.begin_run(), 3), (None, 4)]}), {"ours": [3, 4]})
+        self.assertIn("not known", modes.text())
+
+    def test_the_mode_is_measured(self):
+        done = self.compare("--only", "shm.latency.8")
+        self.assert_ok(done)
+        if len(os.sched_getaffinity(0)) > 1 and shutil.which("cc"):
+            self.assertRegex(done.stdout, r"# a cache line goes .* in \d+ ns \(1 run\)\n")
 
 
 class Absent(Comparison):
@@ -213,6 +285,9 @@ class BadInput(Comparison):
                             (["--json", "no/such/folder.json"], "no/such/folder.json"),
                             (["--upstream", "openmpi=/nowhere"], "/nowhere"),
                             (["--upstream", "lam=/usr"], "lam"),
+                            (["--peer", "other=/nowhere"], "/nowhere/bin/mpicc does not exist"),
+                            (["--peer", "other"], "NAME=PREFIX"),
+                            (["--peer", "ours=/usr"], "'ours'"),
                             (["--only", "npb.EP.S.4"], "--npb"),
                             (["--only", "npb.EP.S.4", "--npb", "/nowhere"], "ep.S.x")):
             with self.subTest(words=words):

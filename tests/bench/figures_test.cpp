@@ -134,6 +134,23 @@ TEST_CASE("Each end of a link has a line with what it sent and received") {
     CHECK(as_json("latency", {}, two_groups()).find(R"("links":[])") != std::string::npos);
 }
 
+TEST_CASE("A figure whose samples scatter is marked, and the table says what the mark means") {
+    CHECK_FALSE(scatters({10, 8, {8, 9, 10, 11, 12}}));
+    CHECK(scatters({10, 5, {15, 5, 13, 7, 10}}));
+    CHECK_FALSE(scatters({10, 10, {10, 90, 10, 10, 10}}));  // one outlier
+    CHECK_FALSE(scatters({10, 1, {1, 10}}));                // too few to tell
+    Table table;
+    table.columns = {{"", "time", "us"}};
+    table.rows = {{8, {{10, 8, {8, 9, 10, 11, 12}}}}};
+    CHECK(as_text(table).find('~') == std::string::npos);
+    table.rows.push_back({16, {{10, 5, {5, 7, 10, 13, 15}}}});
+    const std::string text = as_text(table);
+    CHECK(text.find("10.0~\n") != std::string::npos);
+    CHECK(text.find("~: the quartiles of its samples are more than 25 % of their median apart") !=
+          std::string::npos);
+    CHECK(scatter_note(table).starts_with("~: "));
+}
+
 TEST_CASE("Where links are many, each direction has a line with its least, most and sum") {
     std::vector<LinkTraffic> links;
     for (int rank = 0; rank < 64; ++rank)

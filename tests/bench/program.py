@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of programs share: called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
 
+import html
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +39,11 @@ class Case(unittest.TestCase):
             out, err = child.communicate()
             self.fail(f"hung: {words}\n{out}\n{err}")
         return subprocess.CompletedProcess(words, child.returncode, out, err)
+
+    def words_of(self, name):
+        """What is written in a picture. Letters are paths, and a comment says what they are."""
+        return "\n".join(html.unescape(found).replace("&#45;", "-")
+                         for found in re.findall(r"<!-- (.*?) -->", (self.work / name).read_text(), re.DOTALL))
 
     def assert_ok(self, done):
         self.assertEqual(done.returncode, 0, f"{done.args}\n{done.stdout}\n{done.stderr}")

@@ -16,6 +16,7 @@
 #include "bench/report/reason.h"
 #include "bench/report/record.h"
 #include "bench/report/run.h"
+#include "bench/report/summary.h"
 #include "config/options.h"
 
 namespace report_test {
@@ -42,6 +43,15 @@ RecordedPart part(const std::string& name, const Table& table) {
             "",
             1.5,
             {"latency", {{"torus", "2x2"}, {"cores", "2", true}}, table, {}}};
+}
+
+// In place of torus-plot: what a picture would be of.
+std::vector<std::string> drawn(const std::vector<Drawing>& drawings) {
+    std::vector<std::string> pictures;
+    for (const Drawing& drawing : drawings)
+        pictures.push_back("<?xml version=\"1.0\"?>\n<svg class=\"" +
+                           std::to_string(drawing.table.rows.size()) + " rows\"></svg>\n");
+    return pictures;
 }
 
 // A file that is gone with the test.
@@ -167,9 +177,9 @@ TEST_CASE("A failure's reason is what was said first, and not what became of the
           "torus-bench: rank 0: the device");
     CHECK(reason_of(facts + gone + "\n", 139) == gone);
     CHECK(reason_of("compare-peers: a\nlast\n\n", 1) == "last");
-    CHECK(reason_of("torus-run: 2 things are wrong:\n  link a\n  link b\n", 2) ==
-          "torus-run: 2 things are wrong: link a");
-    CHECK(reason_of("", 3) == "exit code 3, and nothing was said");
+    CHECK(reason_of("torus-run: 2 problems found:\n  link a\n  link b\n", 2) ==
+          "torus-run: 2 problems found: link a");
+    CHECK(reason_of("", 3) == "exit code 3 without an error message");
 }
 
 TEST_CASE("Parts are chosen by patterns, and a pattern without a part is refused", "[report]") {
@@ -241,32 +251,13 @@ TEST_CASE("What compare-peers writes becomes a table without those that are abse
     }
 }
 
-TEST_CASE("The map has a bar for each link, and the slow one is told apart", "[report]") {
-    const std::vector<int> extents = {2, 3};
-    std::vector<LinkRate> rates;
-    for (int rank = 0; rank < 6; ++rank)
-        for (const char* const way : {"0+", "0-", "1+", "1-"})
-            rates.push_back({rank, (rank + 1) % 6, way, rank == 2 ? 10.0 : 20.0});
-    const std::string svg = link_map_as_svg(routing::Torus(extents), rates, "here");
-    const auto count = [&](std::string_view what) {
-        std::size_t n = 0;
-        for (std::size_t at = svg.find(what); at != std::string::npos; at = svg.find(what, at + 1))
-            ++n;
-        return n;
-    };
-    CHECK(count("<title>") == 24);
-    CHECK(count("stroke-dasharray:3 2") == 4);
-    CHECK(count("class=\"frame\"") == 6);
-    CHECK(link_map_as_svg(routing::Torus(extents), {}, "").empty());
-}
-
 TEST_CASE("The page escapes what it shows and stands alone", "[report]") {
     ReportRecord record{"torus <2x2>", "0.1.0", "today", 0.1, {}};
     record.parts.push_back(part("latency", latency_table({9, 10, 11})));
     record.parts.push_back({"sweep", "NetPIPE", "", "torus-bench sweep", "no <way>", 0.5, {}});
-    const std::string page = as_html({record, "samples.json", nullptr, "", 5});
+    const std::string page = as_html({record, "samples.json", nullptr, "", 5}, drawn);
     for (const char* const part :
-         {"torus &lt;2x2&gt;", "no &lt;way&gt;", "Latency &lt;of &amp; two&gt;", "<svg", "18.5",
+         {"torus &lt;2x2&gt;", "no &lt;way&gt;", "<svg class=\"2 rows\"></svg>", "18.5",
           "id=\"unfinished\"", "2 of 5 parts", "samples.json", "prefers-color-scheme"})
         CHECK(page.find(part) != std::string::npos);
     for (const char* const part : {"<script", "src=", "http://", "<?xml", "nan", "@import"}) {
@@ -281,10 +272,56 @@ TEST_CASE("The page escapes what it shows and stands alone", "[report]") {
     CHECK(page.find("id=\"changes\"") == std::string::npos);
     ReportRecord old = record;
     old.parts[0].result.table = latency_table({90, 100, 110});
-    const std::string compared = as_html({record, "samples.json", &old, "old.json", 2});
+    const std::string compared = as_html({record, "samples.json", &old, "old.json", 2}, drawn);
     CHECK(compared.find("id=\"changes\"") != std::string::npos);
     CHECK(compared.find("0.10 faster") != std::string::npos);
     CHECK(compared.find("id=\"unfinished\"") == std::string::npos);
+}
+
+TEST_CASE("A report begins with its summary, in which an absent transport is not an error",
+          "[report]") {
+    ReportRecord record{"torus 2x2", "0.1.0", "today", 0.1, {}};
+    record.parts.push_back(part("latency", latency_table({9, 10, 11})));
+    record.parts.push_back({"latency verbs",
+                            "Latency",
+                            "",
+                            "torus-bench latency --set transport.use=verbs",
+                            "no RDMA",
+                            0.5,
+                            {}});
+    record.parts.push_back({"sweep", "NetPIPE", "", "torus-bench sweep", "crashed", 0.5, {}});
+    CHECK(is_absent(record.parts[1]));
+    CHECK_FALSE(is_absent(record.parts[0]));
+    CHECK_FALSE(is_absent(record.parts[2]));
+    std::string text;
+    for (const SummaryRow& row : summary_of(record)) text += row.what + ": " + row.value + "\n";
+    CHECK(text ==
+          "half a round trip of 16 B: 10.0 us\nparts measured: 1\nnot available here: latency "
+          "verbs\nfailed: sweep\n");
+    const std::string page = as_html({record, "samples.json"}, drawn);
+    CHECK(page.find("id=\"summary\"") < page.find("id=\"machine\""));
+    CHECK(page.find("<p class=\"quiet\">latency verbs is not available here: no RDMA</p>") !=
+          std::string::npos);
+    CHECK(page.find("<p class=\"failure\">sweep: crashed</p>") != std::string::npos);
+}
+
+TEST_CASE("Each picture of a page is where its part is", "[report]") {
+    ReportRecord record{"torus 2x2", "0.1.0", "today", 0.1, {}};
+    Table table = latency_table({9, 10, 11});
+    table.link_rates = {{0, 1, "0+", 10}};
+    record.parts.push_back(part("aggregate", table));
+    std::vector<Drawing> seen;
+    const std::string page = as_html({record, "samples.json"}, [&](const auto& drawings) {
+        seen = drawings;
+        return std::vector<std::string>{"<svg>first</svg>", "<svg>second</svg>"};
+    });
+    REQUIRE(seen.size() == 2);
+    CHECK_FALSE(seen[0].map);
+    REQUIRE(seen[1].map);
+    CHECK(seen[1].map->describe() == "2x2");
+    CHECK(page.find("<figure id=\"figure-aggregate\">\n<svg>first") != std::string::npos);
+    CHECK(page.find("<figure id=\"map-aggregate\">\n<svg>second") != std::string::npos);
+    CHECK(page.find("<!picture") == std::string::npos);
 }
 
 TEST_CASE("The papers' figures stand beside those that the report has", "[report]") {

@@ -14,6 +14,20 @@ from bench_program import BENCH, QUICK, TORUS_RUN, Program
 from program import SOURCE, clean_environment, main, skip_without_testbeds
 
 
+class Busy(Program):
+    def test_load_beside_the_ranks_is_told(self):
+        others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+        try:
+            self.assert_ok(self.run_program(BENCH, "latency", "--torus", "2", "--sizes", "8:8", "--seconds", "0.5",
+                                            "--json", "out.json"))
+        finally:
+            for other in others:
+                other.kill()
+                other.wait()
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertRegex("\n".join(document["notes"]), r"Other programs used \d+\.\d processors during the measurement")
+
+
 class BadInput(Program):
     def refused(self, words, *parts):
         with self.subTest(words=words):
@@ -25,7 +39,7 @@ class BadInput(Program):
                          "efficiency, collectives, steps, forward, simulate, predict, fit, plot or report")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
-        self.refused(["collectives", "--algorithm", "tree"], "'tree' is no algorithm of allreduce", "disjoint")
+        self.refused(["collectives", "--algorithm", "tree"], "'tree' is not an algorithm of allreduce", "disjoint")
         self.refused(["collectives", "--sizes", "4:4"], "multiples of 8")
         self.refused(["steps", "--sizes", "4:4"], "multiples of 8")
         self.refused(["forward", "--raw"], "--raw: forward")
@@ -52,7 +66,7 @@ class BadInput(Program):
         self.assertIn("--peer 2: expected a rank from 1 to 1", done.stderr)
 
     def test_one_rank_has_nobody_to_talk_to(self):
-        for command, word in (("latency", "nobody"), ("aggregate", "no links")):
+        for command, word in (("latency", "no partner"), ("aggregate", "no links")):
             done = self.run_program(BENCH, command, "-np", "1")
             self.assertEqual(done.returncode, 1, done.stderr)
             self.assertIn(word, done.stderr)
@@ -66,7 +80,7 @@ class BadInput(Program):
     def test_a_rank_that_forwards_nothing(self):
         done = self.run_program(BENCH, "forward", "--torus", "2")
         self.assertEqual(done.returncode, 2, done.stderr)
-        self.assertIn("no message between two neighbours of rank 0 goes through it", done.stderr)
+        self.assertIn("no message between two neighbours of rank 0 passes through it", done.stderr)
 
     def test_launcher_options_under_a_launcher(self):
         done = self.run_program(TORUS_RUN, "-np", "1", BENCH, "latency", "--torus", "2")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Maps x -> a x + b modulo 2^32 under composition: exact, associative, and every exchange of two
-// operands shows in the result.
+// Maps x -> a x + b modulo 2^32 under composition: exact and associative, and not commutative, so
+// that exchanged operands change the result.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seeded job whose cables die and come back under collectives of all kinds, of all ranks and of
-// groups of them, several at once: each ends, with the right answer.
+// One seeded job whose cables die and come back during parallel collectives of all kinds, on all
+// ranks and on groups of them: each must end with the right answer.
 #pragma once
 
 #include "core/link/detour_round.h"

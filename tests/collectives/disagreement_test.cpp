@@ -331,6 +331,57 @@ TEST_CASE("Members that differ in what shows in no message are named, with both 
     }
 }
 
+TEST_CASE("A wrong block of a member for itself ends the call on all, even if groups come late") {
+    for (const bool direct : {true, false})
+        for (const int wrong : {0, 2})
+            for (const int late : {0, 1, 2, 3}) {
+                CAPTURE(direct, wrong, late);
+                std::vector<std::unique_ptr<Member>> members(4);
+                Job job(job_of({4}, direct));
+                const auto join = [&](int rank) {
+                    members[std::size_t(rank)] =
+                        std::make_unique<Member>(job[rank], all_ranks(job));
+                };
+                const auto start = [&](int rank) {
+                    Member& member = *members[std::size_t(rank)];
+                    if (rank == wrong)
+                        member.allgather->refuse(Blocks::even(40), 4);
+                    else
+                        member.allgather->start(member.in.data(), Blocks::even(40),
+                                                member.out.data());
+                };
+                join(wrong);
+                for (int rank = 0; rank < 4 - late; ++rank)
+                    if (rank != wrong) join(rank);
+                start(wrong);
+                job.settle();  // the verdict does not find those that have no group yet
+                for (int rank = 0; rank < 4; ++rank) {
+                    if (members[std::size_t(rank)] == nullptr) join(rank);
+                    if (rank != wrong) start(rank);
+                }
+                REQUIRE(run_long(job, [&] {
+                    for (const auto& member : members)
+                        if (!member->allgather->complete()) return false;
+                    return true;
+                }));
+                for (int rank = 0; rank < 4; ++rank) {
+                    CAPTURE(rank);
+                    const Schedule& call = *members[std::size_t(rank)]->allgather;
+                    CHECK(call.error() == Error::mismatch);
+                    CHECK(call.sizes_differ());
+                    CHECK_THAT(call.failure(),
+                               Catch::Contains("sends 4 bytes to itself and receives 40"));
+                }
+                for (const auto& member : members) member->barrier->start_barrier();
+                REQUIRE(run_long(job, [&] {
+                    for (const auto& member : members)
+                        if (!member->barrier->complete()) return false;
+                    return true;
+                }));
+                for (const auto& member : members) CHECK(member->barrier->error() == Error::none);
+            }
+}
+
 TEST_CASE("Who is late is no disagreement: reports name him, and nothing ends") {
     std::vector<Member> members;
     Job job(job_of({3, 4}, false));

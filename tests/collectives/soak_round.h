@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random collectives at once, on random groups of a simulated job: begun by each member in an order
-// of its own, and judged when all have ended.
+// Parallel random collectives on random groups of a simulated job: each member starts them in a
+// different order, and the results are checked when all have ended.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tasks of the soak are made of.
+// The building blocks of the soak's tasks.
 #pragma once
 
 #include <fmt/format.h>

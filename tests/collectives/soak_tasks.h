@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random collectives on random groups, with their right answers: what the soak runs.
+// The tasks of the soak: random collectives on random groups, with their right answers.
 //
 // A Team is a group on each of its members, and schedules that are used again and again. A task is
 // one collective call on all members of a team; it borrows the team's schedules. Teams and tasks

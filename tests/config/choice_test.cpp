@@ -9,7 +9,11 @@
 
 #include <catch2/catch.hpp>
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
+#include "core/transport/list.h"
 #include "core/transport/machine.h"
 #include "core/transport/verbs/probe.h"
 #include "tests/config/rdma_machine.h"
@@ -80,25 +84,74 @@ TEST_CASE("A link takes shared memory on one host, verbs where both ends can, fr
     CHECK(choice.advice.empty());
 }
 
+TEST_CASE("A better transport than TCP is asked before it is taken, though it needs no devices") {
+    struct OnlyOnB final : transport::Probe {
+        std::optional<transport::Trouble> trouble(const Settings& settings,
+                                                  const CableEnd& end) const override {
+            if (end.node == 1) return std::nullopt;
+            return transport::Trouble{host_of(settings, end) + " has no tunnel", ""};
+        }
+        std::optional<transport::Trouble> trouble_forwarded(const Settings& settings,
+                                                            const CableEnd& end) const override {
+            return trouble(settings, end);
+        }
+        std::string reason(const Settings& /*settings*/, const CableEnd& /*one*/,
+                           const CableEnd& /*other*/) const override {
+            return "both have a tunnel";
+        }
+    };
+    const OnlyOnB only_on_b;
+    const transport::Probe everywhere;
+    const transport::Descriptor& tcp = transport::fallback_transport();
+    const transport::Descriptor tunnel{.name = "tunnel",
+                                       .title = "tunnels",
+                                       .help = "",
+                                       .rank = tcp.rank + 1,
+                                       .capabilities = tcp.capabilities,
+                                       .probe = only_on_b,
+                                       .settings = tcp.settings,
+                                       .make = tcp.make},
+        open{.name = "open",
+             .title = "open tunnels",
+             .help = "",
+             .rank = tcp.rank + 1,
+             .capabilities = tcp.capabilities,
+             .probe = everywhere,
+             .settings = tcp.settings,
+             .make = tcp.make};
+    Machine machine;
+    const HostFacts b = machine.told_by(1), c = machine.told_by(2);
+    const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
+    const std::vector<const transport::Descriptor*> refused{&tunnel, &tcp}, taken{&open, &tcp};
+    CHECK(choose_link(machine.settings, up, down, {}, refused).carrier == &tcp);
+    CHECK(choose_link(machine.settings, up, down, {}, refused).reason == "c has no tunnel");
+    CHECK(choose_forwarded(machine.settings, up, down, {}, refused).carrier == &tcp);
+    CHECK(choose_link(machine.settings, up, down, {}, taken).carrier == &open);
+    CHECK(choose_forwarded(machine.settings, up, down, {}, taken).carrier == &open);
+    // What is not known of an end is no obstacle to the transport that carries every link.
+    const CableEnd unknown{2, {0, -1}, nullptr};
+    CHECK(choose_forwarded(machine.settings, up, unknown, {}, taken).carrier == &tcp);
+}
+
 TEST_CASE("Frames are not taken where an end may not send them, nor where ranks share cores") {
     for (const int node : {1, 2}) {
         Machine machine;
         forbid_frames(machine, node);
         const LinkChoice choice = choose(machine);
         CHECK(choice.carrier->name == "tcp");
-        const std::string why = fmt::format("on {} ranks may not send Ethernet frames of their own",
-                                            machine.host(node).name);
+        const std::string why =
+            fmt::format("ranks on {} may not send raw Ethernet frames", machine.host(node).name);
         CHECK(choice.reason == "eth0 of b has no RDMA device; " + why);
         CHECK_THAT(choice.advice, StartsWith(why) && Contains("setcap cap_net_raw=ep"));
         CHECK(choice.warning.empty());
         machine.device(node, node == 1 ? "eth0" : "eth1").mac.clear();
         CHECK(choose(machine).carrier->name == "tcp");
-        CHECK_THAT(choose(machine).reason, Contains("is no Ethernet device"));
+        CHECK_THAT(choose(machine).reason, Contains("is not an Ethernet device"));
         CHECK(choose(machine).advice.empty());
     }
     Machine machine, rdma("", true), asked("[transport]\nuse = \"ethernet\"\n");
     CHECK(choose(machine, crowd).carrier->name == "tcp");
-    CHECK_THAT(choose(machine, crowd).reason, Contains("ranks that share no processors"));
+    CHECK_THAT(choose(machine, crowd).reason, Contains("ranks that do not share processors"));
     CHECK(choose(machine, crowd).advice.empty());
     CHECK(choose(rdma, crowd).carrier->name == "verbs");
     CHECK(choose(asked, crowd).carrier->name == "ethernet");
@@ -134,17 +187,17 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     only_link_local(both);
     CHECK(choose_far(both).carrier->name == "tcp");
     CHECK(choose_far(both).reason ==
-          "eth1 of c has no RoCE v2 GID that can be routed to (it has fe80::2/64); a forwards no "
-          "frames");
+          "eth1 of c has no routable RoCE v2 GID (it has fe80::2/64); a does not forward frames");
     Machine none;
-    CHECK(choose_far(none).reason == "eth0 of a has no RDMA device; a forwards no frames");
+    CHECK(choose_far(none).reason == "eth0 of a has no RDMA device; a does not forward frames");
     Machine asked(verbs, true);
     CHECK(choose_far(asked).carrier->name == "verbs");
     only_link_local(asked);
-    CHECK_THROWS_WITH(choose_far(asked), Contains("between a and c eth1 of c has no RoCE v2 GID") &&
+    CHECK_THROWS_WITH(choose_far(asked), Contains("between a and c eth1 of c has no routable RoCE "
+                                                  "v2 GID") &&
                                              Contains("torus-info netplan"));
     const CableEnd gone{0, {0, +1}, nullptr}, other{2, {0, -1}, nullptr};
-    CHECK(choose_forwarded(none.settings, gone, other).reason == "a told nothing");
+    CHECK(choose_forwarded(none.settings, gone, other).reason == "a reported nothing");
 }
 
 TEST_CASE("Verbs that an end does not have is not taken, and an error where it is asked for") {
@@ -173,19 +226,19 @@ TEST_CASE("Verbs that an end does not have is not taken, and an error where it i
          },
          "the RDMA device rxe_eth1 of eth1 of c has no RoCE v2 GID", ""},
         {[](Machine& m) { m.device(2, "eth1").addresses = {ip("10.9.9.9/24")}; },
-         "the RoCE v2 GIDs of eth1 of c (rxe_eth1), 0 (fe80::2) and 1 (10.0.1.2), are none of its "
-         "addresses",
+         "the RoCE v2 GIDs of eth1 of c (rxe_eth1), 0 (fe80::2) and 1 (10.0.1.2), are not among "
+         "its addresses",
          "give eth1 an IPv4 address"},
         {[](Machine& m) {
              m.port(1, "eth0").gids.pop_back();                             // IPv6 only
              m.port(2, "eth1").gids.erase(m.port(2, "eth1").gids.begin());  // IPv4 only
          },
-         "the RoCE v2 GIDs of eth0 of b (fe80::1/64) and eth1 of c (10.0.1.2/30) are of no common "
-         "network",
+         "the RoCE v2 GIDs of eth0 of b (fe80::1/64) and eth1 of c (10.0.1.2/30) are not in a "
+         "common network",
          "torus-info netplan"},
         {[](Machine& m) { m.device(1, "eth0").name = "eth9"; }, "b has no device eth0", ""},
-        {[](Machine& m) { m.forget_link("0-"); }, "[links] gives link 0- of c no device",
-         "name the device"},
+        {[](Machine& m) { m.forget_link("0-"); }, "[links] has no device for link 0- of c",
+         "add the device"},
     };
     for (const Trial& trial : trials) {
         INFO(trial.found);
@@ -301,10 +354,10 @@ TEST_CASE("Notes tell what is there and not used, once for each kind") {
     Machine machine("", true);
     CHECK(machine_notes(machine.settings, machine.told()).empty());
     machine.rdma(2).pop_back();
-    CHECK_THAT(machine.note(),
-               Contains("link 0+ of b to c (eth0 to eth1) goes over Ethernet frames and not "
-                        "over RDMA: ") &&
-                   Contains("eth1 of c has no RDMA device") && Contains("rdma link add rxe_eth1"));
+    CHECK_THAT(
+        machine.note(),
+        Contains("link 0+ of b to c (eth0 to eth1) uses Ethernet frames instead of RDMA: ") &&
+            Contains("eth1 of c has no RDMA device") && Contains("rdma link add rxe_eth1"));
     machine.rdma(2).clear();
     CHECK_THAT(machine.note(), Contains("(and 1 more like this)"));
     machine = Machine("", true);
@@ -317,14 +370,14 @@ TEST_CASE("Notes tell what is there and not used, once for each kind") {
     machine = Machine("", true);
     machine.port(1, "eth0").gids.pop_back();
     machine.port(2, "eth1").gids.erase(machine.port(2, "eth1").gids.begin());
-    CHECK_THAT(machine.note(), Contains("goes over Ethernet frames and not over RDMA: the RoCE v2 "
+    CHECK_THAT(machine.note(), Contains("uses Ethernet frames instead of RDMA: the RoCE v2 "
                                         "GIDs of eth0 of b") &&
-                                   Contains("are of no common network"));
+                                   Contains("are not in a common network"));
     machine = Machine();
     forbid_frames(machine, 2);
     CHECK_THAT(machine.note(),
-               StartsWith("link 0+ of b to c (eth0 to eth1) goes over TCP and not over Ethernet "
-                          "frames: on c ranks may not") &&
+               StartsWith("link 0+ of b to c (eth0 to eth1) uses TCP instead of Ethernet frames: "
+                          "ranks on c may not") &&
                    Contains("setcap cap_net_raw=ep") && Contains("(and 1 more like this)"));
     machine = Machine("", true);  // RDMA is better still
     forbid_frames(machine, 2);

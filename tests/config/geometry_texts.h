@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Geometry files as texts: what is read from them, and with which words they are refused.
+// Geometry files as texts, with the values they contain or the errors they cause.
 #pragma once
 
 #include <catch2/catch.hpp>

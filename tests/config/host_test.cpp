@@ -97,11 +97,36 @@ TEST_CASE("No two ranks share a core unless they outnumber the cores, on any mac
             CHECK(busiest == (ranks + cores - 1) / cores);
             CHECK(idlest == (ranks >= cores ? ranks / cores : 0));
             const auto automatic = plan_binding(host, ranks, Bind::automatic);
-            CHECK(automatic == (ranks <= cores ? plan : std::vector<CpuList>(std::size_t(ranks))));
+            const bool bound = ranks > 1 && ranks <= cores;  // a rank that is alone is free
+            CHECK(automatic == (bound ? plan : std::vector<CpuList>(std::size_t(ranks))));
             CHECK(plan_binding(host, ranks, Bind::none) ==
                   std::vector<CpuList>(std::size_t(ranks)));
         }
     }
+}
+
+TEST_CASE("Ranks that ask for several cores get adjacent ones of their own") {
+    const Host host = synthetic_host("numa:2 core:4 pu:2");
+    CHECK(plan_binding(host, 2, Bind::core, 3) == std::vector<CpuList>{range(0, 5), range(6, 11)});
+    CHECK(plan_binding(host, 2, Bind::numa, 2) == std::vector<CpuList>{range(0, 3), range(8, 11)});
+    CHECK(plan_binding(host, 4, Bind::automatic, 2)[3] == range(12, 15));
+    CHECK(plan_binding(host, 4, Bind::automatic, 3)[3].empty());
+    CHECK(plan_binding(host, 1, Bind::automatic, 2)[0].empty());
+    CHECK(plan_binding(host, 1, policy_with(Bind::automatic, 2), 2)[0] == range(0, 3));
+    CHECK(policy_with(Bind::automatic, 0) == Bind::automatic);
+    CHECK(policy_with(Bind::numa, 2) == Bind::numa);
+    for (int ranks = 1; ranks <= 8; ++ranks)
+        for (int each = 1; each * ranks <= 8; ++each)
+            for (const Bind policy : {Bind::core, Bind::numa}) {
+                CAPTURE(ranks, each);
+                const auto plan = plan_binding(host, ranks, policy, each);
+                CHECK(load_of_cores(host, plan).second == 1);
+                for (const CpuList& cpus : plan) CHECK(cpus.size() == std::size_t(2 * each));
+            }
+    // Too many: all cores are shared out.
+    CHECK(plan_binding(host, 3, Bind::core, 4) ==
+          std::vector<CpuList>{range(0, 3), range(4, 9), range(10, 15)});
+    CHECK_THROWS_WITH(local_binding(2, Bind::core, 4000), Catch::Contains("launch.cpus_per_rank"));
 }
 
 TEST_CASE("Binding to NUMA nodes spreads the ranks and never crowds one node") {
@@ -234,4 +259,15 @@ TEST_CASE("Network devices are read with their facts, and loopback is none") {
     CHECK_FALSE(nics[1].up);
     CHECK_FALSE(nics[1].megabits);
     CHECK_FALSE(nics[1].numa);
+}
+
+TEST_CASE("Memory is what the kernel has in all, and what is available of it") {
+    const TemporaryFolder folder;
+    folder.write("proc/meminfo",
+                 "MemTotal:       24683780 kB\nMemFree:         4001220 kB\n"
+                 "MemAvailable:   21872640 kB\nHugePages_Total:       0\nHugetlb:  0 kB\n");
+    const Memory memory = read_memory(folder.path());
+    CHECK(memory.total == std::uint64_t(24683780) << 10);
+    CHECK(memory.available == std::uint64_t(21872640) << 10);
+    CHECK(read_memory(folder.path() / "nothing").total == 0);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A made-up ring of hosts on which nothing is wrong, to be damaged by tests.
+// A fictitious ring of hosts without faults, which tests damage.
 #pragma once
 
 #include <catch2/catch.hpp>

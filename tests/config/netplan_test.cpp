@@ -293,7 +293,7 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
         return std::string("no refusal");
     };
     using Catch::Matchers::Contains;
-    CHECK_THAT(refusal(Settings(schema()), default_netplan()), Contains("no torus"));
+    CHECK_THAT(refusal(Settings(schema()), default_netplan()), Contains("missing torus"));
     Settings settings = settings_for("4x4", "");
     Links links = settings[setting::links];
     links.erase("1-");
@@ -305,7 +305,7 @@ TEST_CASE("A plan without a torus, without devices or without room is refused wi
                Contains("10.0.0.0/26") && Contains("128"));
     CHECK_THAT(refusal(settings, {*base::parse_address("10.0.0.0/25"),
                                   *base::parse_address("10.255.0.0/28")}),
-               Contains("10.255.0.0/28") && Contains("one a node"));
+               Contains("10.255.0.0/28") && Contains("one per node"));
     // Otherwise there are routes to link addresses too.
     settings.set(transport::setting::use, "tcp");
     NetplanOptions options{*base::parse_address("10.0.0.0/25"),

@@ -88,7 +88,7 @@ TEST_CASE("Damaged facts are refused with the line, or read as facts that print 
             const HostFacts facts = parse_facts(damaged);
             CHECK(parse_facts(format_facts(facts)) == facts);
         } catch (const ConfigError& error) {
-            CHECK_THAT(error.what(), Contains("cannot be read at"));
+            CHECK_THAT(error.what(), Contains("cannot parse the facts that a host sent, at"));
         }
     }
 }
@@ -155,7 +155,7 @@ TEST_CASE("A link without a device, and hosts without any links, are found") {
     REQUIRE(messages.size() == 4);
     CHECK_THAT(messages[0], Contains("host a has a link 0- to d") && Contains("no device"));
     machine.settings.set(setting::links, {});
-    CHECK_THAT(machine.complaint(), Contains("no [links]"));
+    CHECK_THAT(machine.complaint(), Contains("[links] is missing"));
 }
 
 TEST_CASE("One machine under two names is a host listed twice where both would use one device") {
@@ -189,14 +189,23 @@ TEST_CASE("Routing by the kernel needs an address of each node and routes betwee
     Machine machine(kernel);
     machine.host(1).routes.clear();
     CHECK_THAT(machine.complaint(), Contains(machine.line(6)) && Contains("host b") &&
-                                        Contains("no route to host d") && Contains("10.255.0.4"));
+                                        Contains("no route over its links to host d") &&
+                                        Contains("10.255.0.4"));
     machine.host(1).routes = {{ip("0.0.0.0/0"), "eth0", ip("10.0.1.2")}};
     CHECK(machine.check().empty());
     machine.host(1).routes = {{ip("10.255.0.0/16"), "eth0", {}}};
     CHECK(machine.check().empty());
     machine.host(1).routes = {{ip("10.255.0.0/30"), "eth0", {}}};  // .1 to .3, and .4 is d
-    CHECK_THAT(machine.complaint(), Contains("no route to host d"));
-    machine.host(1).routes_known = false;
+    CHECK_THAT(machine.complaint(), Contains("no route over its links to host d"));
+    // One that leads out of the torus takes what has no route over the links.
+    machine.host(1).routes = {{ip("0.0.0.0/0"), "wlan0", ip("192.168.0.1")}};
+    CHECK_THAT(machine.complaint(),
+               Contains("no route over its links to host d") &&
+                   Contains("torus-info netplan --config " + machine.file.path() + " --apply"));
+    // All in one line, wherever they are missing.
+    machine.host(2).routes.clear();
+    CHECK_THAT(machine.complaint(), Contains("on 2 hosts in total") && Contains("as root on b, c"));
+    machine.host(1).routes_known = machine.host(2).routes_known = false;
     CHECK(machine.check().empty());
     CHECK(Machine().check().empty());  // by relay nobody asks
 }

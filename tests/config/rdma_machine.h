@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The made-up ring of hosts with RDMA devices, as verbs tell of them.
+// The fictitious ring of hosts with RDMA devices, as verbs reports them.
 #pragma once
 
 #include <algorithm>

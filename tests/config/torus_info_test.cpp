@@ -88,16 +88,17 @@ TEST_CASE(
     CHECK_THAT(line("progress.spin"), Contains(" 3us ") && Contains("TORUSMP_PROGRESS_SPIN"));
     CHECK_THAT(line("launch.bind"), Contains(" none ") && Contains("--set launch.bind"));
     CHECK_THAT(line("watchdog.after"), Contains(" 60s ") && Contains("default"));
-    CHECK_THAT(outcome.out, Contains("2x2x2: 8") && Contains("cables        24") &&
-                                Contains("NUMA node") && Contains("lock limit") &&
-                                Contains("Binding of 8 ranks") && Contains("not bound"));
+    CHECK_THAT(outcome.out, Contains("2x2x2: 8") && Contains("cables          24") &&
+                                Contains(" in total, ") && Contains(" available") &&
+                                Contains("locked memory") && Contains("Binding of 8 ranks") &&
+                                Contains("not bound"));
 }
 
 TEST_CASE("torus-info shows the binding plan of a machine that it is told about") {
     const Outcome outcome =
         run({"--np", "6", "--set", "launch.bind=numa"}, {"HWLOC_SYNTHETIC=numa:2 core:4 pu:2"});
     CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.out, Contains("8 with 16 hardware threads") &&
+    CHECK_THAT(outcome.out, Contains("8 cores, 16 hardware threads") && Contains("NUMA node 1") &&
                                 Contains("ranks 0-2  processors 0-7") &&
                                 Contains("ranks 3-5  processors 8-15"));
 }
@@ -129,8 +130,47 @@ TEST_CASE("torus-info says for each link of this host which transport it takes, 
     CHECK(asked.code == 0);
     CHECK_THAT(asked.out, Contains("\"node\": 1") && Contains("\"carrier\": null") &&
                               Contains("transport.use is verbs (--set transport.use), but lo of"));
-    CHECK_THAT(run({"--config", file("stranger")}).out,
-               Contains(std::string(self) + " is not among nodes.hosts"));
+    // This host and its ranks only where they are asked for.
+    CHECK_THAT(mine.out, !Contains("Host " + std::string(self)) && !Contains("Binding of"));
+    CHECK_THAT(run({"--config", file(self), "--here"}).out,
+               StartsWith("Links of node 1") && Contains("Host " + std::string(self)) &&
+                   Contains("Binding of 1 rank on this host"));
+}
+
+TEST_CASE("torus-info begins with the cables, also for a host that is not one of the machine") {
+    const TemporaryFolder folder;
+    const std::string path = folder.write(
+        "g.toml",
+        "[torus]\ndims = [3]\n[nodes]\nhosts = [\"a\", \"b\", \"c\"]\n[links]\n\"0+\" = "
+        "\"eth0\"\n\"0-\" = \"eth1\"\n");
+    const Outcome asked = run({"--config", path, "--set", "transport.use=tcp"});
+    CHECK(asked.code == 0);
+    CHECK(asked.err.empty());
+    CHECK_THAT(asked.out, StartsWith("Links of the machine, seen from outside: ") &&
+                              Contains("0+    c     eth0    a   eth1    tcp\n") &&
+                              !Contains("decides") && !Contains("Host ") &&
+                              Contains("torus-info --here"));
+    // The last line does not sound like an error.
+    CHECK(asked.out.find("is not in nodes.hosts") < asked.out.find("Torus\n"));
+    const Outcome open = run({"--config", path});
+    CHECK_THAT(open.out, Contains(" or tcp\n") && Contains("torus-check queries them"));
+    CHECK_THAT(run({"--config", path, "--set", "transport.use=tcp", "--json", "-"}).out,
+               Contains(R"({"direction": "0+", "from": "c", "device": "eth0", "to": "a", )"
+                        R"("far_device": "eth1", "carriers": ["tcp"]})"));
+}
+
+TEST_CASE("torus-info sums up the cables of a large machine by direction") {
+    const TemporaryFolder folder;
+    std::string hosts;
+    for (int i = 0; i < 36; ++i) hosts += "\"n" + std::to_string(i) + "\",";
+    const std::string path = folder.write(
+        "g.toml", "[torus]\ndims = [6, 6]\n[nodes]\nhosts = [" + hosts +
+                      "]\n[links]\n\"0+\" = \"eth0\"\n\"0-\" = \"eth1\"\n\"1+\" = \"eth2\"\n"
+                      "\"1-\" = \"eth3\"\n");
+    const Outcome outcome = run({"--config", path, "--set", "transport.use=tcp"});
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Contains("0+    36      eth0 to eth1  tcp\n") &&
+                                Contains("1+    36      eth2 to eth3  tcp\n"));
 }
 
 TEST_CASE("torus-info says once what would give links a better transport") {
@@ -153,7 +193,7 @@ TEST_CASE("torus-info writes JSON to a file beside the text, or to standard outp
     const std::string path = (folder.path() / "info.json").string();
     const Outcome outcome = run({"--torus", "2x1", "--json", path});
     CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.out, StartsWith("Settings"));
+    CHECK_THAT(outcome.out, StartsWith("Torus") && Contains("\nSettings"));
     const std::string json = text_of(path);
     CHECK_THAT(json, StartsWith("{\n") &&
                          Contains("\"torus.dims\": {\"value\": \"2x1\", \"origin\": \"flag\", "
@@ -181,6 +221,28 @@ TEST_CASE("torus-info explains a key, prints its help with examples, and its ver
     const Outcome version = run({"--version"});
     CHECK(version.code == 0);
     CHECK_THAT(version.out, StartsWith("torus-info (torusmp) "));
+}
+
+TEST_CASE("torus-info says where a file would live, and why") {
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string(), path = at + "/x";
+    const Outcome alone = run({"--path", path});
+    CHECK(alone.code == 0);
+    CHECK(alone.err.empty());
+    CHECK_THAT(alone.out, StartsWith(path + "\n") && Contains("the folder  directly\n") &&
+                              Contains("Why: all ranks are on one host.\n"));
+    const std::string config =
+        folder.write("g.toml", "[io.at]\n\"" + at + "\" = \"elsewhere\"\n\"/\" = \"all\"\n");
+    const Outcome far = run({"--path", path, "--config", config});
+    CHECK(far.code == 1);
+    CHECK_THAT(far.out, Contains("not at all\n") &&
+                            Contains("It cannot be opened: io.at has \"" + at +
+                                     "\" = \"elsewhere\", but that host has no rank"));
+    CHECK_THAT(run({"--path", "/x", "--config", config}).out,
+               Contains("Why: io.at has \"/\" = \"all\".\n"));
+    check_usage_error(run({"--set", "io.at=home=head"}), "\"home\" is not an absolute path");
+    const std::string bad = folder.write("bad.toml", "[io.at]\nhome = \"head\"\n");
+    check_usage_error(run({"--config", bad}), bad + ":2: ");
 }
 
 TEST_CASE("The reference that is installed is what torus-info prints, whatever is set") {

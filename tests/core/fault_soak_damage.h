@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The faults of a round of the fault soak: what breaks, what an enemy sends, and who is cut off
-// from whom by it.
+// The faults of a round of the fault soak: failures, hostile packets, and the pairs of ranks that
+// are cut off from each other.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a round of the fault soak went as it must: how each request ended, what the ranks said,
-// and what is left in the job.
+// Checks a round of the fault soak: how each request ended, the messages of the ranks, and the
+// final state of the job.
 #pragma once
 
 #include <string>

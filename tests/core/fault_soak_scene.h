@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all parts of a round of the fault soak share: the job, the chance that rules it, and the
-// result so far.
+// The state shared by all parts of a round of the fault soak: the job, its random generator, and
+// the result so far.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages of a round of the fault soak, and what the programs of the ranks do about them.
+// The messages of a round of the fault soak, and the programs of its ranks.
 #pragma once
 
 #include <memory>

@@ -144,7 +144,7 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
             REQUIRE((names(at, other) || names(other, at)));
             REQUIRE((why.find("; rank " + std::to_string(at) + " saw: ") != why.npos ||
                      why.find("; rank " + std::to_string(other) + " saw: ") != why.npos));
-            REQUIRE(why.find("says that it is dead") == why.npos);
+            REQUIRE(why.find("reports it dead") == why.npos);
         }
     // Large messages take every shortest path, so each of them counts.
     const auto crosses = [&](Rank from, Rank to) {
@@ -301,7 +301,7 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     // Reported once, with the reason.
     const auto tells = [](const std::string& line) {
         return line.starts_with("0: the connection to rank 2 cannot be established: ") &&
-               line.find("no address of this world") != std::string::npos;
+               line.find("not an address of this simulated network") != std::string::npos;
     };
     CHECK(std::count_if(job.log().begin(), job.log().end(), tells) == 1);
     // The others are as they were.
@@ -325,7 +325,7 @@ TEST_CASE("a link that does not come up is the error of the start, or a fault li
     SECTION("the error of the start") {
         CHECK_THROWS_WITH(job[0].await_links(false),
                           Catch::Contains("link 0+ to rank 1 cannot be established: ") &&
-                              Catch::Contains("no address of this world"));
+                              Catch::Contains("not an address of this simulated network"));
         CHECK(job.log().empty());
     }
     SECTION("a fault like any other") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A Runtime with a neighbour in enemy hands: arbitrary bytes become packets of that neighbour, and
-// nothing that does not concern it may suffer. Shared by the fuzzer and the seeded tests.
+// A Runtime with a hostile neighbour, which sends arbitrary bytes as packets; only communication
+// with that neighbour may fail. Shared by the fuzzer and the seeded tests.
 #pragma once
 
 #include <cstddef>

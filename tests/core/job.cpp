@@ -7,6 +7,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "core/settings.h"
+
 namespace torusmp::core::testing {
 
 namespace {
@@ -40,6 +42,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
             mine.direct.push_back(near);
     mine.eager_limit = options.eager_limit;
     mine.spread_limit = options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
+    mine.set(setting::unexpected, options.unexpected_limit);
     mine.credits = options.credits;
     mine.relay_credits = options.relay_credits;
     mine.shortcuts = options.shortcuts;
@@ -48,7 +51,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.shares_cores = options.shares_cores;
     mine.hold_down = options.hold_down;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
-    mine.watchdog = std::chrono::nanoseconds(0);
+    mine.set(setting::watchdog, std::chrono::nanoseconds(0));
     mine.log = [this, rank](std::string_view text) {
         log_.push_back(fmt::format("{}: {}", rank, text));
     };

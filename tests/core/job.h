@@ -24,6 +24,7 @@ struct JobOptions {
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
     std::size_t spread_limit = 0;  // 0: three times the eager limit
+    std::size_t unexpected_limit = std::size_t{64} << 20;  // bytes
     int credits = 8;
     int relay_credits = 4;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank

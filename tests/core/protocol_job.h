@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job in which the tests of the protocol let messages travel, and the memory of a message.
+// The job for the tests of the protocol, and the memory of a message.
 #pragma once
 
 #include <algorithm>

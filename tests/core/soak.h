@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the long tests share: their arguments, and a crash report that names the round.
+// Shared by the long tests: their arguments, and a crash report that names the round.
 #pragma once
 
 #include <cstdint>

@@ -1,43 +1,263 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two threads of one rank, the program's and the progress thread, wait for the same news: what one
-// of them moves must never leave the other asleep. Over shared memory, with real sleeping.
+// Threads that sleep in waits of one rank, and what must wake them. No timer ends a sleep here, so
+// a lost wake-up is a wait that does not end.
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
-#include <memory>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/api.h"
-#include "core/transport/shm/interface.h"
+#include "tests/core/sleeping_pair.h"
 
-namespace torusmp::core {
+namespace torusmp::core::wake_test {
 namespace {
 
-std::unique_ptr<Runtime> make(Rank rank) {
-    Options options{.torus = routing::Torus(std::array{2}),
-                    .rank = rank,
-                    .direct = {0, 1},
-                    .log = {},
-                    .name_of = {}};
-    options.progress_thread = true;
-    options.spin = std::chrono::nanoseconds(0);
-    return std::make_unique<Runtime>(std::move(options),
-                                     [](const std::vector<transport::PortOptions>& ports) {
-                                         return std::make_unique<transport::shm::ShmInterface>(
-                                             ports, transport::shm::InterfaceOptions{});
-                                     });
+using testing::comes_true;
+using testing::Pair;
+
+// A thread of rank 0 that does some work, and sleeps in it.
+class Sleeper {
+  public:
+    template <class Work>
+    Sleeper(Pair& pair, Work work)
+        : pair_(pair), thread_([this, work = std::move(work)] {
+              id_ = int(syscall(SYS_gettid));
+              work();
+              done_ = true;
+          }) {}
+    ~Sleeper() {
+        if (!done_) wake_up();
+        thread_.join();
+    }
+    Sleeper(const Sleeper&) = delete;
+    Sleeper& operator=(const Sleeper&) = delete;
+
+    // Returns once it sleeps, for all or until another thread has moved something.
+    void sleeps() {
+        REQUIRE(comes_true([&] { return id_ != 0 && (done_ || is_asleep()); }));
+        REQUIRE(!done_);
+    }
+    bool ends() {
+        return comes_true([&] { return done_.load(); });
+    }
+
+  private:
+    // Several times in turn: it may also stand in line for the lock.
+    bool is_asleep() const {
+        for (int look = 0; look < 20; ++look) {
+            std::ifstream file("/proc/self/task/" + std::to_string(id_) + "/stat");
+            std::string text;
+            std::getline(file, text);
+            const std::size_t end = text.rfind(')');
+            if (end == std::string::npos || text.compare(end, 3, ") S") != 0) return false;
+            std::this_thread::yield();
+        }
+        return true;
+    }
+    // The test has failed; it ends nevertheless, so that others can run.
+    void wake_up() {
+        pair_.beds[0].let_go();
+        const bool ended = comes_true([&] {
+            pair_.ranks[0]->peer_died(1, "the test has failed");
+            pair_.ranks[0]->interrupt();
+            return done_.load();
+        });
+        if (ended) return;
+        std::fputs("wake_test: a thread sleeps for ever\n", stderr);
+        std::abort();
+    }
+
+    Pair& pair_;
+    std::atomic<int> id_{0};
+    std::atomic<bool> done_{false};
+    std::thread thread_;
+};
+
+// A receive of rank 0, and the thread that waits for it.
+struct Receiver {
+    Receiver(Pair& pair, Tag tag, Rank source = 1) : runtime(*pair.ranks[0]) {
+        runtime.receive(request, Buffer(&in, sizeof in), source, 0, tag);
+        sleeper.emplace(pair, [this] { runtime.wait(request); });
+    }
+    void sleeps() { sleeper->sleeps(); }
+    bool ends() { return sleeper->ends(); }
+
+    Runtime& runtime;
+    Tag in = -1;
+    ReceiveRequest request;
+    std::optional<Sleeper> sleeper;
+};
+
+// Does something while one thread of rank 0 sleeps for all and, perhaps, another one until anybody
+// moves something; `act` is given the receive of the thread that must wake up.
+template <class Act>
+void check_wakes(Rank source, Act act) {
+    SECTION("the thread that sleeps for all") {
+        Pair pair;
+        Receiver waiting(pair, 1, source);
+        waiting.sleeps();
+        act(pair, waiting.request);
+        CHECK(waiting.ends());
+    }
+    SECTION("a thread that sleeps beside it") {
+        Pair pair;
+        Receiver first(pair, 0);
+        first.sleeps();
+        Receiver waiting(pair, 1, source);
+        waiting.sleeps();
+        act(pair, waiting.request);
+        CHECK(waiting.ends());
+        pair.send_to_first(0);
+        CHECK(first.ends());
+    }
 }
 
-// A lost wake-up shows as a test that does not end: nothing else would wake the sleeper.
+}  // namespace
+
+TEST_CASE("a receive that another thread cancels ends its wait") {
+    check_wakes(1, [](Pair& pair, ReceiveRequest& request) { pair.ranks[0]->cancel(request); });
+}
+
+TEST_CASE("a message that another thread sends to this rank ends a wait") {
+    check_wakes(0, [](Pair& pair, ReceiveRequest&) {
+        static int out = 1;
+        static SendRequest send;
+        pair.ranks[0]->send(send, Buffer(&out, sizeof out), 0, 0, 1);
+    });
+}
+
+TEST_CASE("a message that another rank sends ends a wait, whoever sleeps for all") {
+    check_wakes(1, [](Pair& pair, ReceiveRequest&) { pair.send_to_first(1); });
+}
+
+TEST_CASE("a death of which another thread tells ends the waits for that rank") {
+    for (const bool beside : {false, true}) {
+        Pair pair;
+        Receiver first(pair, 0);
+        first.sleeps();
+        std::optional<Receiver> second;
+        if (beside) {
+            second.emplace(pair, 1);
+            second->sleeps();
+        }
+        pair.ranks[0]->peer_died(1, "a test");
+        CHECK(first.ends());
+        CHECK(first.request.status().error == Error::unreachable);
+        if (beside) CHECK(second->ends());
+    }
+}
+
+// The bell that rings for such news is silenced by the thread that goes to sleep.
+TEST_CASE("a death of which this rank is told as it goes to sleep ends its wait") {
+    for (const auto threads : {Pair::one, Pair::several}) {
+        Pair pair(threads);
+        Runtime& runtime = *pair.ranks[0];
+        pair.on_interrupt = [&] { runtime.peer_died(1, "a test"); };
+        pair.beds[0].before_sleep = [&] { runtime.interrupt(); };
+        Receiver waiting(pair, 0);
+        CHECK(waiting.ends());
+        CHECK(waiting.request.status().error == Error::unreachable);
+    }
+}
+
+TEST_CASE("what the program itself has brought about ends a wait for it") {
+    Pair pair;
+    Runtime& runtime = *pair.ranks[0];
+    std::atomic<bool> happened{false};
+    const auto wait = [&] { runtime.wait_until([&] { return happened.load(); }, "a test"); };
+    Sleeper first(pair, wait);
+    first.sleeps();
+    Sleeper second(pair, wait);
+    second.sleeps();
+    happened = true;
+    runtime.stir();
+    CHECK(first.ends());
+    CHECK(second.ends());
+}
+
+TEST_CASE("a thread whose wait ends leaves another one to watch") {
+    Pair pair;
+    Receiver first(pair, 0);
+    first.sleeps();
+    Receiver second(pair, 1);
+    second.sleeps();
+    pair.send_to_first(0);
+    CHECK(first.ends());
+    second.sleeps();
+    pair.send_to_first(1);
+    CHECK(second.ends());
+}
+
+// The thread that sleeps for all may long wait for a core after it was woken.
+TEST_CASE("what a third thread has received wakes the thread that waits for it") {
+    Pair pair;
+    Receiver first(pair, 0);
+    first.sleeps();
+    Receiver second(pair, 1);
+    second.sleeps();
+    pair.beds[0].held = true;
+    pair.send_to_first(1);
+    while (!second.request.complete()) pair.ranks[0]->progress();
+    CHECK(second.ends());
+    pair.beds[0].let_go();
+    pair.send_to_first(0);
+    CHECK(first.ends());
+}
+
+TEST_CASE("a task that looks at memory is announced by the thread that sleeps already") {
+    struct Looking final : Task {
+        bool advance() override { return finished; }
+        void report(Waits&) const override {}
+        bool looks() const override { return true; }
+        void set_asleep(bool asleep) override { announced = asleep; }
+        bool finished = false;
+        std::atomic<bool> announced{false};
+    } task;
+    Pair pair;
+    Runtime& runtime = *pair.ranks[0];
+    Receiver waiting(pair, 0);
+    waiting.sleeps();
+    runtime.add_task(task);
+    CHECK(comes_true([&] { return task.announced.load(); }));
+    {
+        const auto lock = runtime.lock();
+        task.finished = true;
+    }
+    runtime.stir();
+    pair.send_to_first(0);
+    CHECK(waiting.ends());
+    runtime.progress();
+}
+
+TEST_CASE("the progress thread ends when the runtime does, though it sleeps") {
+    Pair pair(Pair::progress);
+    REQUIRE(comes_true([&] { return pair.beds[0].occupied.load(); }));
+    std::atomic<bool> ended{false};
+    std::thread ending([&] {
+        pair.ranks[0]->say_goodbye();
+        ended = true;
+    });
+    CHECK(comes_true([&] { return ended.load(); }));
+    if (!ended) std::abort();  // it cannot be ended any more
+    ending.join();
+}
+
 TEST_CASE("what the progress thread completes never leaves a waiting thread asleep") {
     constexpr int rounds = 20000;
-    const std::array<std::unique_ptr<Runtime>, 2> ranks{make(0), make(1)};
-    const std::vector<std::vector<std::byte>> addresses{ranks[0]->address(), ranks[1]->address()};
-    for (const auto& rank : ranks) rank->connect(addresses);
-    for (const auto& rank : ranks) rank->await_links(false);
-
-    std::array<int, 2> right{};
+    Pair pair(Pair::progress);
+    std::array<std::atomic<int>, 2> right{};
+    std::array<std::atomic<bool>, 2> over{};
     const auto play = [&](Rank me) {
-        Runtime& runtime = *ranks[std::size_t(me)];
+        Runtime& runtime = *pair.ranks[std::size_t(me)];
         for (int round = 0; round < rounds; ++round) {
             int out = round;
             int in = -1;
@@ -52,13 +272,22 @@ TEST_CASE("what the progress thread completes never leaves a waiting thread asle
             runtime.wait(send);
             if (in == round) ++right[std::size_t(me)];
         }
+        over[std::size_t(me)] = true;
     };
-    std::thread other([&] { play(1); });
-    play(0);
-    other.join();
+    std::array<std::thread, 2> players{std::thread([&] { play(0); }),
+                                       std::thread([&] { play(1); })};
+    // Rounds take microseconds, so one that makes no progress for this long has lost a wake-up.
+    for (int before = -1; !(over[0] && over[1]);) {
+        const int now = right[0] + right[1];
+        if (comes_true([&] { return right[0] + right[1] != now || (over[0] && over[1]); }))
+            continue;
+        if (std::exchange(before, now) != now) continue;
+        std::fputs("wake_test: a waiting thread sleeps for ever\n", stderr);
+        std::abort();
+    }
+    for (std::thread& player : players) player.join();
     CHECK(right[0] == rounds);
     CHECK(right[1] == rounds);
 }
 
-}  // namespace
-}  // namespace torusmp::core
+}  // namespace torusmp::core::wake_test

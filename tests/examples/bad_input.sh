@@ -45,7 +45,7 @@ edit() { LC_ALL=C sed "1,/^END_HEADER/{$1;}" "$good" >"$bad"; }
 
 refused "$work/none: No such file" --config "$work/none"
 refused "$work: expected a regular file" --config "$work"
-refused "$good:4: .* 4x4x4x8, but --lattice says 8x8x8x8" --config "$good" --lattice 8x8x8x8
+refused "$good: .* 4x4x4x8, but --lattice says 8x8x8x8" --config "$good" --lattice 8x8x8x8
 head -c $((size - 1)) "$good" >"$bad"
 refused "$bad: truncated: the file has $((size - 1)) bytes, but $size were expected" --config "$bad"
 head -c 100 "$good" >"$bad"
@@ -74,7 +74,17 @@ run "$ranks" "$wilson" --lattice 4x4x4x4 --iterations 2
 [ "$status" -eq 1 ] || { fail "too few iterations: exit $status, expected 1"; show; }
 grep -q '^wilson: not solved after 2 iterations' "$work/err" || { fail "too few iterations"; show; }
 
+# The tolerance is of |b - M x| / |b|: what is printed as solved is at most that, whatever the recursion has reached.
+for tolerance in 1e-6 3e-15 1e-15 2e-16 1e-17; do
+    run "$ranks" "$wilson" --lattice 4x4x4x4 --kappa 0.15 --tolerance "$tolerance"
+    awk -v r="$(value 'true residual')" -v t="$tolerance" -v s="$status" \
+        'BEGIN { exit !(r > 0 && (s == 0 ? r <= t : s == 1 && r > t)) }' ||
+        { fail "--tolerance $tolerance: exit $status"; show; }
+done
+grep -q 'double precision reaches no further' "$work/err" || { fail "--tolerance 1e-17"; show; }
+
 run "$ranks" "$wilson" --help
 [ "$status" -eq 0 ] || { fail "--help: exit $status"; show; }
 [ "$(grep -c '^Examples:' "$work/out")" -eq 1 ] || { fail "--help: expected it once"; show; }
+[ "$("$wilson" --version | cut -d' ' -f1,2)" = "torus-wilson (torusmp)" ] || fail "--version: $("$wilson" --version)"
 finish

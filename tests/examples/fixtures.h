@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of wilson share: the gamma matrices written out, lattices and fields.
+// Shared by the tests of wilson: the gamma matrices written out, lattices and fields.
 #pragma once
 
 #include <array>

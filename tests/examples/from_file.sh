@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# from_file.sh WILSON MAKE_NERSC -- LAUNCHER...
-# A configuration read on several ranks is the one that the same seed makes without a file.
+# from_file.sh WILSON MAKE_NERSC ARCHIVE -- LAUNCHER...
+# A configuration read on several ranks is the one that the same seed makes without a file. The archived one, written
+# again in ILDG format, has the plaquettes that it has in its own.
 . "$(dirname "$0")/common.sh"
-wilson=$1 make_nersc=$2
-shift 3
+wilson=$1 make_nersc=$2 archive=$3
+shift 4
 launcher=("$@")
 common=(--seed 5 --kappa 0.12 --tolerance 1e-12)
 
@@ -27,5 +28,25 @@ IEEE64BIG 3 1e-11 8 2x1x2x2
 IEEE64LITTLE 2 1e-11 4 1x1x1x4
 IEEE32BIG 2 1e-6 6 1x3x2x1
 IEEE32LITTLE 3 1e-6 2 2x1x1x1
+ILDG64 3 1e-11 8 2x1x2x2
+ILDG32 3 1e-6 6 1x3x2x1
 TABLE
+
+# A bit of a link that is wrong is found by the rank that has it, and said by all.
+printf '\001' | dd of="$work/c.nersc" bs=1 seek=20000 conv=notrunc status=none
+run 6 "$wilson" --config "$work/c.nersc" "${common[@]}" --grid 1x3x2x1
+[ "$status" -eq 2 ] || { fail "a damaged ILDG file: exit $status, expected 2"; show; }
+grep -q 'scidac-checksum is .* the file is damaged' "$work/err" || { fail "a damaged ILDG file"; show; }
+
+if [ -r "$archive" ]; then
+    run 4 "$wilson" --config "$archive" "${common[@]}"
+    sed -n '/^plaquette\|^link trace/p' "$work/out" >"$work/expected"
+    run 1 "$make_nersc" "$work/c.lime" ILDG64 "$archive"
+    run 4 "$wilson" --config "$work/c.lime" "${common[@]}"
+    sed -n '/^plaquette\|^link trace/p' "$work/out" >"$work/found"
+    [ "$(wc -l <"$work/found")" -eq 2 ] && cmp -s "$work/expected" "$work/found" ||
+        { fail "the archive in ILDG format: expected $(cat "$work/expected")"; show; }
+else
+    echo "skipped: $archive is absent"
+fi
 finish

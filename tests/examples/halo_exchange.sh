@@ -21,11 +21,21 @@ if [ "$ranks" -eq 8 ]; then
     run 8 "$program" 16 -qmp-geom 4 2
     grep -q '^8 ranks on a torus of 4x2: ' "$work/out" || { fail "-qmp-geom 4 2"; show; }
 fi
+# The torus of the job is the machine; a part of it is not.
+if [ "$ranks" -eq 4 ] && [ "$(basename "${launcher[0]}")" = torus-run ]; then
+    launcher+=(--torus 4)
+    run 4 "$program"
+    grep -q '^4 ranks on a torus of 4: ' "$work/out" || { fail "--torus 4"; show; }
+    run 4 "$program" 16 -qmp-job 2
+    grep -q '^2 ranks on a torus of 2x1x1: ' "$work/out" || { fail "--torus 4, two jobs"; show; }
+fi
+[ "$("$program" --version)" = "torus-halo-exchange (torusmp) $(sed -n 's/.*VERSION \([0-9.]*\) .*/\1/p' \
+    "$(dirname "$0")/../../CMakeLists.txt" | head -1)" ] || fail "--version: $("$program" --version)"
 
 for bad in 0 -1 12x '' 99999999999 '1 2'; do
     run "$ranks" "$program" "$bad"
     [ "$status" -eq 2 ] || { fail "argument '$bad': exit $status, expected 2"; show; }
-    [ "$(grep -c '^halo_exchange: found' "$work/err")" -eq 1 ] ||
+    [ "$(grep -c '^torus-halo-exchange: found' "$work/err")" -eq 1 ] ||
         { fail "argument '$bad': expected one message"; show; }
 done
 finish

@@ -9,7 +9,7 @@
 namespace {
 
 struct WithQmp : Catch::TestEventListenerBase {
-    using TestEventListenerBase::TestEventListenerBase;
+    using Catch::TestEventListenerBase::TestEventListenerBase;
 
     void testRunStarting(const Catch::TestRunInfo&) override {
         int argc = 1;

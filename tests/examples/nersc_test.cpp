@@ -1,49 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The reader of NERSC configurations: all formats, and all ways in which a file can be wrong.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
 
 #include "fixtures.h"
 #include "nersc.h"
 #include "nersc_writer.h"
+#include "temporary_file.h"
 
 using namespace wilson;
 using namespace wilson::test;
-namespace fs = std::filesystem;
 
 namespace {
 
 const Coord small{4, 2, 6, 4};
-
-// A file in a folder of its own, gone with the object.
-class TemporaryFile {
-  public:
-    explicit TemporaryFile(const std::string& bytes) {
-        std::string pattern = (fs::temp_directory_path() / "wilson-test-XXXXXX").string();
-        if (!mkdtemp(pattern.data())) throw std::runtime_error("no temporary folder");
-        folder_ = pattern;
-        write_file(path(), bytes);
-    }
-    ~TemporaryFile() {
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-    }
-    TemporaryFile(const TemporaryFile&) = delete;
-    std::string path() const { return folder_ / "configuration"; }
-
-  private:
-    fs::path folder_;
-};
 
 GaugeField read(const std::string& path) {
     const NerscHeader header = read_nersc_header(path);
     const Lattice lattice = whole(header.extent);
     GaugeField field(lattice);
     read_nersc_links(path, header, lattice, field);
-    check_nersc(path, header, plaquette(field, lattice), link_trace(field, lattice));
+    check_nersc(path, header, plaquettes(field, lattice).mean(), link_trace(field, lattice));
     return field;
 }
 

@@ -76,7 +76,7 @@ inline std::string nersc_file(const GaugeField& field, const Lattice& lattice,
     for (int mu = 0; mu < 4; ++mu) header += fmt::format("BOUNDARY_{} = PERIODIC\n", mu + 1);
     header += fmt::format("CHECKSUM = {:08x}\n", checksum);
     header += fmt::format("LINK_TRACE = {:.10f}\n", link_trace(field, lattice));
-    header += fmt::format("PLAQUETTE = {:.10f}\n", plaquette(field, lattice));
+    header += fmt::format("PLAQUETTE = {:.10f}\n", plaquettes(field, lattice).mean());
     header += fmt::format("CREATOR = A=B, to see that only the first sign divides\n");
     header += fmt::format("FLOATING_POINT = {}\nEND_HEADER\n", format.name());
     return header + data;

@@ -204,13 +204,32 @@ TEST_CASE("wilson: running on without a tolerance keeps the solution finite") {
     CHECK(distance(w.apply_schur(x), source) < 1e-13);
 }
 
+TEST_CASE("wilson: plaquettes of space and of time are told apart") {
+    const Lattice lattice = whole(small);
+    // Links in time with the phase theta x, all others 1: a plaquette in xt has the phase theta,
+    // and -(nx - 1) theta where x wraps around; the others are 1.
+    constexpr double theta = 0.3;
+    GaugeField links(lattice);
+    for (const int parity : {0, 1})
+        for (int site = 0; site < lattice.sites(parity); ++site)
+            for (int i = 0; i < 3; ++i)
+                links.links[parity][site][3].e[i][i] =
+                    std::polar(1.0, theta * lattice.global(parity, site)[0]);
+    const Plaquettes found = plaquettes(links, lattice);
+    CHECK(found.space == Approx(1).margin(1e-14));
+    const double nx = small[0];
+    const double xt = ((nx - 1) * std::cos(theta) + std::cos((nx - 1) * theta)) / nx;
+    CHECK(found.time == Approx((xt + 2) / 3).margin(1e-14));
+    CHECK(found.mean() == Approx((found.space + found.time) / 2).margin(1e-15));
+}
+
 TEST_CASE("wilson: the plaquette of unit links is one and does not change with the gauge") {
     const Lattice lattice = whole(small);
-    CHECK(plaquette(GaugeField(lattice), lattice) == Approx(1).margin(1e-15));
+    CHECK(plaquettes(GaugeField(lattice), lattice).mean() == Approx(1).margin(1e-15));
     CHECK(link_trace(GaugeField(lattice), lattice) == Approx(1).margin(1e-15));
 
     GaugeField links = random_links(lattice, 11);
-    const double before = plaquette(links, lattice);
+    const double before = plaquettes(links, lattice).mean();
     std::array<std::vector<Su3>, 2> g;
     CounterRandom random(12, 0);
     for (int parity : {0, 1})
@@ -223,6 +242,6 @@ TEST_CASE("wilson: the plaquette of unit links is one and does not change with t
                 Su3& u = links.links[parity][site][mu];
                 u = g[parity][site] * u * adjoint(g[1 - parity][ahead]);
             }
-    CHECK(plaquette(links, lattice) == Approx(before).margin(1e-13));
+    CHECK(plaquettes(links, lattice).mean() == Approx(before).margin(1e-13));
     CHECK(std::abs(before) > 1e-4);
 }

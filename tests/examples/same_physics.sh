@@ -31,7 +31,7 @@ show
 if [ "$kind" = archive ]; then
     expected_plaquette=0.0382422893
     close "$(value 'link trace')" 0.4630322094 1e-7 || fail "link trace is $(value 'link trace')"
-    grep -q '^links .* checksum 717938df$' "$work/out" || fail "the checksum is not 717938df"
+    grep -q '^links .* NERSC, checksum 717938df,' "$work/out" || fail "the checksum is not 717938df"
 fi
 [ "$(value plaquette)" = "$expected_plaquette" ] ||
     fail "plaquette is $(value plaquette), expected $expected_plaquette"

@@ -90,7 +90,7 @@ class AtTheStart(CablesTest):
                 for cut, way in zip(cuts, ways):
                     self.assertTrue(any(re.search(
                         "^torus-run: warning: " + re.escape(self.cable(cut)) + r" is dead: \S+ of \S+ is down; "
-                        f"the job goes around it, over {way}$", line) for line in lines), lines)
+                        f"the job uses a detour over {way}$", line) for line in lines), lines)
 
     def test_a_cable_whose_device_is_gone_is_gone_around(self):
         self.up("3x3")
@@ -98,21 +98,25 @@ class AtTheStart(CablesTest):
         subprocess.run(["ip", "-n", self.plan.host(4), "link", "del", "d1m"], check=True)
         self.start("4")
         line, = self.end()
-        self.expect(line, "warning: " + re.escape(cable) + r" is dead: \S+ has no device d1[pm]; the job goes around it, "
-                    r"over \S+")
+        self.expect(line, "warning: " + re.escape(cable) + r" is dead: \S+ has no device d1[pm]; the job uses "
+                    r"a detour over \S+")
 
     def test_a_cable_that_is_silent_or_leads_elsewhere_is_gone_around_when_its_ends_have_tried(self):
         self.up("3x3")
         tool("swap", self.testbed, "0:0+", "4:1+")
-        swapped = {self.cable("0:0+"), self.cable("4:1+")}
         self.silence(8, "d0p")
         self.start("4")
         lines = self.end()
         self.assertEqual(len(lines), 3, lines)
-        for name in swapped | {self.cable("8:0+")}:
-            line, = [line for line in lines if name in line]
-            self.expect(line, "warning: " + re.escape(name) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job goes "
-                        r"around it, over \S+")
+        swapped = [line for line in lines if " leads to " in line]
+        self.assertEqual(len(swapped), 2, lines)
+        for line in swapped:
+            self.expect(line, r"warning: \S+ \S+ \([01][+-]\) leads to .+, expected .+\. Plug the cable in where the "
+                        r"geometry file says\. The job uses a detour\.")
+        name = self.cable("8:0+")
+        line, = [line for line in lines if name in line]
+        self.expect(line, "warning: " + re.escape(name) + r" has been dead since [0-9:]{8}: \S+ saw: .*; the job "
+                    r"uses a detour over \S+")
 
     def test_a_cable_that_falls_silent_in_the_course_of_a_handshake_is_gone_around(self):
         self.up("2x2")
@@ -121,15 +125,15 @@ class AtTheStart(CablesTest):
             kernel.batch("tc", kernel.long_loss_lines(device, 80), self.plan.host(node))
         self.start("4")
         line, = self.end()
-        self.expect(line, "warning: " + re.escape(self.cable("3:0+")) + r" is dead since [0-9:]{8}: \S+ saw: .*; the job "
-                    "goes around it, over the other cable between them")
+        self.expect(line, "warning: " + re.escape(self.cable("3:0+")) + r" has been dead since [0-9:]{8}: \S+ saw: .*; the "
+                    "job uses a detour over the other cable between them")
 
     def test_a_cable_with_a_small_mtu_at_one_end_is_used_with_a_warning(self):
         self.up("2x2")
         tool("set", self.testbed, "1", "0+", "mtu", "1500")
         self.start("4")
         line, = self.end()
-        self.expect(line, "warning: " + re.escape(self.cable("1:0+")) + r" has a fault: MTU .*; it is used all the same")
+        self.expect(line, "warning: " + re.escape(self.cable("1:0+")) + r" has a fault: MTU .*; it stays in use")
 
 
 class WhileAJobRuns(CablesTest):
@@ -143,14 +147,14 @@ class WhileAJobRuns(CablesTest):
                 self.start()
                 self.wait_for_traffic()
                 tool("cut", self.testbed, "1:1+")
-                self.wait_for_line("is dead since")
+                self.wait_for_line("has been dead since")
                 tool("heal", self.testbed, "1:1+")
                 self.wait_for_line("is back after")
                 self.stop()
                 lines = self.end()
                 self.assertEqual(len(lines), 2, lines)
-                self.expect(lines[0], "warning: " + re.escape(self.cable("1:1+")) + r" is dead since [0-9:]{8}: \S+ saw: "
-                            r".+; the job goes around it, over .+")
+                self.expect(lines[0], "warning: " + re.escape(self.cable("1:1+")) + r" has been dead since [0-9:]{8}: \S+ saw: "
+                            r".+; the job uses a detour over .+")
                 self.expect(lines[1], re.escape(self.cable("1:1+")) + r" is back after [0-9.]+ m?s")
 
     def longest_round_trip(self, timeout, kill):
@@ -159,7 +163,7 @@ class WhileAJobRuns(CablesTest):
         self.start(traffic=("ping", "1"), timeout=timeout)
         self.wait_for_traffic()
         kill()
-        self.wait_for_line("is dead since .* goes around it")
+        self.wait_for_line("has been dead since .* uses a detour")
         self.stop()
         self.assertEqual(len(self.end()), 1)
         with open(self.output) as f:
@@ -192,12 +196,12 @@ class WhileAJobRuns(CablesTest):
             tool("cut", self.testbed, "1:1+")
             tool("heal", self.testbed, "1:1+")
             time.sleep(0.02)
-        self.wait_for_line("comes and goes")
+        self.wait_for_line("is flapping")
         self.stop()
         lines = self.end()
         self.assertLessEqual(len(lines), 6, lines)
-        self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} went away [0-9]+ times in [0-9.]+ s; it is "
-                    "(back|dead) since .*")
+        self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} died [0-9]+ times in [0-9.]+ s and has been "
+                    "(up again|dead) since .*")
 
     def test_cables_that_are_plugged_in_elsewhere_are_gone_around_until_they_are_put_right(self):
         self.up("3x3")
@@ -207,7 +211,7 @@ class WhileAJobRuns(CablesTest):
         for swapped in (True, False):
             tool("swap", self.testbed, "0:0+", "4:1+")
             for name in names:
-                self.wait_for_line(re.escape(name) + (" is dead since" if swapped else " is back after"))
+                self.wait_for_line(re.escape(name) + (" has been dead since" if swapped else " is back after"))
         self.stop()
         lines = self.end()
         for name in names:

@@ -133,9 +133,9 @@ class Job(MarkedJob):
         dims = "x".join(map(str, plan.dims))
         lattice, grid = GRIDS.get(dims, GRIDS["2x2x2"])
         words = {
-            "wilson": [programs["wilson"], "--lattice", lattice, "--grid", grid, "--kappa", "0.13", "--tolerance", "0",
+            "wilson": [programs["torus-wilson"], "--lattice", lattice, "--grid", grid, "--kappa", "0.13", "--tolerance", "0",
                        "--iterations", "1500"],
-            "halo": [programs["halo_exchange"], "131072"],
+            "halo": [programs["torus-halo-exchange"], "131072"],
             "traffic": [programs["cable_traffic"], "all", self.ready, self.stop, "12"],
             "ping": [programs["cable_traffic"], "ping", "1", self.ready, self.stop],
             "forever": [programs["cable_traffic"], "all", self.ready, self.stop],
@@ -288,7 +288,7 @@ def run_on(arguments, programs, testbed, dims, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--programs", required=True, nargs="+", help="torus-run, wilson, halo_exchange, cable_traffic")
+    parser.add_argument("--programs", required=True, nargs="+", help="torus-run, torus-wilson, torus-halo-exchange, cable_traffic")
     parser.add_argument("--schedules", type=int, default=20, help="on each torus")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--torus", default="2x2x2")

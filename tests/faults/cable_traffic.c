@@ -5,6 +5,8 @@
  *   cable_traffic all READY STOP [ROUNDS]   collectives, messages of 4 MiB and crowds of small ones
  *   cable_traffic far READY STOP [ROUNDS]   messages of 4 MiB between opposite corners of 2x2x2:
  *                                           relays place all that is written
+ *   cable_traffic calm READY STOP           small messages among all, with pauses: connections are
+ *                                           idle most of the time
  *   cable_traffic ping PEER READY STOP      8 bytes to and fro between rank 0 and PEER; prints the
  *                                           longest and the median round trip in ms
  *
@@ -172,6 +174,25 @@ static void talk(int far, const char* ready, const char* stop, long rounds) {
     free(in);
 }
 
+/* Nobody is in a call of the library while it pauses. */
+static void calm(const char* ready, const char* stop) {
+    for (long round = 0;; ++round) {
+        for (int far = 1; far < size; ++far) {
+            const int to = (rank + far) % size, from = (rank + size - far) % size;
+            uint32_t out = mixed(rank, to, round), in = ~out;
+            MPI_Sendrecv(&out, 1, MPI_UINT32_T, to, 5, &in, 1, MPI_UINT32_T, from, 5,
+                         MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (in != mixed(from, rank, round)) wrong("a word", round, from);
+        }
+        int stops = access(stop, F_OK) == 0;
+        MPI_Bcast(&stops, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        if (stops) break;
+        if (rank == 0 && round == ROUNDS_UNTIL_READY) make(ready);
+        if (round > ROUNDS_UNTIL_READY) usleep(mixed(1, 2, round) % 1500000);
+    }
+    if (rank == 0) printf("cable_traffic: all bytes were right\n");
+}
+
 static int by_size(const void* a, const void* b) {
     const double x = *(const double*)a, y = *(const double*)b;
     return (x > y) - (x < y);
@@ -213,6 +234,8 @@ int main(int argc, char** argv) {
     const int far = argc > 1 && strcmp(argv[1], "far") == 0;
     if (size > 1 && argc >= 4 && (far || strcmp(argv[1], "all") == 0)) {
         talk(far, argv[2], argv[3], argc > 4 ? atol(argv[4]) : 0);
+    } else if (size > 1 && argc == 4 && strcmp(argv[1], "calm") == 0) {
+        calm(argv[2], argv[3]);
     } else if (argc == 5 && strcmp(argv[1], "ping") == 0 && atoi(argv[2]) > 0 &&
                atoi(argv[2]) < size) {
         ping(atoi(argv[2]), argv[3], argv[4]);

@@ -181,7 +181,7 @@ def kill_rank(job, dice):
 def stop_rank(job, dice):
     number, pid = some_rank(job, dice)
     os.kill(pid, signal.SIGSTOP)
-    return [rf"rank {number} \(host [^,]*, pid {pid}\) is stopped", dead_link_of(number)]
+    return [rf"rank {number} \(host [^,]*, pid {pid}\) has been stopped", dead_link_of(number)]
 
 
 def cut_device(job, dice):
@@ -208,7 +208,7 @@ def cut_off_one(job, number):
     for dimension in range(len(job.testbed.extents)):
         for sign in "pm":
             sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
-    return [rf"no way is left around the dead links between [^\n]*\brank {number}\b"]
+    return [rf"no detour is left around the dead links between [^\n]*\brank {number}\b"]
 
 
 def cut_off_again(job, dice):

@@ -9,6 +9,7 @@
 
 #include "job/hang/summary.h"
 #include "job/hang/wait_graph.h"
+#include "snapshots.h"
 
 namespace torusmp::job {
 namespace {
@@ -126,54 +127,6 @@ TEST_CASE("freeing one node of every knot's clauses sets its nodes free") {
 
 // ---- snapshots ----
 
-constexpr core::Context world = 0, collectives = 1;
-
-// The waits of one rank in a call.
-Waits in_call(Rank rank, int ranks, const char* call, double seconds = 12) {
-    Waits waits;
-    waits.rank = rank;
-    waits.ranks = ranks;
-    waits.calls.push_back({call, seconds, false});
-    Waits::Group& group = waits.group(world);
-    group.name = "MPI_COMM_WORLD";
-    group.messages = true;
-    for (Rank member = 0; member < ranks; ++member) group.members.push_back(member);
-    waits.group(collectives) = {collectives, "MPI_COMM_WORLD", false, -1, group.members};
-    return waits;
-}
-RankState answered(Waits waits) {
-    return {RankState::Kind::answered, std::move(waits), {}};
-}
-RankState receives(Rank rank, int ranks, Rank source, core::Tag tag) {
-    Waits waits = in_call(rank, ranks, "MPI_Recv");
-    waits.add(Operation{.call = 0, .peer = source, .context = world, .tag = tag, .bytes = 4});
-    return answered(waits);
-}
-RankState sends(Rank rank, int ranks, Rank dest, std::uint64_t bytes = 1 << 20) {
-    Waits waits = in_call(rank, ranks, "MPI_Send");
-    waits.add(Operation{.kind = Operation::Kind::send,
-                        .call = 0,
-                        .peer = dest,
-                        .context = world,
-                        .tag = 0,
-                        .bytes = bytes});
-    return answered(waits);
-}
-RankState in_barrier(Rank rank, int ranks, core::Tag tag = 128, const char* name = "barrier") {
-    Waits waits =
-        in_call(rank, ranks, name == std::string("barrier") ? "MPI_Barrier" : "MPI_Bcast");
-    waits.add(
-        Waits::Collective{.name = name, .context = collectives, .tag = tag, .call = 0, .bytes = 0});
-    waits.group(collectives).last = tag;
-    return answered(waits);
-}
-RankState plain(RankState::Kind kind) {
-    return {kind, {}, {}};
-}
-std::string first(const Snapshot& snapshot) {
-    return summarize(snapshot).first;
-}
-
 TEST_CASE("a circle of sends is told as a circle") {
     Snapshot snapshot(6, plain(RankState::Kind::computes));
     snapshot[0] = sends(0, 6, 3);
@@ -262,8 +215,8 @@ TEST_CASE("a receive from anybody waits for all, and for one of them") {
     Snapshot snapshot;
     for (Rank rank = 0; rank < 4; ++rank) snapshot.push_back(in_barrier(rank, 4));
     snapshot[0] = receives(0, 4, core::any_source, 9);
-    CHECK_THAT(first(snapshot), Contains("rank 0 is in MPI_Recv from any rank, tag 9, and nobody "
-                                         "is left to send it: ranks 1-3 wait too"));
+    CHECK_THAT(first(snapshot), Contains("rank 0 is in MPI_Recv from any rank, tag 9, but no rank "
+                                         "can send it: ranks 1-3 wait too"));
     snapshot[2] = plain(RankState::Kind::computes);
     CHECK_THAT(first(snapshot), Contains("for rank 2, which computes"));
 }
@@ -326,8 +279,17 @@ TEST_CASE("waits survive the wire") {
                                 .what = "MPI_SUM",
                                 .receives_from = {0, 1, 4},
                                 .sends_to = {3},
-                                .known = "all members have called it alike"});
+                                .known = "all members have made the same call"});
     waits.queues.push_back({.name = "link", .peer = 1, .credits = 3, .of = 9, .relays = true});
+    waits.traffic = {{0, 4'000'000'000, 3}, {4, 1, 2}};
+    waits.links.push_back({.name = "link 0+ to rank 4",
+                           .peer = 4,
+                           .direction = 1,
+                           .bytes = 1 << 30,
+                           .silent = 2.5,
+                           .apart = true});
+    waits.looks_in = "MPI_Test";
+    waits.sought = {waits.operations.front()};
     waits.notes = {"a note"};
     waits.counters = {"tcp: 5 packets"};
     const auto bytes = core::encode(waits);
@@ -337,6 +299,19 @@ TEST_CASE("waits survive the wire") {
     CHECK(core::describe(*back, [](Rank r) { return fmt::format("r{}", r); }) ==
           core::describe(waits, [](Rank r) { return fmt::format("r{}", r); }));
     CHECK_FALSE(core::decode_waits(bytes, 4));  // of another job
+}
+
+TEST_CASE("a collective that awaits many messages of one rank survives the wire") {
+    Waits waits = *in_barrier(1, 3).waits;
+    waits.add(Waits::Collective{.name = "broadcast",
+                                .context = 1,
+                                .tag = 256,
+                                .receives_from = {2, 2, 0, 2, 2, 2},
+                                .sends_to = {0, 0, 0, 0}});
+    const auto back = core::decode_waits(core::encode(waits), 3);
+    REQUIRE(back);
+    CHECK(back->collectives.back().receives_from == std::vector<Rank>{0, 2});
+    CHECK(back->collectives.back().sends_to == std::vector<Rank>{0});
 }
 
 TEST_CASE("damaged waits are refused, and cost no memory") {

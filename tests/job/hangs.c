@@ -105,6 +105,24 @@ static void infinite_loop(void) {
     if (me == 2) compute();
     barrier();
 }
+static void looks(void) {
+    int found = 0;
+    if (me == 2) {
+        in_place();
+        while (!found) MPI_Iprobe(0, 5, MPI_COMM_WORLD, &found, MPI_STATUS_IGNORE);
+    }
+    barrier();
+}
+static void tests(void) {
+    int done = 0;
+    MPI_Request request;
+    if (me == 2) {
+        MPI_Irecv(&number, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, &request);
+        in_place();
+        while (!done) MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+    }
+    barrier();
+}
 static void sleeping(void) {
     if (me == 3) {
         in_place();
@@ -155,6 +173,20 @@ static void between_groups(void) {
         MPI_Barrier(both);
     else
         MPI_Barrier(MPI_COMM_WORLD);
+}
+static void splits(void) {
+    MPI_Comm half;
+    if (me == 1) receive_int(0, 5, MPI_COMM_WORLD);
+    in_place();
+    MPI_Comm_split(MPI_COMM_WORLD, me / 2, me, &half);
+}
+static void creates(void) {
+    MPI_Group all;
+    MPI_Comm same;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    if (me == 0) receive_int(1, 5, MPI_COMM_WORLD);
+    in_place();
+    MPI_Comm_create(MPI_COMM_WORLD, all, &same);
 }
 static void to_itself(void) {
     in_place();
@@ -226,6 +258,8 @@ static const struct {
              {"credits", credits},
              {"communicators", communicators},
              {"infinite_loop", infinite_loop},
+             {"looks", looks},
+             {"tests", tests},
              {"sleeping", sleeping},
              {"crossed_exchange", crossed_exchange},
              {"probe", probe},
@@ -233,6 +267,8 @@ static const struct {
              {"finalized", finalized},
              {"crossed_barriers", crossed_barriers},
              {"between_groups", between_groups},
+             {"splits", splits},
+             {"creates", creates},
              {"to_itself", to_itself},
              {"any_of_several", any_of_several},
              {"not_in_step", not_in_step},

@@ -97,7 +97,7 @@ class DeadCables(LinksTest):
                     tool("set", self.testbed, end, device, "loss", "100")
             errors = job.communicate(timeout=PATIENCE)[1]
         self.assertNotEqual(job.returncode, 0)
-        self.assertRegex(errors, r"rank [26] .*: its host does not answer any more")
+        self.assertRegex(errors, r"rank [26] .*: its host no longer answers")
 
 
 main()

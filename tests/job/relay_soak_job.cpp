@@ -4,13 +4,16 @@
 //
 //   torus-run -np 8 --torus 2x2x2 --set transport.local=links --set transport.tokens=2
 //       --set transport.relay_tokens=2 relay_soak_job [--messages N] [--seed S]
+//       [--most BYTES]
 //
 // All ranks draw the same random messages from the seed: source, destination, size, contents. Each
 // sends its own in order, a window at a time, and checks that what it gets from each source is
-// whole and in order. Rank 0 prints the cost of a hop, each rank what its transports have counted.
+// whole and in order. --most limits the sizes. Rank 0 prints the cost of a hop, each rank what its
+// transports have counted.
 // Exit code 1: something was wrong.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -45,13 +48,14 @@ struct Message {
     int destination;
     std::size_t bytes;
 
-    Message(std::uint64_t seed, std::uint64_t which, int ranks) : number(which) {
+    Message(std::uint64_t seed, std::uint64_t which, int ranks, std::size_t most) : number(which) {
         const std::uint64_t a = mixed(seed + 2 * which);
         const std::uint64_t b = mixed(seed + 2 * which + 1);
         source = int(a % std::uint64_t(ranks));
         destination = int((a >> 32) % std::uint64_t(ranks));
         // Mostly small, one in fifty up to the largest, which goes by remote write or in pieces.
         bytes = 8 + (b >> 8) % ((b & 0xff) < 5 ? largest - 8 : 2000);
+        bytes = std::min(bytes, most);
     }
     std::byte filler() const { return std::byte(mixed(number) & 0xff); }
     void fill(std::byte* memory) const {
@@ -69,6 +73,7 @@ struct Message {
 struct Settings {
     std::uint64_t messages = 20'000;
     std::uint64_t seed = 1;
+    std::size_t most = largest;  // bytes of a message
 };
 
 Settings parse(int argc, char** argv) {
@@ -79,6 +84,8 @@ Settings parse(int argc, char** argv) {
             settings.messages = std::stoull(argv[i + 1]);
         else if (option == "--seed")
             settings.seed = std::stoull(argv[i + 1]);
+        else if (option == "--most")
+            settings.most = std::max(sizeof(std::uint64_t), std::size_t(std::stoull(argv[i + 1])));
         else
             throw std::invalid_argument("unknown option " + option);
     }
@@ -90,7 +97,7 @@ class Soak {
     Soak(core::Runtime& runtime, const Settings& settings)
         : runtime_(runtime), incoming_(std::size_t(runtime.size())) {
         for (std::uint64_t i = 0; i < settings.messages; ++i) {
-            const Message m(settings.seed, i, runtime.size());
+            const Message m(settings.seed, i, runtime.size(), settings.most);
             if (m.source == runtime.rank()) outgoing_.push_back(m);
             if (m.destination != runtime.rank()) continue;
             incoming_[std::size_t(m.source)].messages.push_back(m);

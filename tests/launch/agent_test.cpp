@@ -132,7 +132,7 @@ TEST_CASE("An agent has pipes for its three streams, and its end shows on its de
 TEST_CASE("An agent that is not there is named") {
     CHECK_THROWS_WITH(
         AgentProcess({"torusmp-no-such-agent", "host"}),
-        Catch::Matchers::Contains("'torusmp-no-such-agent' cannot be started: No such"));
+        Catch::Matchers::Contains("cannot start the agent 'torusmp-no-such-agent': No such"));
 }
 
 TEST_CASE("An agent has a session of its own where there is a terminal, and only there") {

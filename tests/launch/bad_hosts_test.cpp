@@ -24,13 +24,13 @@ TEST_CASE("What is wrong with a host is told in one message, before any rank sta
         {{"qa", "down-b"},
          {},
          rank_program,
-         {"geometry.toml:7: host down-b cannot be used: its agent 'agent' exited with code 255 and "
-          "said: connect to host port 22: No route to host; nothing was started"}},
+         {"geometry.toml:7: host down-b cannot be used: its agent 'agent' exited with code 255; "
+          "its last output: connect to host port 22: No route to host; nothing was started"}},
         {{"bare-a", "bare-b"},
          {},
          rank_program,
          {"geometry.toml:6: hosts bare-a and bare-b cannot be used", "exited with code 127",
-          "--torus-run PATH says where"}},
+          "give its path with --torus-run PATH"}},
         {{"qa", "old-b"},
          {},
          rank_program,
@@ -42,30 +42,30 @@ TEST_CASE("What is wrong with a host is told in one message, before any rank sta
         {{"talks-a", "talks-b"},
          {},
          rank_program,
-         {"hosts talks-a and talks-b answer with something that is not torus-run: \"I am no "
+         {"hosts talks-a and talks-b sent a reply that is not from torus-run: \"I am no "
           "daemon"}},
         {{"talks-a", "qb"},
          {},
          rank_program,
-         {"host talks-a answers with something that is not torus-run: \"I am no daemon"}},
+         {"host talks-a sent a reply that is not from torus-run: \"I am no daemon"}},
         {{"dies-a", "qb"}, {}, rank_program, {"host dies-a cannot be used", "exited with code 3"}},
         {{"down-a", "old-b"},
          {},
          rank_program,
-         {"2 things are wrong, and nothing was started:\n", "geometry.toml:6: host down-a",
+         {"2 problems found; nothing was started:\n", "geometry.toml:6: host down-a",
           "geometry.toml:7: host old-b"}},
         {{"qa", "qb"},
          {},
          "/no/such/program",
-         {"hosts qa and qb: program '/no/such/program' cannot be found: No such file"}},
+         {"hosts qa and qb: cannot find program '/no/such/program': No such file"}},
         {{"qa", "qb"},
          {},
          "torusmp-no-such-program",
-         {"hosts qa and qb: program 'torusmp-no-such-program' is in no folder of PATH"}},
+         {"hosts qa and qb: program 'torusmp-no-such-program' was not found in PATH"}},
         {{"qa", "qb"},
          {"--agent", "torusmp-no-agent -q"},
          rank_program,
-         {"hosts qa and qb cannot be reached: the agent 'torusmp-no-agent' cannot be started: No "
+         {"hosts qa and qb cannot be reached: cannot start the agent 'torusmp-no-agent': No "
           "such file"}},
         {{"qa", "qb"}, {"--agent", "'open"}, rank_program, {"the quote ' does not end"}},
         {{"qa", "qb"},
@@ -119,8 +119,8 @@ TEST_CASE("A geometry file that is another one on a host is found, one that is n
     CHECK(other.code == 2);
     CHECK(other.output.empty());
     CHECK_CONTAINS(other.errors,
-                   "fd/9:7: host other-b: the geometry file /proc/self/fd/9 is "
-                   "another one there");
+                   "fd/9:7: host other-b: the geometry file /proc/self/fd/9 differs "
+                   "from the file on this host");
     const Outcome none = run_with({"qa", "none-b"});
     INFO(none.errors);
     CHECK(none.code == 0);

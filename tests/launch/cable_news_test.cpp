@@ -79,8 +79,8 @@ TEST_CASE("A cable that dies and comes back is two lines, although both ends rep
     CHECK_FALSE(scene.news().next());
     scene.die();
     CHECK(scene.wait(10s) == Lines{"warning: " + name +
-                                   " is dead since 12:00:00: n0 saw: no carrier; the job goes "
-                                   "around it, over n2"});
+                                   " has been dead since 12:00:00: n0 saw: no carrier; the job "
+                                   "uses a detour over n2"});
     // Another way around it is no news.
     scene.report(0, {up, 1, State::detour, {{down, 2}, {down, 1}}, ""});
     CHECK(scene.wait(2s).empty());
@@ -106,12 +106,12 @@ TEST_CASE("All links over a cable are one cable, which is back when the last of 
     CHECK(scene.wait(1min) == Lines{name + " is back after 120 s"});
 }
 
-TEST_CASE("A cable that was away for a moment is one line") {
+TEST_CASE("A cable that was dead for a moment is one line") {
     Scene scene(Grid({3, 3}));
     scene.die();
     CHECK(scene.wait(50ms).empty());
     scene.come_back();
-    CHECK(scene.wait(1min) == Lines{name + " was away for 50 ms, and is back; n0 saw: no carrier"});
+    CHECK(scene.wait(1min) == Lines{name + " was dead for 50 ms and is back; n0 saw: no carrier"});
 }
 
 TEST_CASE("A cable without a detour is told of later, when nothing has ended the job") {
@@ -120,12 +120,12 @@ TEST_CASE("A cable without a detour is told of later, when nothing has ended the
     CHECK(scene.wait(2900ms).empty());
     SECTION("and the job lives") {
         CHECK(scene.wait(200ms) == Lines{"warning: " + name +
-                                         " is dead since 12:00:00: n0 saw: no carrier; nothing "
-                                         "carries its messages"});
+                                         " has been dead since 12:00:00: n0 saw: no carrier; "
+                                         "its messages cannot be carried"});
     }
     SECTION("with the detour that has come by then") {
         scene.go_around();
-        CHECK(scene.wait(200ms).at(0).ends_with("the job goes around it, over n2"));
+        CHECK(scene.wait(200ms).at(0).ends_with("the job uses a detour over n2"));
     }
     SECTION("and the job ends") {
         scene.news().drop();
@@ -151,29 +151,29 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
     for (int i = 0; i < 100; ++i) flap(false);
     CHECK(said.size() == 5);  // twice dead and back, and that it comes and goes
     CHECK(said.back() == "warning: " + name +
-                             " comes and goes, 3 times in 4.3 s so far; the next word on it comes "
-                             "when it has been quiet for 30 s");
+                             " is flapping, 3 times in 4.3 s so far; the next report follows "
+                             "when it has been stable for 30 s");
     said.clear();
     SECTION("at last it is back") {
         CHECK(scene.wait(1min) ==
-              Lines{name + " went away 100 times in 199 s; it is back since 12:03:19"});
+              Lines{name + " died 100 times in 199 s and has been up again since 12:03:19"});
         // And the next time is a first one again.
         flap(true);
         CHECK(said.size() == 1);
-        CHECK(said.at(0).starts_with("warning: " + name + " is dead since "));
+        CHECK(said.at(0).starts_with("warning: " + name + " has been dead since "));
     }
     SECTION("at last it is dead") {
         flap(true);
         CHECK(scene.wait(1min) ==
               Lines{"warning: " + name +
-                    " went away 101 times in 200 s; it is dead since 12:03:20; the job goes around "
-                    "it, over n2"});
+                    " died 101 times in 200 s and has been dead since 12:03:20; the job uses a "
+                    "detour over n2"});
         scene.come_back();
         CHECK(scene.wait(1min).size() == 1);
     }
     SECTION("the job ends before") {
         CHECK(scene.news().rest(scene.now().at) ==
-              Lines{name + " went away 100 times in 199 s; it is back since 12:03:19"});
+              Lines{name + " died 100 times in 199 s and has been up again since 12:03:19"});
         CHECK(scene.news().rest(scene.now().at).empty());
     }
 }
@@ -236,14 +236,15 @@ TEST_CASE("Without a launcher one end prints what becomes of a link, and not for
     alone.report_link({up, 1, State::alive, {}, ""});
     alone.report_link({up, 1, State::detour, {{down, 1}}, ""});
     CHECK(alone.said ==
-          Lines{"the link between rank 0 and rank 1 goes around its dead cable, over rank 2; no "
+          Lines{"the link between rank 0 and rank 1 uses a detour around its dead cable, over "
+                "rank 2; no "
                 "carrier",
-                "the link between rank 0 and rank 1 goes over its cable again",
-                "the link between rank 0 and rank 1 goes around its dead cable, over the other "
-                "one"});
+                "the link between rank 0 and rank 1 uses its cable again",
+                "the link between rank 0 and rank 1 uses a detour around its dead cable, over the "
+                "other cable"});
     for (int i = 0; i < 1000; ++i) alone.report_link({up, 1, State::alive, {}, ""});
     CHECK(alone.said.size() == 21);
-    CHECK(alone.said.back() == "more of links that die and come back is not printed");
+    CHECK(alone.said.back() == "further reports of links that die and return are suppressed");
 }
 
 TEST_CASE("What kernels notice of a living cable is news once, whichever end notices first") {

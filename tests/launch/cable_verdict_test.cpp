@@ -37,7 +37,7 @@ TEST_CASE("A job goes around a dead cable, with one line that names ends, cause 
     CHECK(found.dead == std::vector<routing::Link>{{0, 1}});
     CHECK(found.warnings ==
           std::vector<std::string>{"the cable from n0 d1p (1+) to n1 d1m (1-) is dead: d1p of n0 "
-                                   "is down; the job goes around it, over n2"});
+                                   "is down; the job uses a detour over n2"});
 }
 
 TEST_CASE("In a ring of two the way around a dead cable is the other one") {
@@ -47,14 +47,14 @@ TEST_CASE("In a ring of two the way around a dead cable is the other one") {
     const CableVerdict found = verdict(grid);
     CHECK(found.refusal.empty());
     CHECK(found.dead == std::vector<routing::Link>{{0, 0}});
-    CHECK(found.warnings == std::vector<std::string>{
-                                "the cable from n0 d0p (0+) to n1 d0m (0-) is dead: n1 has no "
-                                "device d0m; the job goes around it, over the other cable between "
-                                "them"});
+    CHECK(found.warnings ==
+          std::vector<std::string>{"the cable from n0 d0p (0+) to n1 d0m (0-) is dead: n1 has no "
+                                   "device d0m; the job uses a detour over the other cable between "
+                                   "them"});
     // Without the other one there is no way.
     grid.device(0, "d0m").up = false;
     const CableVerdict cut = verdict(grid);
-    CHECK_THAT(cut.refusal, StartsWith("dead cables cut the torus apart, and nothing was started: "
+    CHECK_THAT(cut.refusal, StartsWith("dead cables split the torus; nothing was started: "
                                        "n0 on one side, n1 on the other. Dead:\n"));
     CHECK(cut.warnings.empty());
 }
@@ -63,7 +63,7 @@ TEST_CASE("Each cause of death is told in few words") {
     Grid grid({3, 3});
     SECTION("no carrier") {
         grid.device(0, "d1p").carrier = false;
-        CHECK_THAT(verdict(grid).warnings.at(0), Contains("is dead: d1p of n0 sees no carrier;"));
+        CHECK_THAT(verdict(grid).warnings.at(0), Contains("is dead: d1p of n0 has no carrier;"));
     }
     SECTION("no address") {
         grid.device(1, "d1m").addresses.clear();
@@ -84,7 +84,7 @@ TEST_CASE("Each cause of death is told in few words") {
         hole.settings.set(config::setting::host_links, own);
         CHECK_THAT(verdict(hole).warnings.at(0),
                    StartsWith("the cable from n0 (no device) (1+) to n1 d1m (1-) is dead: [links] "
-                              "gives n0 no device for 1+;"));
+                              "has no device of n0 for 1+;"));
     }
 }
 
@@ -96,7 +96,30 @@ TEST_CASE("A cable that works in spite of its fault is used, with a warning") {
     CHECK(found.dead.empty());
     CHECK(found.warnings ==
           std::vector<std::string>{"the cable from n0 d1p (1+) to n1 d1m (1-) has a fault: MTU "
-                                   "9000 at n0, 1500 at n1; it is used all the same"});
+                                   "9000 at n0, 1500 at n1; it stays in use"});
+}
+
+TEST_CASE(
+    "What only looks like a fault before the job knows who is at the other ends is not told") {
+    Grid grid({4});
+    for (int node = 0; node < 4; ++node) {
+        const auto address = [](int cable, int end) {
+            return torusmp::test::ip(fmt::format("10.0.{}.{}/30", cable, end));
+        };
+        grid.device(node, "d0p").addresses.push_back(address(node, 1));
+        grid.device(node, "d0m").addresses.push_back(address((node + 3) % 4, 2));
+    }
+    REQUIRE(grid.faults().empty());
+    // As after another order of the kernel's: addresses go with the plugs.
+    std::swap(grid.device(1, "d0p").addresses, grid.device(1, "d0m").addresses);
+    REQUIRE(grid.faults().size() == 2);
+    CHECK(verdict(grid).refusal.empty());
+    CHECK(verdict(grid).warnings.empty());
+    // An address that no other cable has is a fault.
+    grid.device(1, "d0p").addresses.back() = torusmp::test::ip("10.7.7.1/30");
+    REQUIRE(verdict(grid).warnings.size() == 1);
+    CHECK_THAT(verdict(grid).warnings[0],
+               Contains("addresses of different networks; it stays in use"));
 }
 
 TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing starts") {
@@ -106,7 +129,7 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     const CableVerdict found = verdict(grid);
     CHECK(found.dead.size() == 4);
     CHECK_THAT(found.refusal,
-               StartsWith("dead cables cut the torus apart, and nothing was started: n0, n1, n6 "
+               StartsWith("dead cables split the torus; nothing was started: n0, n1, n6 "
                           "and n7 on one side, n2, n3, n4 and n5 on the other. Dead:\n  " +
                           grid.path() + ":6: host n0: device d0p of link 0+ (to n2) is down"));
     for (const char* end : {"host n0: device d0p", "host n1: device d0p", "host n4: device d0p",
@@ -131,7 +154,7 @@ TEST_CASE("Without detours a dead cable ends the job as ever, and the setting is
     CHECK_THAT(found.refusal,
                Contains("host n0: device d1p of link 1+ (to n1) is down") &&
                    EndsWith("; nothing was started: routing.detour = false (" + grid.path() +
-                            ":11) lets no job go around a dead cable"));
+                            ":11) allows no detour around a dead cable"));
     // Other faults of cables are refused too, but have nothing to do with it.
     Grid other({3, 3}, "[routing]\ndetour = false\n");
     other.device(1, "d1m").mtu = 1500;
@@ -146,7 +169,7 @@ TEST_CASE("Kernels that forward do not know a detour") {
     faults[0].of_cable = {{0, 1}, config::MachineFault::Cable::down, "d1p of n0 is down"};
     CHECK_THAT(judge_cables(grid.settings, grid.ranks(), faults).refusal,
                EndsWith("routing.forward = \"kernel\" (" + grid.path() +
-                        ":11) lets no job go around a dead cable"));
+                        ":11) allows no detour around a dead cable"));
 }
 
 TEST_CASE("A transport that does not connect links again does not go around a dead cable") {
@@ -170,7 +193,7 @@ TEST_CASE("What is wrong beside the cables refuses the job, with all that was fo
     grid.hosts[2].geometry = "1";
     grid.hosts[3].geometry = "2";
     const CableVerdict found = verdict(grid);
-    CHECK_THAT(found.refusal, StartsWith("2 things are wrong, and nothing was started:\n") &&
+    CHECK_THAT(found.refusal, StartsWith("2 problems found; nothing was started:\n") &&
                                   Contains("host n0: device d1p") && Contains("differs"));
     CHECK(found.warnings.empty());
 }
@@ -180,9 +203,9 @@ TEST_CASE("Of many faults the first are told, and the others counted") {
     for (int node = 0; node < 9; ++node) grid.device(node, "d1p").mtu = 1500;
     const CableVerdict found = verdict(grid);
     REQUIRE(found.warnings.size() == 9);
-    CHECK(found.warnings.back() == "1 more cable has a fault; torus-check names all");
+    CHECK(found.warnings.back() == "1 more cable has a fault; torus-check lists all");
     for (int node = 9; node < 16; ++node) grid.device(node, "d1p").mtu = 1500;
-    CHECK(verdict(grid).warnings.back() == "8 more cables have faults; torus-check names all");
+    CHECK(verdict(grid).warnings.back() == "8 more cables have faults; torus-check lists all");
 }
 
 TEST_CASE("A cable carries the links between the blocks of ranks at its ends, and no others") {
@@ -209,7 +232,7 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
     // The way around is found among ranks, of which the shorter way round the ring has more, and
     // told by hosts.
     grid.device(0, "d0p").up = false;
-    CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job goes around it, over n1 and n3"));
+    CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job uses a detour over n1 and n3"));
 }
 
 }  // namespace torusmp::launch::test::cable_verdict_test

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A cluster of made-up hosts: the agent is a script that starts the daemon on this one, in another
-// folder and with another HOME, and some hosts have something wrong. Lines "a > b" of the file
-// "cut" say that a does not reach b.
+// A cluster of fictitious hosts: the agent is a script that starts the daemon on this host, in
+// another folder and with another HOME, and some hosts have faults. Lines "a > b" of the file "cut"
+// mean that a does not reach b.
 #pragma once
 
 #include <fmt/format.h>

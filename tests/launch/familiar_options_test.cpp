@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "config/host.h"
 #include "config/options.h"
 #include "folder.h"
 #include "local_job.h"
@@ -23,6 +24,11 @@ Options parse(std::vector<const char*> words) {
 std::string bind_of(const Options& options) {
     for (const auto& flag : options.settings.flags)
         if (flag.key == "launch.bind") return flag.value;
+    return "";
+}
+std::string cores_of(const Options& options) {
+    for (const auto& flag : options.settings.flags)
+        if (flag.key == "launch.cpus_per_rank") return flag.value;
     return "";
 }
 std::string refusal(const std::vector<const char*>& words) {
@@ -45,6 +51,30 @@ TEST_CASE("Options of other launchers mean what their users expect") {
     CHECK(bind_of(parse({"--bind-to", "node"})) == "none");
     CHECK(bind_of(parse({"--bind-to", "slot"})) == "auto");
     CHECK(bind_of(parse({"--map-by", "socket:PE=2"})) == "numa");
+    CHECK(cores_of(parse({"--map-by", "socket:PE=2"})) == "2");
+    CHECK(cores_of(parse({"--map-by", "slot:PE=3"})) == "3");
+    CHECK(cores_of(parse({"--map-by", "ppr:2:node:PE=4"})) == "4");
+    CHECK(parse({"--map-by", "ppr:2:node"}).ranks_per_host == 2);
+    CHECK(cores_of(parse({"--cpus-per-rank", "2"})) == "2");
+    CHECK(cores_of(parse({"-cpus-per-proc", "2"})) == "2");
+    CHECK(cores_of(parse({"-bind-to", "core:4"})) == "4");
+    CHECK(bind_of(parse({"-bind-to", "core:4"})) == "core");
+    CHECK(parse({"-N", "2"}).ranks_per_host == 2);
+    CHECK(parse({"-npernode", "2"}).ranks_per_host == 2);
+    CHECK(parse({"--pernode"}).ranks_per_host == 1);
+    CHECK(parse({"-H", "a,b"}).hosts.size() == 2);
+    CHECK(parse({"-V"}).version);
+    CHECK(parse({"-v"}).verbose);
+    CHECK(parse({"-q"}).quiet);
+    CHECK(parse({"--display-map"}).display_map);
+    CHECK(parse({"-print-rank-map"}).display_map);
+    CHECK(parse({"--display", "map,bind"}).display_map);
+    CHECK(parse({"--display", "map,bind"}).report_bindings);
+    CHECK(parse({"--output", "tag"}).tag_output);
+    CHECK(parse({"--prefix", "/opt/t"}).torus_run == "/opt/t/bin/torus-run");
+    CHECK(parse({"-launcher", "rsh"}).settings.flags.front().value == "rsh");
+    CHECK(parse({"-launcher-exec", "my ssh"}).settings.flags.front().value == "my ssh");
+    CHECK(parse({"-disable-auto-cleanup"}).keep_going);
     CHECK(bind_of(parse({"--map-by", "socket", "--bind-to", "core"})) == "core");
     CHECK(bind_of(parse({"--map-by", "slot"})).empty());
     CHECK(parse({"-ppn", "3"}).ranks_per_host == 3);
@@ -60,14 +90,34 @@ TEST_CASE("Options of other launchers mean what their users expect") {
 
 TEST_CASE("Values of such options that have no meaning are refused, with those that have") {
     CHECK_THAT(refusal({"--bind-to", "moon"}), Contains("moon") && Contains("core, socket"));
-    CHECK_THAT(refusal({"--map-by", "node"}), Contains("nodes.ranks_per_node"));
+    CHECK_THAT(refusal({"--map-by", "node"}), Contains("torus.ranks_per_node"));
     CHECK_THAT(refusal({"--map-by", "dist"}), Contains("dist") && Contains("slot, core"));
-    CHECK_THAT(refusal({"--bind", "core", "--bind-to", "core"}), Contains("expected one of them"));
+    CHECK_THAT(refusal({"--bind", "core", "--bind-to", "core"}), Contains("exclude each other"));
     CHECK_THAT(refusal({"-ppn", "0"}), Contains("-ppn 0"));
+    CHECK_THAT(refusal({"-ppn", "2", "--map-by", "ppr:3:node"}), Contains("disagree"));
+    for (const char* odd :
+         {"slot:PE=0", "slot:PE=x", "slot:SPAN", "ppr:2:socket", "ppr:x:node", "::"})
+        CHECK_THAT(refusal({"--map-by", odd}), Contains(odd) && Contains("expected"));
+    CHECK_THAT(refusal({"--bind-to", "core:report"}), Contains("core:report"));
+    CHECK(refusal({"--bind-to", "core:overload-allowed"}) == "accepted");
+    CHECK_THAT(refusal({"--display", "topo"}), Contains("topo") && Contains("map"));
+    CHECK_THAT(refusal({"--output", "xml"}), Contains("xml") && Contains("tag"));
+    CHECK_THAT(refusal({"-launcher", "fork"}), Contains("fork") && Contains("--agent"));
+    for (const auto& [option, advice] :
+         std::vector<std::pair<const char*, const char*>>{{"--timestamp-output", "ts"},
+                                                          {"-iface", "[links]"},
+                                                          {"--rankfile", "-ppn N"},
+                                                          {"-rf=file", "-ppn N"},
+                                                          {"--nooversubscribe", "share cores"},
+                                                          {"--cpu-set", "taskset"},
+                                                          {"-configfile", "command line"},
+                                                          {"--tune", "--set KEY=VALUE"},
+                                                          {"-tv", "--gdb RANKS"}})
+        CHECK_THAT(refusal({option}), Contains("is not an option of torusmp") && Contains(advice));
     CHECK_THAT(refusal({"-outfile-pattern", "a.%x"}), Contains("%r") && Contains("a.%x"));
     CHECK_THAT(refusal({"--output-filename", "o", "-outfile-pattern", "p"}),
-               Contains("expected one of them"));
-    CHECK_THAT(refusal({"--gdb", "0", "--xterm", "0"}), Contains("expected one of them"));
+               Contains("exclude each other"));
+    CHECK_THAT(refusal({"--gdb", "0", "--xterm", "0"}), Contains("exclude each other"));
     CHECK_THROWS_WITH(parse_rank_list("0,9", "--gdb", 4), Contains("0 to 3"));
     CHECK_THROWS_WITH(parse_rank_list("2-1", "--gdb", 4), Contains("2-1"));
     CHECK_THROWS_WITH(parse_rank_list("x", "--gdb", 4), Contains("'x'"));
@@ -106,7 +156,7 @@ TEST_CASE("A file that cannot be written is named once, and the job goes on") {
     const Outcome outcome = run(
         script(1, "echo lost; echo lost again; exit 0", {"-outfile-pattern", file + "/below.%r"}));
     CHECK(outcome.code == 1);
-    CHECK_THAT(outcome.errors, Contains("below.0 cannot be written"));
+    CHECK_THAT(outcome.errors, Contains("cannot write ") && Contains("below.0: "));
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
@@ -114,9 +164,44 @@ TEST_CASE("Options that do nothing say so, and bindings are reported") {
     const Outcome outcome = run(
         job(2, {"connect", "finalize"}, {"-mca", "btl", "tcp", "-genvall", "--report-bindings"}));
     CHECK(outcome.code == 0);
-    CHECK_THAT(outcome.errors, Contains("-mca btl=tcp does nothing here"));
-    CHECK_THAT(outcome.errors, Contains("-genvall does nothing"));
+    CHECK_THAT(outcome.errors, Contains("-mca btl=tcp is ignored"));
+    CHECK_THAT(outcome.errors, Contains("-genvall has no effect"));
     CHECK_THAT(outcome.errors, Contains("started rank 1") && Contains("on cpu"));
+}
+
+TEST_CASE("The map of ranks is printed, and -q leaves out what is ignored") {
+    const Outcome outcome = run({torus_run, "-np", "3", "-q", "--display-map", "-mca", "btl", "tcp",
+                                 "--here", "me", "/bin/true"});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.output == "torus-run: me: ranks 0, 1, 2\n");
+    CHECK(outcome.errors.empty());
+}
+
+TEST_CASE("Ranks get the cores that they ask for, and a rank that is alone gets all") {
+    const int cores = config::discover_cores().usable_cores();
+    const auto bound = [](const Words& options) {
+        Words words{torus_run, "--report-bindings"};
+        words.insert(words.end(), options.begin(), options.end());
+        words.push_back("/bin/true");
+        return run(words);
+    };
+    CHECK_THAT(bound({"-np", "1"}).errors, Contains("on cpu any"));
+    if (cores < 2) return;
+    CHECK_THAT(bound({"-np", "2"}).errors, !Contains("any"));
+    const Outcome alone = bound({"-np", "1", "--map-by", "slot:PE=2"});
+    CHECK(alone.code == 0);
+    CHECK_THAT(alone.errors, !Contains("any"));
+    // Two ranks with all cores each are too many; by OMP_NUM_THREADS they are free.
+    const std::string all = std::to_string(cores);
+    const Outcome many = bound({"-np", "2", "--cpus-per-rank", all});
+    CHECK(many.code == 2);
+    CHECK_THAT(many.errors, Contains("launch.cpus_per_rank") && Contains("this host has " + all));
+    const Outcome threads = bound({"-np", "2", "-x", "OMP_NUM_THREADS=" + all});
+    CHECK(threads.code == 0);
+    CHECK(count(threads.errors, "on cpu any") == 2);
+    const Outcome contradiction = bound({"-np", "1", "--cpus-per-rank", "1", "--bind", "none"});
+    CHECK(contradiction.code == 2);
+    CHECK_THAT(contradiction.errors, Contains("launch.bind = none"));
 }
 
 TEST_CASE("The option -ppn gives the number of ranks, or must agree with it") {

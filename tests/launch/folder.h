@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A folder of its own for a test, removed at its end.
+// A temporary folder for a test, removed at its end.
 #pragma once
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A made-up torus of hosts n0, n1, ... on which nothing is wrong, to be damaged by tests. The
-// device of a direction is called as in testbeds: d0p leads up dimension 0, d0m down.
+// A fictitious torus of hosts n0, n1, ... without faults, which tests damage. Devices are named as
+// in testbeds: d0p leads up dimension 0, d0m down.
 #pragma once
 
 #include <fmt/format.h>

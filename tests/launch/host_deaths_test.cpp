@@ -22,7 +22,7 @@ TEST_CASE("A rank that is stopped for longer than the timeout is named and ends 
         CHECK(outcome.code == 128 + SIGSTOP);
         CHECK_CONTAINS(outcome.errors, "torus-run: rank 1 (host qb, pid ");
         CHECK_CONTAINS(outcome.errors,
-                       "is stopped by SIGSTOP (Stopped (signal)) for longer than "
+                       "has been stopped by SIGSTOP (Stopped (signal)) for longer than "
                        "transport.timeout = 2s; the job is ended");
         CHECK(process.all_gone());
     }
@@ -80,6 +80,7 @@ TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and
         CHECK(outcome.code != 0);
         CHECK_CONTAINS(outcome.errors, killed.expected);
         CHECK(outcome.lines_of_torus_run() == (killed.expected.empty() ? 0 : 1));
+        CHECK(count(outcome.errors, "the job is ended") == (killed.expected.empty() ? 0 : 1));
     }
 }
 
@@ -115,10 +116,11 @@ TEST_CASE("A daemon that stands still is found out by its silence, and everythin
                                    "(Stopped (signal)): ",
                                    head));
         CHECK_CONTAINS(outcome.errors,
-                       "lets it go on before transport.timeout = 2s, when the other hosts end");
+                       "resumes it (within transport.timeout = 2s, after which the other hosts "
+                       "end");
         CHECK_CONTAINS(outcome.errors,
-                       fmt::format("gave up torus-run, whose daemon process here (pid {}) stood "
-                                   "still for ",
+                       fmt::format("gave up on torus-run: the daemon process on this host (pid {}) "
+                                   "did not run for ",
                                    head));
         CHECK(outcome.lines_of_torus_run() == 2);
     }
@@ -162,7 +164,7 @@ TEST_CASE("Ranks that ask are told who died where and of what, before the job en
           "rank 1 on qb was killed by SIGKILL (Killed)\n"
           "rank 1 on qb was killed by SIGKILL (Killed)\n");
     CHECK_CONTAINS(outcome.errors, "rank 1 (host qb, pid ");
-    CHECK(count(outcome.errors, "says: lost my neighbour") == 2);
+    CHECK(count(outcome.errors, "): lost my neighbour") == 2);
 }
 
 TEST_CASE("With --keep-going the others go on when a rank dies, and meet without it") {
@@ -174,7 +176,7 @@ TEST_CASE("With --keep-going the others go on when a rank dies, and meet without
     CHECK(outcome.code == 128 + SIGKILL);
     CHECK(count(outcome.output, "rank 1 on qb was killed by SIGKILL (Killed)\n") == 2);
     CHECK(count(outcome.output, "living 0 2\n") == 2);
-    CHECK_CONTAINS(outcome.errors, "was killed by SIGKILL (Killed); the others go on");
+    CHECK_CONTAINS(outcome.errors, "was killed by SIGKILL (Killed); the other ranks continue");
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
@@ -192,9 +194,9 @@ TEST_CASE(
     const Outcome outcome = process.wait();
     INFO(outcome.errors);
     CHECK(outcome.code != 0);
-    CHECK(count(outcome.output, "rank 1 on qa is stopped by SIGSTOP") == 3);
-    CHECK(count(outcome.output, "rank 2 on qb is lost with its host, which is lost: ") == 3);
-    CHECK(count(outcome.output, "rank 3 on qb is lost with its host, which is lost: ") == 3);
+    CHECK(count(outcome.output, "rank 1 on qa has been stopped by SIGSTOP") == 3);
+    CHECK(count(outcome.output, "rank 2 on qb is lost because its host is lost: ") == 3);
+    CHECK(count(outcome.output, "rank 3 on qb is lost because its host is lost: ") == 3);
     CHECK(count(outcome.output, "living 0 4 5\n") == 3);
     CHECK(process.all_gone());
 }

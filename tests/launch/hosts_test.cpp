@@ -26,6 +26,91 @@ TEST_CASE("Ranks of several hosts exchange what they have and know who is on the
                 "torus-run rank 2 of 4, local 2 3", "torus-run rank 3 of 4, local 2 3"});
 }
 
+TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named first") {
+    const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"});
+    const Words show{"/bin/sh", "-c", "echo ${HOME##*/} $TORUSMP_RANK of $TORUSMP_SIZE"};
+    const auto ran = [&](const Words& options) {
+        const Outcome outcome = run(cluster.start(show, options));
+        INFO(outcome.errors);
+        CHECK(outcome.code == 0);
+        return sorted_lines(outcome.output);
+    };
+    const Words eight{"qa 0 of 8", "qa 1 of 8", "qb 2 of 8", "qb 3 of 8",
+                      "qc 4 of 8", "qc 5 of 8", "qd 6 of 8", "qd 7 of 8"};
+    CHECK(ran({"-np", "8"}) == eight);
+    CHECK(ran({"-ppn", "2"}) == eight);
+    CHECK(ran({"-np", "8", "--map-by", "ppr:2:node"}) == eight);
+    CHECK(ran({"-np", "2"}) == Words{"qa 0 of 2", "qb 1 of 2"});
+    CHECK(ran({"-np", "4", "-N", "2"}) ==
+          Words{"qa 0 of 4", "qa 1 of 4", "qb 2 of 4", "qb 3 of 4"});
+    CHECK(ran({"-H", "qc,qd"}) == Words{"qc 0 of 2", "qd 1 of 2"});
+    CHECK(ran({"-H", "qc,qd", "--here", "qa"}) == Words{"qc 0 of 2", "qd 1 of 2"});
+    CHECK(ran({"-H", "qd:2,qa:2"}) == Words{"qa 2 of 4", "qa 3 of 4", "qd 0 of 4", "qd 1 of 4"});
+    CHECK(ran({"-H", "qb", "-np", "2"}) == Words{"qb 0 of 2", "qb 1 of 2"});
+    const auto refused = [&](const Words& options) {
+        const Outcome outcome = run(cluster.start(show, options));
+        CHECK(outcome.code == 2);
+        CHECK(outcome.output.empty());
+        return outcome.errors;
+    };
+    using Catch::Matchers::Contains;
+    CHECK_THAT(refused({"-np", "6"}), Contains("-np 4 or 8"));
+    CHECK_THAT(refused({"-H", "qa,qc"}), Contains("form no box"));
+    CHECK_THAT(refused({"-H", "qa:2,qb"}), Contains("the same number for all hosts"));
+    const Outcome map = run(cluster.start({"/bin/true"}, {"-np", "8", "--display-map"}));
+    CHECK_THAT(map.output,
+               Contains("torus-run: qa: ranks 0, 1\n") && Contains("torus-run: qd: ranks 6, 7\n"));
+    // Ranks exchange, so their torus is that of the launcher.
+    const Outcome outcome =
+        run(cluster.job({"connect", "exchange", "barrier", "report", "finalize"}, {"-np", "8"}));
+    CHECK(outcome.code == 0);
+    CHECK(count(outcome.output, "rank 5 of 8, local 4 5\n") == 1);
+}
+
+TEST_CASE("Ranks get the variables by which programs of torchrun find each other") {
+    const std::string show =
+        "echo $RANK $WORLD_SIZE $LOCAL_RANK $LOCAL_WORLD_SIZE $MASTER_ADDR "
+        "${GLOO_SOCKET_IFNAME-no} ${NCCL_SOCKET_IFNAME-no} "
+        "$((MASTER_PORT >= 20000 && MASTER_PORT < 32000))";
+    const Words plain{"/usr/bin/env", "-u", "RANK", "-u", "MASTER_ADDR", "-u", "MASTER_PORT"};
+    const auto lines = [&](Words words) {
+        words.insert(words.begin(), plain.begin(), plain.end());
+        const Outcome outcome = run(words);
+        INFO(outcome.errors);
+        CHECK(outcome.code == 0);
+        return sorted_lines(outcome.output);
+    };
+    const Cluster cluster("[2]", {"qa", "qb"});
+    CHECK(lines(cluster.start({"/bin/sh", "-c", show}, {"-np", "4"})) ==
+          Words{"0 4 0 2 qa no no 1", "1 4 1 2 qa no no 1", "2 4 0 2 qa no no 1",
+                "3 4 1 2 qa no no 1"});
+    CHECK(lines({torus_run, "-np", "2", "/bin/sh", "-c", show}) ==
+          Words{"0 2 0 2 127.0.0.1 lo lo 1", "1 2 1 2 127.0.0.1 lo lo 1"});
+    CHECK(lines({torus_run, "-np", "1", "-x", "RANK=7", "-x", "MASTER_ADDR=me", "/bin/sh", "-c",
+                 "echo $RANK $MASTER_ADDR"}) == Words{"7 me"});
+    CHECK(lines({"/usr/bin/env", "MASTER_PORT=12345", torus_run, "-np", "1", "/bin/sh", "-c",
+                 "echo $MASTER_PORT"}) == Words{"12345"});
+    // A job inside a rank has numbers of its own.
+    CHECK(lines({torus_run, "-np", "1", torus_run, "-np", "2", "/bin/sh", "-c",
+                 "echo $RANK $WORLD_SIZE"}) == Words{"0 2", "1 2"});
+    // All ranks of a job know the same port, which is free: rank 0 can listen there.
+    const Words ports = lines({torus_run, "-np", "3", "/bin/sh", "-c", "echo $MASTER_PORT"});
+    REQUIRE(ports.size() == 3);
+    CHECK(ports.front() == ports.back());
+}
+
+TEST_CASE("A list of hosts without a geometry file names the command that finds their cables") {
+    const Outcome outcome = run({torus_run, "-H", "qa,qb", "/bin/true"});
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.errors,
+               Catch::Matchers::Contains("torus-check --discover torus.toml --hosts qa,qb"));
+    const Cluster cluster("[1]", {"qa"});
+    const Outcome one = run({torus_run, "-H", "qa:2", "--agent", cluster.folder().file("agent"),
+                             "/bin/sh", "-c", "echo ${HOME##*/} $TORUSMP_RANK"});
+    INFO(one.errors);
+    CHECK(sorted_lines(one.output) == Words{"qa 0", "qa 1"});
+}
+
 TEST_CASE("On every host ranks find our libraries behind the folders that the user names") {
     const Cluster cluster("[2]", {"qa", "localhost"});
     Words words = cluster.start({"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"});
@@ -88,7 +173,7 @@ TEST_CASE("A verbose job names hosts, ranks and what an agent says") {
     CHECK(outcome.code == 0);
     CHECK_CONTAINS(outcome.errors, "reached host qb");
     CHECK_CONTAINS(outcome.errors, "started rank 1 (host qb, pid ");
-    CHECK_CONTAINS(outcome.errors, "host noisy-a says: Use of this machine is watched.");
+    CHECK_CONTAINS(outcome.errors, "host noisy-a: Use of this machine is watched.");
 }
 
 TEST_CASE("More hosts than are reached at a time all take part") {
@@ -178,7 +263,7 @@ TEST_CASE("The failing rank's code, signal or text comes from whatever host it i
         {"2:exit=5", 5, "exited with code 5; the job is ended"},
         {"2:kill=11", 128 + SIGSEGV, "was killed by SIGSEGV (Segmentation fault)"},
         {"2:abort=42,no convergence", 42, "aborted with code 42: no convergence"},
-        {"2:exit=0", 1, "exited with code 0 without finalize()"},
+        {"2:exit=0", 1, "exited with code 0 without MPI_Finalize or QMP_finalize"},
     };
     for (const Case& failing : cases) {
         Process process(cluster.job({"connect", "barrier", failing.step, "sleep"}));
@@ -213,10 +298,11 @@ TEST_CASE("Collective calls that cannot complete over hosts are reported") {
     const Cluster cluster("[2]", {"qa", "qb"});
     const Outcome finalized = run(cluster.job({"connect", "1:finalize", "1:sleep", "barrier"}));
     CHECK(finalized.code == 1);
-    CHECK_CONTAINS(finalized.errors, "called finalize() while rank 0 waits in barrier()");
+    CHECK_CONTAINS(finalized.errors,
+                   "has left the job while rank 0 waits in the barrier at the start");
     const Outcome different = run(cluster.job({"connect", "0:barrier", "1:exchange", "finalize"}));
     CHECK(different.code == 1);
-    CHECK_CONTAINS(different.errors, "exchange()");
+    CHECK_CONTAINS(different.errors, "MPI_Init or QMP_init_msg_passing");
 }
 
 TEST_CASE("A timeout ends the ranks of every host") {
@@ -233,7 +319,7 @@ TEST_CASE("What ranks leave behind on another host is ended and told") {
     Process process(cluster.job({"connect", "1:spawn-orphan", "finalize"}));
     const Outcome outcome = process.wait();
     CHECK(outcome.code == 0);
-    CHECK_CONTAINS(outcome.errors, "1 process that the ranks left behind on host qb was ended");
+    CHECK_CONTAINS(outcome.errors, "1 process left behind by the ranks on host qb was ended");
     CHECK(process.all_gone());
 }
 
@@ -393,12 +479,12 @@ TEST_CASE("What both ends of a dead cable report is said once, and so is its ret
     const std::string cable = "the cable from qa (no device) (0+) to qb (no device) (0-)";
     const Outcome dead = job(end);
     CHECK(dead.code == 0);
-    CHECK_CONTAINS(dead.errors, "torus-run: warning: " + cable + " is dead since ");
-    CHECK_CONTAINS(dead.errors, ": qa saw: no carrier; the job goes around it, over qc\n");
+    CHECK_CONTAINS(dead.errors, "torus-run: warning: " + cable + " has been dead since ");
+    CHECK_CONTAINS(dead.errors, ": qa saw: no carrier; the job uses a detour over qc\n");
     CHECK(dead.lines_of_torus_run() == 1);
     const Outcome returned = job(back);
     CHECK(returned.code == 0);
-    CHECK_CONTAINS(returned.errors, cable + " was away for ");
+    CHECK_CONTAINS(returned.errors, cable + " was dead for ");
     CHECK(returned.lines_of_torus_run() == 1);
     // A report that cannot be true is that of a rank gone wrong.
     const Outcome lie = run(cluster.job({"connect", "1:link=0,0,0,,", "barrier", "finalize"}));

@@ -88,6 +88,27 @@ class Network(HostsTest):
         self.assertEqual(len(inodes), 16)
         self.expect_hosts_empty()
 
+    def test_more_ranks_than_hosts_fill_them_and_fewer_take_a_part_with_its_cables(self):
+        self.up("4")
+        job = self.job("connect", "exchange", "barrier", "report", "finalize",
+                       options=("-np", "8", "--bind", "core", "--report-bindings", "--display-map"))
+        output, errors = job.end(0)
+        for node in range(4):
+            ranks = f"{2 * node} {2 * node + 1}"
+            self.assertIn(f"torus-run: {self.hosts[node]}: ranks {ranks.replace(' ', ', ')}\n", output)
+            self.assertEqual(output.count(f"of 8, local {ranks}\n"), 2)
+        for rank in range(8):
+            host = self.hosts[rank // 2]
+            self.assertRegex(errors, f"started rank {rank} \\(host {host}, pid [0-9]+\\) on cpu [0-9]")
+        # Its cables are checked before it starts: those that leave the part are none of it.
+        subprocess.run(["ip", "-n", self.hosts[0], "link", "set", "d0m", "down"], check=True)
+        output, errors = self.job("connect", "exchange", "report", "finalize", options=("-np", "2", "-v")).end(0)
+        self.assertNotIn("cable", errors)
+        self.assertEqual(output.count("of 2, local"), 2)
+        output, errors = self.job("connect", "exchange", "report", "finalize",
+                                  options=("-H", f"{self.hosts[3]},{self.hosts[0]}")).end(2)
+        self.assertIn("d0m", errors)
+
     def test_a_node_that_goes_is_named_and_nothing_is_left_of_the_job(self):
         self.up("2x2x2")
         run = self.job("connect", "spawn-orphan", "print=ready", "sleep")
@@ -110,7 +131,8 @@ class Network(HostsTest):
         errors = self.job(f"touch={started}", options=no_detours).end(2)[1]
         self.assertIn(f"host {self.testbed}-3: device d0p", errors)
         self.assertIn(f"host {self.testbed}-6: device d1m", errors)
-        self.assertIn("and nothing was started (routing.detour = false (--set routing.detour) lets no job go around a dead cable)",
+        self.assertIn("nothing was started (routing.detour = false (--set routing.detour) allows no detour "
+                      "around a dead cable)",
                       errors)
         self.assertFalse(os.path.exists(started))
         self.expect_hosts_empty()
@@ -132,7 +154,7 @@ class Cables(HostsTest):
         """The line about the cable between two ends, each a node and a device; the first one leaves upwards."""
         ends = [f"{self.hosts[node]} d{d}{'p' if sign == '+' else 'm'} ({d}{sign})" for node, (d, sign) in (a, b)]
         return (f"torus-run: warning: the cable from {ends[0]} to {ends[1]} is dead: {why}; "
-                f"the job goes around it, over {over}")
+                f"the job uses a detour over {over}")
 
     def test_in_a_torus_of_pairs_the_other_cable_carries_what_a_dead_one_did(self):
         self.up("2x2x2")
@@ -155,7 +177,7 @@ class Cables(HostsTest):
         started = self.path("started")
         errors = self.job(f"touch={started}").end(2)[1]
         self.assertTrue(errors.startswith(
-            f"torus-run: dead cables cut the torus apart, and nothing was started: {self.hosts[0]} on one side, "
+            f"torus-run: dead cables split the torus; nothing was started: {self.hosts[0]} on one side, "
             f"{self.hosts[1]} on the other. Dead:\n  {self.geometry}:"), errors)
         self.assertIn(f"host {self.hosts[0]}: device d0p of link 0+ (to {self.hosts[1]}) does not exist", errors)
         self.assertIn(f"host {self.hosts[1]}: device d0p of link 0+ (to {self.hosts[0]}) is down", errors)
@@ -173,7 +195,7 @@ class Cables(HostsTest):
         self.assertIn(self.warning((0, "0+"), (6, "0-"), f"d0p of {self.hosts[0]} is down", self.hosts[12]), errors)
         self.assertIn(self.warning((11, "1+"), (7, "1-"), f"d1m of {self.hosts[7]} is down", self.hosts[9]), errors)
         self.assertIn(f"torus-run: warning: the cable from {self.hosts[2]} d0p (0+) to {self.hosts[8]} d0m (0-) has a "
-                      f"fault: MTU 1500 at {self.hosts[2]}, 9000 at {self.hosts[8]}; it is used all the same", errors)
+                      f"fault: MTU 1500 at {self.hosts[2]}, 9000 at {self.hosts[8]}; it stays in use", errors)
 
     def test_a_host_whose_cables_are_all_dead_is_the_cut_that_is_named(self):
         self.up("3x3")
@@ -298,8 +320,8 @@ class TreeCables(HostsTest):
         tool("cut", self.testbed, "0:0+")
         self.stop()
         errors = run.end(0)[1]
-        self.assertIn(errors, ("", f"torus-run: warning: host {self.hosts[1]} did not answer when the job ended: what its "
-                               "ranks printed last may be missing, and what is left there ends by itself within 33s\n"))
+        self.assertIn(errors, ("", f"torus-run: warning: host {self.hosts[1]} did not answer when the job ended: the last "
+                               "output of its ranks may be missing; processes left there end by themselves within 33s\n"))
         self.expect_hosts_empty(self.servers)
 
 
@@ -374,7 +396,7 @@ class Ssh(HostsTest):
         run.wait_for("ready", 3)
         tool("cut", self.testbed, "2:0-")
         errors = run.end()[1]
-        self.assertIn(f"host {self.hosts[2]} (node 2, rank 2) is lost: nothing was heard of its daemon for longer "
+        self.assertIn(f"host {self.hosts[2]} (node 2, rank 2) is lost: its daemon was silent for longer "
                       "than transport.timeout = 3s", errors)
         # Cut off as it is, the far host ends its part by itself. A session of sshd's that still waits for the
         # dead connection is not ours.
@@ -388,7 +410,7 @@ class Ssh(HostsTest):
         self.serve()
         tool("set", self.testbed, "2", "0-", "loss", "100")
         errors = self.over_the_torus("connect", options=["--set", "transport.timeout=2s"]).end(2)[1]
-        self.assertIn(f"host {self.hosts[2]} cannot be reached: nothing answers on the link to it from host "
+        self.assertIn(f"host {self.hosts[2]} cannot be reached: no answer on the link from host "
                       f"{self.hosts[1]}", errors)
         self.assertEqual(errors.count("torus-run: "), 1, errors)
         subprocess.run(["ip", "-n", self.hosts[2], "link", "set", "d0m", "down"], check=True)

@@ -93,11 +93,25 @@ TEST_CASE("abort() gives the exit code and its text names the rank") {
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("Leaving without finalize() is a failure, also with exit code 0") {
+TEST_CASE("Leaving without a word is a failure, also with exit code 0") {
     const Outcome outcome = run(job(3, {"connect", "barrier", "2:exit=0", "sleep"}));
     CHECK(outcome.code == 1);
     CHECK_CONTAINS(outcome.errors, "rank 2");
-    CHECK_CONTAINS(outcome.errors, "exited with code 0 without finalize()");
+    CHECK_CONTAINS(outcome.errors, "exited with code 0 without MPI_Finalize or QMP_finalize");
+}
+
+TEST_CASE("A rank that sees the end of another one before torus-run does is not the cause") {
+    const TemporaryFolder folder;
+    const std::string pid = folder.file("pid");
+    const Outcome outcome = run(job(2, {"connect", "barrier", "1:half-end=" + pid,
+                                        "0:await-half-end=" + pid, "abort=7,rank 1 is gone"}));
+    INFO(outcome.errors);
+    CHECK(outcome.code == 1);
+    CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
+    CHECK_CONTAINS(outcome.errors,
+                   "exited with code 0 without MPI_Finalize or QMP_finalize_msg_passing");
+    CHECK(outcome.lines_of_torus_run() == 1);
+    CHECK(count(outcome.errors, "\n") == 1);
 }
 
 TEST_CASE("A rank that dies under a shell script is noticed while the script lives on") {
@@ -113,8 +127,8 @@ TEST_CASE("Waiting for a rank that has finalized is reported and does not hang")
     const Outcome outcome = run(job(3, {"connect", "2:finalize", "2:sleep", "barrier"}));
     CHECK(outcome.code == 1);
     CHECK_CONTAINS(outcome.errors, "rank 2");
-    CHECK_CONTAINS(outcome.errors, "called finalize() while rank");
-    CHECK_CONTAINS(outcome.errors, "waits in barrier()");
+    CHECK_CONTAINS(outcome.errors, "has left the job while rank");
+    CHECK_CONTAINS(outcome.errors, "waits in the barrier at the start or the end");
 }
 
 TEST_CASE("Waiting for a rank that ended without connecting is reported and does not hang") {
@@ -127,8 +141,8 @@ TEST_CASE("Waiting for a rank that ended without connecting is reported and does
 TEST_CASE("Ranks in different collective calls are reported and do not hang") {
     const Outcome outcome = run(job(2, {"connect", "0:barrier", "1:exchange", "finalize"}));
     CHECK(outcome.code == 1);
-    CHECK_CONTAINS(outcome.errors, "barrier()");
-    CHECK_CONTAINS(outcome.errors, "exchange()");
+    CHECK_CONTAINS(outcome.errors, "the barrier at the start or the end of the job");
+    CHECK_CONTAINS(outcome.errors, "MPI_Init or QMP_init_msg_passing");
 }
 
 TEST_CASE("Two processes cannot both be one rank") {
@@ -213,7 +227,7 @@ TEST_CASE("A daemon that is stopped is told with what to do, and the job goes on
     folder.write("go", "");
     CHECK(process.wait_for_error(fmt::format(
         "torus-run: its daemon process (pid {0}) is stopped by SIGSTOP (Stopped (signal)): the job "
-        "cannot start, print or end without it; kill -CONT {0} lets it go on, kill -KILL {0} ends",
+        "cannot start, print or end without it; kill -CONT {0} resumes it, kill -KILL {0} ends",
         daemon)));
     kill(daemon, SIGCONT);
     const Outcome outcome = process.wait();
@@ -231,7 +245,7 @@ TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is
     folder.write("go", "");
     CHECK(process.wait_for_error(
         fmt::format("torus-run: the job has ended with exit code 0, but torus-run (pid {0}) is "
-                    "stopped: kill -CONT {0} lets it end too\n",
+                    "stopped: kill -CONT {0} lets it exit\n",
                     process.pid())));
     process.send(SIGCONT);
     CHECK(process.wait().code == 0);
@@ -251,7 +265,7 @@ TEST_CASE("What ranks leave behind is ended with the job, in whatever session it
         Process process(job(2, {"connect", "spawn-orphan", "finalize"}));
         const Outcome outcome = process.wait();
         CHECK(outcome.code == 0);
-        CHECK_CONTAINS(outcome.errors, "2 processes that the ranks left behind were ended");
+        CHECK_CONTAINS(outcome.errors, "2 processes left behind by the ranks were ended");
         CHECK(process.all_gone());
     }
 }

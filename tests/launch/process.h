@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs torus-run for a test: collects its output, and marks every process of the run in its
-// environment, so that survivors can be found wherever they hide.
+// environment, so that surviving processes can be found.
 #pragma once
 
 #include <signal.h>

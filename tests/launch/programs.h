@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of this folder run, as the build made it, and what they look for in its output.
+// The programs that the tests of this folder run, as built, and the texts expected in their output.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -10,6 +10,10 @@
 //   sleep                        ten minutes: far longer than any test waits
 //   trap=SIGNAL,TEXT             catches the signal, prints TEXT and ends orderly
 //   wait-for=FILE touch=FILE     meeting points with the test
+//   half-end=FILE                writes its pid to FILE; its main thread ends, another one lives for
+//                                0.3 s: the process has closed its descriptors and is not gone
+//   await-half-end=FILE          waits for that of another rank
+//   eat=MEBIBYTES                touches as much memory
 //   spawn-orphan                 leaves a grandchild in a session of its own, asleep
 //   system=COMMAND               a child through the shell
 //   report                       name, rank, size and local ranks
@@ -24,6 +28,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,6 +42,7 @@
 #include <memory>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include "launch/bootstrap.h"
 
@@ -168,9 +174,43 @@ void trap(const std::string& value) {
     std::fflush(stdout);
 }
 
+void eat(const std::string& mebibytes) {
+    constexpr std::size_t piece = std::size_t(1) << 20;
+    for (int i = 0; i < std::atoi(mebibytes.c_str()); ++i) {
+        char* const memory = static_cast<char*>(std::malloc(piece));
+        if (memory == nullptr) fail("malloc");
+        for (std::size_t at = 0; at < piece; at += 4096)
+            static_cast<volatile char*>(memory)[at] = 1;
+    }
+}
+
+void half_end(const std::string& file) {
+    std::thread([] {
+        usleep(300'000);
+        _exit(0);
+    }).detach();
+    const std::string written = file + ".new";
+    FILE* const out = std::fopen(written.c_str(), "w");
+    if (out == nullptr) fail("fopen");
+    fmt::print(out, "{}\n", getpid());
+    std::fclose(out);
+    rename(written.c_str(), file.c_str());
+    syscall(SYS_exit, 0);
+}
+
 void wait_for(const std::string& file) {
     struct stat info {};
     while (stat(file.c_str(), &info) != 0) usleep(2000);
+}
+
+void await_half_end(const std::string& file) {
+    wait_for(file);
+    int pid = 0;
+    FILE* const in = std::fopen(file.c_str(), "r");
+    if (in == nullptr || std::fscanf(in, "%d", &pid) != 1) fail("no pid in " + file);
+    std::fclose(in);
+    struct stat info {};
+    while (stat(fmt::format("/proc/{}/fd/0", pid).c_str(), &info) == 0) usleep(500);
 }
 
 const std::map<std::string, std::function<void(const std::string&)>> steps = {
@@ -222,6 +262,9 @@ const std::map<std::string, std::function<void(const std::string&)>> steps = {
     {"trap", trap},
     {"touch", [](const std::string& file) { close(open(file.c_str(), O_CREAT | O_WRONLY, 0600)); }},
     {"wait-for", wait_for},
+    {"half-end", half_end},
+    {"await-half-end", await_half_end},
+    {"eat", eat},
     {"spawn-orphan", [](const std::string&) { spawn_orphan(); }},
     {"system",
      [](const std::string& command) {

@@ -115,7 +115,7 @@ TEST_CASE("A folder to start in holds the program, and must be there") {
     CHECK(outcome.output == std::filesystem::canonical(folder.path()).string() + "\n");
     const Outcome refused = run({torus_run, "-np", "1", "-wd", "/nowhere", "/bin/pwd"});
     CHECK(refused.code == 2);
-    CHECK_CONTAINS(refused.errors, "'/nowhere' cannot be entered: No such file");
+    CHECK_CONTAINS(refused.errors, "cannot enter the working directory '/nowhere': No such file");
 }
 
 TEST_CASE("A list of hosts that is this one says how many ranks there are") {
@@ -214,7 +214,7 @@ TEST_CASE("A full disk behind standard output is told as that, and harms no rank
     INFO(outcome.errors);
     CHECK(outcome.code == 1);
     CHECK_CONTAINS(outcome.errors,
-                   "torus-run: standard output cannot be written: No space left on device");
+                   "torus-run: cannot write standard output: No space left on device");
     CHECK(outcome.lines_of_torus_run() == 1);
     CHECK(std::filesystem::exists(folder.file("done0")));
     CHECK(std::filesystem::exists(folder.file("done1")));
@@ -261,7 +261,7 @@ TEST_CASE("A launcher that cannot be talked to is named, and no silent single ra
         {{"SLURM_STEP_ID=3", "SLURM_PROCID=1", "SLURM_NTASKS=2", "PMI_RANK=1", "PMI_SIZE=2"},
          "srun --mpi=pmix"},
         {{"TORUSMP_BOOTSTRAP=nonsense"}, "damaged"},
-        {{"TORUSMP_BOOTSTRAP=1:1:1:1:1"}, "is not torus-run's socket any more"},
+        {{"TORUSMP_BOOTSTRAP=1:1:1:1:1"}, "is no longer torus-run's socket"},
     };
     for (const Case& foreign : cases) {
         const Outcome outcome =

@@ -433,7 +433,9 @@ TEST_CASE("A daemon that no cable reaches is waited for as long as it waits, and
             daemons.require_all_arrived();
         } else {
             REQUIRE(daemons.lost.size() == 1);
-            REQUIRE(daemons.lost.at(victim) == "is silent; no other cable led to it within 30s");
+            REQUIRE(daemons.lost.at(victim) ==
+                    "is silent; it was not reached over another cable "
+                    "within 30s");
         }
     }
 }

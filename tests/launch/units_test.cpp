@@ -62,7 +62,7 @@ TEST_CASE("A gathering is complete when every rank has joined, and gives bytes b
     CHECK_FALSE(gathering.open());
     CHECK_FALSE(gathering.join(2, FrameKind::exchange, 0, bytes("cc")));
     CHECK(gathering.open());
-    CHECK(gathering.describe_waiting() == "rank 2 waits in exchange()");
+    CHECK(gathering.describe_waiting() == "rank 2 waits in MPI_Init or QMP_init_msg_passing");
     CHECK_FALSE(gathering.join(0, FrameKind::exchange, 0, bytes("")));
     CHECK_FALSE(gathering.complete());
     CHECK_FALSE(gathering.join(1, FrameKind::exchange, 0, bytes("b")));
@@ -85,7 +85,9 @@ TEST_CASE("A gathering refuses calls that contradict each other") {
     Gathering gathering(3);
     REQUIRE_FALSE(gathering.join(0, FrameKind::barrier, 0, {}));
     CHECK_THAT(*gathering.join(1, FrameKind::exchange, 0, {}),
-               Catch::Matchers::Contains("called exchange() while rank 0 waits in barrier()"));
+               Catch::Matchers::Contains(
+                   "called MPI_Init or QMP_init_msg_passing while rank 0 waits in the "
+                   "barrier at the start or the end of the job"));
     CHECK_THAT(*gathering.join(0, FrameKind::barrier, 0, {}), Catch::Matchers::Contains("twice"));
     CHECK_THAT(*gathering.join(2, FrameKind::barrier, 5, {}),
                Catch::Matchers::Contains("number 5"));
@@ -242,11 +244,11 @@ TEST_CASE("A limit that does not hold the job is told with its value and what is
     CHECK(exceeded(limits, 3996) ==
           std::vector<std::string>{
               "3996 ranks need 3996 processes, but pids.max is 4096, of which 101 are in use: "
-              "raise it, or start fewer ranks on this host",
+              "raise this limit, or start fewer ranks on this host",
               "3996 ranks need at least 8056 open files, but ulimit -Hn (RLIMIT_NOFILE) is 8000: "
-              "raise it, or start fewer ranks on this host",
-              "3996 ranks need at least 500 MiB of memory, but memory.max is 256 MiB: raise it, or "
-              "start fewer ranks on this host"});
+              "raise this limit, or start fewer ranks on this host",
+              "3996 ranks need at least 500 MiB of memory, but memory.max is 256 MiB: raise this "
+              "limit, or start fewer ranks on this host"});
     CHECK(exceeded(limits_for(1, 4), 1).empty());
 }
 

@@ -169,7 +169,7 @@ class Zsh(unittest.TestCase):
 
     def test_options_and_values(self):
         self.assertIn("--tag-output", self.sees("torus-run --tag"))
-        self.assertIn("end the job after this time", self.sees("torus-run --t"))
+        self.assertIn("end the job after SECONDS", self.sees("torus-run --t"))
         listed = self.sees("torus-run --bind=")
         for word in ("auto", "core", "numa", "none"):
             self.assertIn(word, listed)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Who is in a communicator, and that its members hear each other. */
+/* The members of a communicator, and a check that they can exchange messages. */
 #ifndef TALK_H
 #define TALK_H
 

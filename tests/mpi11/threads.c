@@ -4,7 +4,9 @@
 
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { workers = 4, rounds = 60, length = 700, large = 9000 };
 
@@ -112,6 +114,49 @@ static void probes(void) {
     for (w = 0; w < workers; w++) all += taken[w];
     for (round = 0; round < rounds; round++) expected += workers * (1 + round % 5);
     CHECK(all == expected);
+}
+
+/* One thread waits in MPI_Buffer_detach for what another one receives after it has sent by the same
+ * buffer, and disconnected. */
+static int detacher;
+static void* detaching_work(void* out) {
+    static char buffer[1 << 20];
+    void* detached = NULL;
+    int size = 0;
+    CHECK(MPI_Buffer_attach(buffer, sizeof buffer) == MPI_SUCCESS);
+    CHECK(MPI_Bsend(out, large, MPI_INT, me, 77, MPI_COMM_WORLD) == MPI_SUCCESS);
+    __atomic_store_n(&detacher, (int)syscall(SYS_gettid), __ATOMIC_RELEASE);
+    CHECK(MPI_Buffer_detach(&detached, &size) == MPI_SUCCESS);
+    CHECK(detached == buffer && size == (int)sizeof buffer);
+    return NULL;
+}
+static int sleeps(int thread) {
+    char path[64], text[512], *end;
+    FILE* file;
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    file = fopen(path, "r");
+    if (file == NULL) return 0;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    end = strrchr(text, ')');
+    return end != NULL && end[1] == ' ' && end[2] == 'S';
+}
+static void detaching(void) {
+    static int out[large], in[large];
+    int few = 5, got = -1;
+    pthread_t thread;
+    MPI_Comm copy;
+    out[large - 1] = 33;
+    detacher = 0;
+    CHECK(MPI_Comm_dup(MPI_COMM_SELF, &copy) == MPI_SUCCESS);
+    CHECK(pthread_create(&thread, NULL, detaching_work, out) == 0);
+    while (!sleeps(__atomic_load_n(&detacher, __ATOMIC_ACQUIRE))) usleep(100);
+    CHECK(MPI_Bsend(&few, 1, MPI_INT, 0, 78, copy) == MPI_SUCCESS);
+    CHECK(MPI_Recv(&got, 1, MPI_INT, 0, 78, copy, MPI_STATUS_IGNORE) == MPI_SUCCESS && got == few);
+    CHECK(MPI_Comm_disconnect(&copy) == MPI_SUCCESS);
+    CHECK(MPI_Recv(in, large, MPI_INT, me, 77, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(in[large - 1] == 33);
+    CHECK(pthread_join(thread, NULL) == 0);
 }
 
 /* Communicators made of others at the same time, each thread of its own one. */
@@ -292,6 +337,7 @@ int main(int argc, char** argv) {
     static const Case cases[] = {
         {"self_send_wakes_a_probe", self_send_wakes_a_probe},
         {"self_receive_wakes_a_send", self_receive_wakes_a_send},
+        {"detaching", detaching},
         {"by_tags", by_tags},
         {"requests", requests},
         {"probes", probes},

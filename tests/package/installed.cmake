@@ -17,7 +17,8 @@ foreach(library libtorusmp.so.0 libqmp.a libmpi.a)
 endforeach()
 # They have to say where their programs are, by the prefix of the installation.
 set(units)
-foreach(pair "torus-check-watch;torus-check" "torus-forwarding;torus-info netplan")
+foreach(pair "torus-check-watch;torus-check" "torus-forwarding;torus-info netplan"
+        "torus-routes;torus-info netplan")
   list(GET pair 0 name)
   list(GET pair 1 program)
   set(unit ${prefix}/lib/systemd/system/${name}.service)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Clean roots of Debian 12, for prove and newcomer: source this file with $here set, then call
-# `prepare NAME`. Whoever ends well sets $passed.
+# Clean roots of a release of Debian, for prove and newcomer: source this file with $here set, then
+# call `prepare NAME SUITE`. Whoever ends well sets $passed.
 source_tree=$(cd "$here/../.." && pwd)
-suite=bookworm
 
 prepare() {
     name=$1
+    suite=$2
+    [[ $suite =~ ^(bookworm|trixie)$ ]] || { echo "tests/package/$name: found '$suite', expected bookworm (Debian 12) or trixie (13)" >&2; exit 2; }
     [ "$(id -u)" -eq 0 ] || { echo "tests/package/$name: it makes roots of Debian: expected to run as root" >&2; exit 2; }
     work=$(mktemp -d /var/tmp/torusmp-package.XXXXXX)
     log=$work/log
@@ -27,16 +28,17 @@ step() {
     echo "== $*" >>"$log"
 }
 
-# The sources of this machine's own apt, as far as they are Debian's.
+# The sources of this machine's own apt, as far as they are Debian's, for the suite that is wanted.
 sources() {
-    local format='deb $(SITE) $(RELEASE) $(COMPONENT)'
+    local format='deb $(SITE) $(RELEASE) $(COMPONENT)' own
+    own=$(. /etc/os-release && echo "$VERSION_CODENAME")
     [ -n "$(apt-get indextargets --format "$format" 'Created-By: Packages' 'Origin: Debian')" ] || apt-get update -qq
-    apt-get indextargets --format "$format" 'Created-By: Packages' 'Origin: Debian' | sort -u
+    apt-get indextargets --format "$format" 'Created-By: Packages' 'Origin: Debian' | sed "s/ $own/ $suite/" | sort -u
 }
 
 make_root() {
     # No manuals of others, no translations, and no waiting for disks.
-    mmdebstrap --quiet --mode=root --variant=apt --aptopt="$work/apt.conf" --aptopt='Acquire::Languages "none"' \
+    mmdebstrap --quiet --mode=root --variant=apt --include=passwd --aptopt="$work/apt.conf" --aptopt='Acquire::Languages "none"' \
         --dpkgopt='path-exclude=/usr/share/locale/*' --dpkgopt='path-exclude=/usr/share/doc/*' \
         --dpkgopt='path-include=/usr/share/doc/*torusmp*' --dpkgopt=force-unsafe-io \
         --skip=cleanup/apt,cleanup/reproducible "$suite" "$1" "$work/sources.list"

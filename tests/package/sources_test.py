@@ -3,10 +3,12 @@
 
     sources_test.py SOURCES [unittest's arguments]
 """
+import os
 import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 
 SOURCES = pathlib.Path(sys.argv.pop(1))
@@ -52,6 +54,44 @@ class Version(unittest.TestCase):
         self.assertIn(f'version("{version}")', (SOURCES / "packaging/spack/package.py").read_text())
         changes = re.findall(r"^## \[(\d+\.\d+\.\d+)\] - \d{4}-\d\d-\d\d$", (SOURCES / "CHANGELOG.md").read_text(), re.M)
         self.assertEqual(changes[0], version)
+
+
+class Includes(unittest.TestCase):
+    """Which sources are compiled again when a header changes."""
+
+    @classmethod
+    def setUpClass(cls):
+        names = {str(path.relative_to(SOURCES)): path for path in tracked()
+                 if path.suffix in {".h", ".cpp"} and path.exists()}
+        cls.included = {name: [other for other in re.findall(r'^#include "(.+)"', path.read_text(), re.M) if other in names]
+                        for name, path in names.items()}
+
+    def sources_that_see(self, header):
+        self.assertIn(header, self.included)
+        seen, new = set(), {header}
+        while new:
+            seen |= new
+            new = {name for name, others in self.included.items() if not seen.isdisjoint(others)} - seen
+        return sorted(name for name in seen if name.endswith(".cpp") and not name.startswith("tests/"))
+
+    def test_a_new_setting_of_core_compiles_few_of_them(self):
+        self.assertGreater(len(self.sources_that_see("core/options.h")), 100)
+        for header in ("core/settings.h", "core/transport/api/settings.h", "core/transport/common/settings.h"):
+            sources = self.sources_that_see(header)
+            self.assertIn("core/transport/list.cpp" if "common" in header else "core/options.cpp", sources)
+            self.assertLessEqual(len(sources), 20, f"{header}: {sources}")
+
+
+class Packages(unittest.TestCase):
+    def test_an_unknown_system_gets_a_list_and_no_error(self):
+        with tempfile.NamedTemporaryFile("w") as release:
+            release.write('ID=fedora\nVERSION_ID=43\nPRETTY_NAME="Fedora Linux 43"\n')
+            release.flush()
+            done = subprocess.run([SOURCES / "scripts/packages", "build"], capture_output=True, text=True,
+                                  env=os.environ | {"TORUSMP_OS_RELEASE": release.name})
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+        for text in ("Fedora Linux 43 is not known", "Debian 12 and 13, Ubuntu 24.04 and 26.04", "g++", "libfmt-dev"):
+            self.assertIn(text, done.stderr)
 
 
 if __name__ == "__main__":

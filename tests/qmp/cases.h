@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the cases of the program `cases` share: who and where the process is, and its usual
+/* Shared by the cases of the program `cases`: the process's rank and position, and its usual
  * messages. */
 #ifndef TORUSMP_TESTS_QMP_CASES_H
 #define TORUSMP_TESTS_QMP_CASES_H

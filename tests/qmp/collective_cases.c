@@ -281,6 +281,16 @@ static void split_work(void) {
     CHECK(QMP_comm_free(third) == QMP_SUCCESS);
 }
 
+/* Node 0 has broadcast and freed the communicator before the others call. */
+static void freed_early(void) {
+    QMP_comm_t all;
+    int word = me;
+    CHECK(QMP_comm_split(QMP_comm_get_default(), 0, me, &all) == QMP_SUCCESS);
+    if (me != 0) usleep(20000);
+    CHECK(QMP_comm_broadcast(all, &word, sizeof word) == QMP_SUCCESS && word == 0);
+    CHECK(QMP_comm_free(all) == QMP_SUCCESS);
+}
+
 const struct test_case collective_cases[] = {
     {"sums", sums},
     {"extremes", extremes},
@@ -291,5 +301,6 @@ const struct test_case collective_cases[] = {
     {"barrier", barrier},
     {"communicators", communicators},
     {"split_work", split_work},
+    {"freed_early", freed_early},
     {NULL, NULL},
 };

@@ -87,7 +87,7 @@ TEST_CASE("A wrong flag is told with what was found and what was expected") {
     CHECK_THAT(refusal({"p", "-qmp-geom"}), Contains("found nothing") && Contains("or native"));
     CHECK_THAT(refusal({"p", "-qmp-geom", "big"}), Contains("found 'big'"));
     CHECK_THAT(refusal({"p", "-qmp-geom", "-8"}), Contains("found '-8'"));
-    CHECK_THAT(refusal({"p", "-qmp-geom", "8", "0"}), Contains("1 and more"));
+    CHECK_THAT(refusal({"p", "-qmp-geom", "8", "0"}), Contains("at least 1"));
     CHECK_THAT(refusal({"p", "-qmp-geom", "99999999999"}), Contains("2147483647"));
     CHECK_THAT(refusal({"p", "-qmp-geom", "8", "-qmp-geom", "8"}), Contains("found twice"));
     CHECK_THAT(refusal({"p", "-qmp-geom", "2147483647", "2147483647", "2147483647"}),

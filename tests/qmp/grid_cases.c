@@ -11,10 +11,6 @@ static void machine(void) {
     CHECK(QMP_comm_get_node_number(allocated) == me);
     CHECK(QMP_comm_is_primary_node(allocated) == (me == 0));
     CHECK(QMP_is_primary_node() == (me == 0));
-    CHECK(QMP_get_msg_passing_type() == QMP_SWITCH);
-    CHECK(QMP_get_allocated_number_of_dimensions() == 0);
-    CHECK(QMP_get_allocated_dimensions() == NULL);
-    CHECK(QMP_get_allocated_coordinates() == NULL);
     CHECK(QMP_get_number_of_jobs() == 1);
     CHECK(QMP_get_job_number() == 0);
     CHECK(QMP_get_number_of_job_geometry_dimensions() == 0);
@@ -25,13 +21,43 @@ static void machine(void) {
     CHECK(QMP_version_int() == 2005004);
 }
 
+/* Nobody has said how the machine is wired. */
+static void a_switch(void) {
+    CHECK(QMP_get_msg_passing_type() == QMP_SWITCH);
+    CHECK(QMP_get_allocated_number_of_dimensions() == 0);
+    CHECK(QMP_get_allocated_dimensions() == NULL);
+    CHECK(QMP_get_allocated_coordinates() == NULL);
+}
+
+/* Run on 2x3x2: the torus of the job is the machine, and declares nothing. */
+static void the_torus_of_the_job(void) {
+    const int extents[3] = {2, 3, 2}, *mine = QMP_get_allocated_coordinates();
+    int d, sum[3];
+    CHECK(QMP_get_msg_passing_type() == QMP_GRID);
+    CHECK(QMP_get_allocated_number_of_dimensions() == 3);
+    for (d = 0; d < 3; d++) CHECK(QMP_get_allocated_dimensions()[d] == extents[d]);
+    for (d = 0; d < 3; d++) {
+        sum[d] = mine[d];
+        CHECK(mine[d] >= 0 && mine[d] < extents[d]);
+        /* Each coordinate is that of as many nodes. */
+        CHECK(QMP_sum_int(&sum[d]) == QMP_SUCCESS);
+        CHECK(sum[d] == 12 / extents[d] * (extents[d] * (extents[d] - 1) / 2));
+    }
+    CHECK(QMP_get_number_of_jobs() == 1 && QMP_get_job_geometry() == NULL);
+    CHECK(QMP_logical_topology_is_declared() == QMP_FALSE);
+    /* The same as the machine's own topology, which is declared by -1. */
+    CHECK(QMP_declare_logical_topology(NULL, -1) == QMP_SUCCESS);
+    for (d = 0; d < 3; d++) CHECK(QMP_get_logical_coordinates()[d] == mine[d]);
+    CHECK(QMP_get_node_number_from(mine) == me);
+}
+
 static void errors(void) {
     QMP_status_t code;
     CHECK(QMP_ERROR == 0x1001 && QMP_INVALID_ARG == 0x100f);
     CHECK(strlen(QMP_error_string(QMP_SUCCESS)) > 0);
     for (code = QMP_ERROR; code < QMP_MAX_STATUS; code = (QMP_status_t)(code + 1)) {
         CHECK(strlen(QMP_error_string(code)) > 0);
-        CHECK(strncmp(QMP_error_string(code), "unknown", 7) != 0);
+        CHECK(strncmp(QMP_error_string(code), "unknown error code", 18) != 0);
     }
     CHECK(strcmp(QMP_error_string((QMP_status_t)77), "unknown error code 77") == 0);
     CHECK(QMP_get_error_number(NULL) == QMP_SUCCESS);
@@ -238,6 +264,8 @@ const struct test_case grid_cases[] = {
     {"topology_map", topology_map},
     {"logic_map_flag", logic_map_flag},
     {"native_topology", native_topology},
+    {"a_switch", a_switch},
+    {"the_torus_of_the_job", the_torus_of_the_job},
     {"geometry_flag", geometry_flag},
     {"jobs_flag", jobs_flag},
     {"jobs_without_geometry", jobs_without_geometry},

@@ -290,10 +290,13 @@ TEST_CASE("far larger and far finer grids are laid out within the bound on work"
 }
 
 TEST_CASE("an impossible grid is refused with what was found and what was expected") {
-    CHECK_THROWS_WITH(embed({4, 4}, {4, 5}), Equals("the logical grid 4x5 has 20 places, but the "
-                                                    "torus 4x4 has 16 ranks; expected as many"));
-    CHECK_THROWS_WITH(embed({4}, {}), Equals("the logical grid of no dimensions has 1 places, but "
-                                             "the torus 4 has 4 ranks; expected as many"));
+    CHECK_THROWS_WITH(embed({4, 4}, {4, 5}), Equals("the logical grid 4x5 has 20 positions, but "
+                                                    "the "
+                                                    "torus 4x4 has 16 ranks; expected equal "
+                                                    "numbers"));
+    CHECK_THROWS_WITH(embed({4}, {}), Equals("the logical grid of no dimensions has 1 positions, "
+                                             "but "
+                                             "the torus 4 has 4 ranks; expected equal numbers"));
     CHECK_THROWS_WITH(embed({4}, {4, 0}),
                       Equals("logical dimension 1 has extent 0, expected 1 or more"));
     CHECK_THROWS_WITH(embed({4}, {-4}),
@@ -305,5 +308,5 @@ TEST_CASE("an impossible grid is refused with what was found and what was expect
     CHECK_THROWS_WITH(
         embed({4}, Dims(5, 65536)),
         Equals("the logical grid 65536x65536x65536x65536x65536 has more than 2147483647 "
-               "places, but the torus 4 has 4 ranks; expected as many"));
+               "positions, but the torus 4 has 4 ranks; expected equal numbers"));
 }

@@ -202,7 +202,7 @@ TEST_CASE("What is no torus is refused with the reason") {
         return result.reason;
     };
     CHECK_THAT(reason(0, {}), Contains("no nodes"));
-    CHECK_THAT(reason(2, {}), Contains("in pieces") && Contains("a to b"));
+    CHECK_THAT(reason(2, {}), Contains("is split") && Contains("a to b"));
     CHECK_THAT(reason(1, {{{0, 0}, {0, 1}}}), Contains("a to itself"));
     CHECK_THAT(reason(2, {{{0, 0}, {1, 0}}, {{0, 1}, {1, 1}}, {{0, 2}, {1, 2}}}),
                Contains("3 cables join a and b"));

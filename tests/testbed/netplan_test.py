@@ -34,9 +34,42 @@ class Netplan(TestbedTest):
         self.assertFalse(self.reaches(plan, 0, far), "a testbed without routes must not forward")
         for _ in range(2):
             for node in plan.nodes():
-                self.assertIn("routes laid", self.netplan(plan, node, geometry).stdout)
+                self.assertIn("routes set up", self.netplan(plan, node, geometry).stdout)
         for a, b in itertools.permutations(plan.nodes(), 2):
             self.assertTrue(self.reaches(plan, a, b), f"{a} to {b}")
+
+    def test_routes_come_back_with_their_device_while_the_plan_is_kept(self):
+        plan, geometry = self.with_testbed("5")
+        kept = []
+        def end():
+            for process in kept:
+                process.terminate()
+                process.wait()
+                process.stdout.close()
+        self.addCleanup(end)
+        for node in plan.nodes():
+            kept.append(subprocess.Popen(
+                [TOOL, "exec", plan.name, str(node), "--", TORUS_INFO, "netplan", "--config", geometry,
+                 "--node", str(node), "--apply", "--keep"], text=True, stdout=subprocess.PIPE))
+        for process in kept:
+            self.assertIn("routes set up", process.stdout.readline())
+        self.assertTrue(self.reaches(plan, 0, 2))
+        routes = lambda: subprocess.run(["ip", "-n", plan.host(1), "route"], text=True, capture_output=True).stdout
+        before = sorted(routes().splitlines())
+        for _ in range(3):
+            for state in ("down", "up"):
+                subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0p", state], check=True)
+            self.assertIn("routes over d0p restored", kept[1].stdout.readline())
+            self.assertEqual(sorted(routes().splitlines()), before)
+        self.assertTrue(self.reaches(plan, 0, 2))
+        self.assertTrue(self.reaches(plan, 2, 0))
+        # One that somebody has switched off stays off.
+        subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0p", "down"], check=True)
+        subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0m", "down"], check=True)
+        subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0m", "up"], check=True)
+        self.assertIn("routes over d0m restored", kept[1].stdout.readline())
+        shown = subprocess.run(["ip", "-n", plan.host(1), "link", "show", "d0p"], text=True, capture_output=True).stdout
+        self.assertIn("state DOWN", shown)
 
     def test_links_that_had_no_addresses_get_them(self):
         plan, geometry = self.with_testbed("4", "--ipv6-only", "--open", "0", open_dims=[0])

@@ -83,6 +83,97 @@ TEST_CASE("A host with other device names gets a table of its own in the written
     check_file(machine, found);
 }
 
+namespace {
+
+// A ring or line of hosts with two ports, tb0 and tb1; bit i of `plugs`: host i has its cables the
+// other way round.
+MadeUp plugged(int hosts, bool ring, unsigned plugs) {
+    MadeUp machine({hosts}, {ring});
+    for (int node = 0; node < hosts; ++node)
+        for (const bool up : {true, false})
+            if (machine.torus.neighbour(node, {0, up ? +1 : -1}))
+                machine.rename({node, up ? "up0" : "dn0"},
+                               up == ((plugs >> node & 1) == 0) ? "tb0" : "tb1");
+    return machine;
+}
+
+}  // namespace
+
+TEST_CASE("Rings and lines are written for every way to plug their cables") {
+    for (const auto& [hosts, ring] : std::vector<std::pair<int, bool>>{
+             {4, true}, {6, true}, {3, true}, {2, true}, {2, false}, {3, false}, {4, false}})
+        for (unsigned plugs = 0; plugs < 1U << hosts; ++plugs) {
+            CAPTURE(hosts, ring, plugs);
+            const MadeUp whole = plugged(hosts, ring, plugs);
+            const auto found = check::discover(whole.names, whole.results, any_device, "");
+            REQUIRE(found.torus);
+            CHECK(found.holes.empty());
+            check_file(whole, found);
+            if (!ring || hosts < 3) continue;
+            // The dead cable's devices are known to be idle at both ends, at one, or at none.
+            for (const int known : {2, 1, 0}) {
+                MadeUp machine = whole;
+                const std::string up = plugs & 1 ? "tb1" : "tb0", down = plugs & 2 ? "tb0" : "tb1";
+                machine.pull({0, up}, {1, down});
+                const auto forget = [](config::HostFacts& facts, const std::string& name) {
+                    std::erase_if(facts.devices, [&](const auto& it) { return it.name == name; });
+                };
+                if (known < 1) forget(machine.host(0).facts, up);
+                if (known < 2) forget(machine.host(1).facts, down);
+                CAPTURE(known);
+                const auto torn = check::discover(machine.names, machine.results, any_device, "");
+                REQUIRE(torn.torus);
+                if (!torn.torus->torus.periodic(0)) {  // a line as well, if the ports do not agree
+                    check_file(machine, torn);
+                    continue;
+                }
+                CHECK(torn.holes.size() == 1);
+                CHECK(torn.cables + 1 == std::size_t(hosts));
+                check::Discovery all = torn;
+                all.cables = std::size_t(hosts);
+                check_file(whole, all);
+            }
+        }
+}
+
+TEST_CASE("A full mesh gives the ring of its hosts, and says which cables are left out") {
+    for (const int hosts : {4, 5}) {
+        for (unsigned plugs = 0; plugs < 1U << hosts; ++plugs) {
+            MadeUp machine = plugged(hosts, true, plugs);
+            std::size_t diagonals = 0;
+            for (int a = 0; a < hosts; ++a)
+                for (int b = a + 2; b < hosts; ++b) {
+                    if (a == 0 && b == hosts - 1) continue;
+                    machine.plug({a, fmt::format("to{}", b)}, {b, fmt::format("to{}", a)});
+                    ++diagonals;
+                }
+            CAPTURE(hosts, plugs);
+            const auto found = check::discover(machine.names, machine.results, any_device, "");
+            CAPTURE(found.reason);
+            REQUIRE(found.torus);
+            CHECK(found.cables == std::size_t(hosts));
+            check_file(machine, found);
+            REQUIRE(found.notes.size() == 1);
+            CHECK_THAT(found.notes[0],
+                       Contains(fmt::format("the {} cables", std::size_t(hosts) + diagonals)) &&
+                           Contains("make no torus") && Contains("Left out: ") &&
+                           Contains("h0 to2 - h2 to0"));
+        }
+    }
+}
+
+TEST_CASE("Of parallel cables one is used, and the others are named") {
+    MadeUp machine({3});
+    for (int a = 0; a < 3; ++a) machine.plug({a, "xa"}, {(a + 1) % 3, "xb"});
+    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    CAPTURE(found.reason);
+    REQUIRE(found.torus);
+    CHECK(found.cables == 3);
+    check_file(machine, found);
+    REQUIRE(found.notes.size() == 1);
+    CHECK_THAT(found.notes[0], Contains("3 of them make a torus of 3") && Contains("Left out: "));
+}
+
 TEST_CASE("A network that joins all hosts is left out, with a note") {
     MadeUp machine({2, 3});
     for (int a = 0; a < 6; ++a)
@@ -121,7 +212,7 @@ TEST_CASE("A cable that is missing has its place in the written file, and is tol
             CHECK_THAT(found.holes[0], Contains(fmt::format("h{} up0 (0", node)) &&
                                            Contains(fmt::format("h{} dn0 (0", next)) &&
                                            Contains(" is missing or dead: nothing is heard at "
-                                                    "either end; the file has it all the same"));
+                                                    "either end; the file contains it anyway"));
             // The file is that of the whole machine, whose cables are not all there now.
             CHECK(found.geometry ==
                   check::discover(whole.names, whole.results, any_device, "").geometry);
@@ -137,7 +228,7 @@ TEST_CASE("A cable that answers at one end only is told of, with the end that he
     REQUIRE(found.torus);
     CHECK(found.holes ==
           std::vector<std::string>{"the cable from h0 up1 (1+) to h1 dn1 (1-) answers at one end "
-                                   "only: nothing arrives at h1; the file has it all the same"});
+                                   "only: nothing arrives at h1; the file contains it anyway"});
     CHECK(found.cables == 18);
     CHECK_THAT(found.geometry, Contains("dims = [3, 3]"));
 }
@@ -185,4 +276,47 @@ TEST_CASE("Cables that make no torus are refused with the reason and without a f
     found = check::discover(silent.names, silent.results, any_device, "");
     CHECK_FALSE(found.torus);
     CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
+}
+
+TEST_CASE("Agents that fail alike on all hosts are told of in one sentence, without the cables") {
+    MadeUp silent({4});
+    for (int node = 0; node < 4; ++node)
+        silent.host(node) = {fmt::format("the agent ended with 255: ssh: connect to host h{} port "
+                                         "22: Connection refused",
+                                         node),
+                             {},
+                             {}};
+    CHECK(check::discover(silent.names, silent.results, any_device, "").reason ==
+          "none of the 4 hosts could be asked; h0: the agent ended with 255: ssh: connect to host "
+          "h0 port 22: Connection refused. ssh must reach each host without a password: try \"ssh "
+          "h0 true\"");
+    silent.host(2).trouble = "it did not answer in 5 s";
+    const auto found = check::discover(silent.names, silent.results, any_device, "");
+    CHECK_THAT(found.reason, Contains("h0, h1 and h3 could not be asked; h0: the agent ended") &&
+                                 Contains("; h2 could not be asked: it did not answer in 5 s") &&
+                                 !Contains("cable"));
+}
+
+TEST_CASE("Devices that are down are named, with the command that brings them up") {
+    MadeUp fresh({3});
+    for (check::HostResult& host : fresh.results) {
+        host.report.heard.clear();
+        for (config::Device& device : host.facts.devices) device.up = device.carrier = false;
+    }
+    CHECK(check::discover(fresh.names, fresh.results, any_device, "").reason ==
+          "no cables were found: up0 and dn0 are down on h0, h1 and h2: run \"sudo ip link set up0 "
+          "up; sudo ip link set dn0 up\" there");
+    const auto only_up = [](const std::string& name) { return name == "up0"; };
+    CHECK_THAT(check::discover(fresh.names, fresh.results, only_up, "").reason,
+               Contains("up0 is down on") && !Contains("dn0"));
+    // One host is down among others that are up: the cables that were found are told of too.
+    MadeUp machine({3, 3});
+    for (const char* name : {"up0", "dn0", "up1", "dn1"})
+        machine.device({4, name}).up = machine.device({4, name}).carrier = false;
+    for (const auto& [mine, far] : std::vector<std::pair<const char*, test::End>>{
+             {"up0", {7, "dn0"}}, {"dn0", {1, "up0"}}, {"up1", {5, "dn1"}}, {"dn1", {3, "up1"}}})
+        machine.pull({4, mine}, far);
+    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    if (found.torus) return;
+    CHECK_THAT(found.reason, Contains("not form a torus") && Contains("are down on h4: run"));
 }

@@ -17,7 +17,7 @@ constexpr std::chrono::seconds hour{3600};
 
 struct Host {
     HealthState state;
-    std::map<std::string, LinkLook> looks;
+    std::map<std::string, LinkSample> looks;
     std::string boot = "boot-1";
     std::int64_t time = 1'000'000;
 
@@ -31,7 +31,7 @@ struct Host {
     }
     Health look(std::int64_t later = 60) {
         time += later;
-        const Health health = take_look(state, boot, time, looks, hour);
+        const Health health = update_health(state, boot, time, looks, hour);
         const auto read = parse_state(format_state(state));
         REQUIRE(read);
         CHECK(*read == state);
@@ -76,14 +76,14 @@ TEST_CASE("Health: a link that has become slower is wrong until it is as fast as
     host.look();
     host.looks["eth1"].megabits = 100;
     Health health = host.look();
-    CHECK(health.changes == Strings{"eth1 runs at 100 Mbit/s, before at 1000 Mbit/s"});
-    CHECK(health.wrong == Strings{"eth1 runs at 100 Mbit/s, once at 1000 Mbit/s"});
+    CHECK(health.changes == Strings{"eth1 runs at 100 Mbit/s, previously 1000 Mbit/s"});
+    CHECK(health.wrong == Strings{"eth1 runs at 100 Mbit/s, at best 1000 Mbit/s"});
     host.boot = "boot-2";  // remembered over a reboot
     CHECK(host.look().wrong.size() == 1);
     host.looks["eth1"].megabits = 1000;
     CHECK(host.look().wrong.empty());
     host.looks["eth1"].mtu = 1500;
-    CHECK(host.look().changes == Strings{"eth1 has MTU 1500, before 9000"});
+    CHECK(host.look().changes == Strings{"eth1 has MTU 1500, previously 9000"});
 }
 
 TEST_CASE("Health: damaged packets are told as they come, and count as wrong for a while") {
@@ -101,7 +101,7 @@ TEST_CASE("Health: damaged packets are told as they come, and count as wrong for
     health = host.look(1800);
     CHECK(health.changes.empty());
     REQUIRE(health.wrong.size() == 1);
-    CHECK_THAT(health.wrong[0], Contains("eth1 damaged packets 1800s ago"));
+    CHECK_THAT(health.wrong[0], Contains("eth1 received damaged packets 1800s ago"));
     CHECK(host.look(1800).wrong.empty());
     // A single one is told and forgiven; a new count after a reboot is no damage.
     host.count(LinkCounters::tx_errors, 1);

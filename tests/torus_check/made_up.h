@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Made-up hosts and what they heard: a machine on which nothing is wrong, to be damaged by tests.
+// Fictitious hosts and the packets they received: a machine without faults, which tests damage.
 #pragma once
 
 #include <map>
@@ -80,6 +80,18 @@ class MadeUp {
     void pull(const End& a, const End& b) {
         hear(a, b, 0, 0);
         hear(b, a, 0, 0);
+    }
+
+    // Another name for a device: of itself, and in what its peer hears.
+    void rename(const End& end, const std::string& name) {
+        device(end).name = name;
+        for (check::Sent& sent : host(end.first).report.sent)
+            if (sent.device == end.second) sent.device = name;
+        for (std::size_t node = 0; node < results.size(); ++node)
+            for (check::Heard& heard : results[node].report.heard) {
+                if (int(node) == end.first && heard.device == end.second) heard.device = name;
+                if (heard.node == end.first && heard.from == end.second) heard.from = name;
+            }
     }
 
     // The findings of all cables, "FAULT: text".

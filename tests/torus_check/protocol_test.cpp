@@ -140,7 +140,7 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
     using std::chrono::microseconds;
     for (const Pushed& pushed :
          {Pushed{17, 1 << 20, microseconds(900), microseconds(30), 117, 2, ""},
-          Pushed{18, 0, microseconds(0), microseconds(0), 0, 0, "no connection: it is off"}})
+          Pushed{18, 0, microseconds(0), microseconds(0), 0, 0, "cannot connect: it is off"}})
         CHECK(parse_pushed(line(format_pushed(pushed))) == pushed);
     for (const char* wrong : {"send", "send 1 2", "send 1024 1 1 *", "send 0 -1 1 *",
                               "send 0 1 1 a/very/long/device/name", "push 1 eth1 0 eth1 5 5",

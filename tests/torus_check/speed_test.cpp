@@ -47,7 +47,7 @@ struct Machine {
                 if (!beside) break;
                 speeds.compare(way, transfer(way), transfer(*beside));
             }
-            if (speeds.stays_behind(way)) slow.insert(way);
+            if (speeds.remains_slow(way)) slow.insert(way);
         }
         return slow;
     }
@@ -112,10 +112,10 @@ TEST_CASE("Speed: whatever keeps the driver's promise need not be measured again
     Pushed pushed;
     pushed.bytes = 1'000'000;
     pushed.time = microseconds(10'000);
-    CHECK_FALSE(speeds.keeps_promise(0));
+    CHECK_FALSE(speeds.is_nominal(0));
     for (Speeds::Way way = 0; way < 4; ++way) speeds.add(way, pushed);
-    CHECK(speeds.keeps_promise(0));        // 100 of 125 MB/s
-    CHECK_FALSE(speeds.keeps_promise(2));  // nobody promised anything
+    CHECK(speeds.is_nominal(0));        // 100 of 125 MB/s
+    CHECK_FALSE(speeds.is_nominal(2));  // nobody promised anything
 }
 
 TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no connection") {
@@ -135,13 +135,13 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
             damage(pushed);
             speeds.compare(5, pushed, machine.transfer(beside));
         }
-        REQUIRE(speeds.stays_behind(5));
+        REQUIRE(speeds.remains_slow(5));
         return speeds.finding(5, "n2 eth1 (0+)", "n3 eth2 (0-)");
     };
     Finding found = judged([](Pushed& pushed) { pushed.time *= 20; });
     CHECK(found.fault == Fault::slow);
     CHECK_THAT(found.text,
-               Contains("MB/s, its fellows 1") && Contains("from n2 eth1 (0+) to n3 eth2 (0-)"));
+               Contains("MB/s, similar cables 1") && Contains("from n2 eth1 (0+) to n3 eth2 (0-)"));
     found = judged([](Pushed& pushed) {
         pushed.time *= 20;
         pushed.again = 9;
@@ -151,15 +151,15 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
     found = judged([](Pushed& pushed) { pushed.round_trip = microseconds(10'000); });
     CHECK(found.fault == Fault::slow);
     CHECK_THAT(found.text, Contains("round trip") && Contains("10.00 ms"));
-    found = judged([](Pushed& pushed) { pushed.trouble = "no connection: no answer"; });
+    found = judged([](Pushed& pushed) { pushed.trouble = "cannot connect: no answer"; });
     CHECK(found.fault == Fault::slow);
-    CHECK_THAT(found.text, Contains("no connection: no answer"));
+    CHECK_THAT(found.text, Contains("cannot connect: no answer"));
 }
 
 TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is told") {
     Speeds speeds({1000, 1000, 1000});
     Pushed pushed;
-    pushed.trouble = "no connection: Connection refused";
+    pushed.trouble = "cannot connect: Connection refused";
     for (Speeds::Way way = 0; way < 6; ++way) speeds.add(way, pushed);
     CHECK(speeds.suspects().empty());
     CHECK(speeds.why_nothing() == pushed.trouble);

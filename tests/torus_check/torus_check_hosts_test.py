@@ -29,7 +29,7 @@ class Hosts(CheckTest):
         done = self.check("--agent", "/nonexistent/agent", status=1).stdout
         self.assertIn("/nonexistent/agent", done)
         done = self.check("--program", "/bin/echo", status=1).stdout
-        self.assertIn("could not be asked", done)
+        self.assertIn("was not tested", done)
 
     def test_a_host_that_never_answers_is_given_up(self):
         self.up("3")
@@ -39,7 +39,7 @@ class Hosts(CheckTest):
         os.chmod(stuck, 0o755)
         report, bad = self.judged(1, "--agent", stuck, "--timeout", "10s")
         troubles = [host["trouble"] for host in report["hosts"]]
-        self.assertIn("did not answer in 10 s", troubles[1])
+        self.assertIn("no answer within 10 s", troubles[1])
         self.assertEqual((troubles[0], troubles[2]), ("", ""))
         self.assertEqual(set(bad), {(0, "d0p"), (1, "d0p")})
 
@@ -53,7 +53,7 @@ class Hosts(CheckTest):
                           config="", status=1)
         self.assertIn("torus-check: asking hosts: waiting for silent, at most 5s (--timeout)\n", done.stderr)
         self.assertEqual(done.stderr.count("waiting for"), 1)
-        self.assertIn("silent could not be asked: it did not answer in 5 s. No file was written", done.stderr)
+        self.assertIn("silent could not be asked: no answer within 5 s. No file was written", done.stderr)
         self.assertFalse(os.path.exists(written))
 
     def test_no_probe_outlives_a_torus_check_that_was_killed(self):
@@ -98,6 +98,52 @@ class Discovery(CheckTest):
                 told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
                 self.assertEqual(told.returncode, 0, told.stderr)
 
+    def test_a_ring_that_is_plugged_at_random_gets_a_file_under_which_all_cables_are_good(self):
+        self.up("4")
+        for node in (1, 2):
+            steps = ["link set d0p down", "link set d0m down", "link set d0p name other", "link set d0m name d0p",
+                     "link set other name d0m", "link set d0p up", "link set d0m up"]
+            for step in steps:
+                subprocess.run(["ip", "-n", self.plan.host(node), *step.split()], check=True)
+        file, _ = self.discover("--devices", "d*")
+        self.assertIn("all are good", self.check(config=file).stdout)
+
+    def test_a_full_mesh_of_four_gets_the_file_of_a_ring_and_the_cables_left_out_are_named(self):
+        self.up("4")
+        for ends in ((0, 2), (1, 3)):
+            a, b = (self.plan.host(node) for node in ends)
+            subprocess.run(["ip", "link", "add", "y0", "netns", a, "type", "veth", "peer", "name", "y0", "netns", b],
+                           check=True)
+            for host in (a, b):
+                subprocess.run(["ip", "-n", host, "link", "set", "y0", "up"], check=True)
+        file, done = self.discover("--devices", "[dy]*")
+        hosts = [self.plan.host(node) for node in self.plan.nodes()]
+        self.assertIn(f"Left out: {hosts[0]} y0 - {hosts[2]} y0 and {hosts[1]} y0 - {hosts[3]} y0\n", done.stderr)
+        self.assertIn("a torus of 4, 4 cables", done.stdout)
+        self.assertIn("all are good", self.check(config=file).stdout)
+
+    def test_devices_that_are_down_are_named_with_the_command_that_brings_them_up(self):
+        self.up("3")
+        for node in self.plan.nodes():
+            for device in ("d0p", "d0m"):
+                subprocess.run(["ip", "-n", self.plan.host(node), "link", "set", device, "down"], check=True)
+        _, done = self.discover("--devices", "d*", status=1)
+        self.assertRegex(done.stderr, '^torus-check: no cables were found: d0[mp] and d0[mp] are down on .*: '
+                                      'run "sudo ip link set d0[mp] up; sudo ip link set d0[mp] up" there. No file '
+                                      'was written\n$')
+
+    def test_an_agent_that_reaches_no_host_is_told_of_in_one_line(self):
+        agent = self.path("refused")
+        with open(agent, "w") as f:
+            f.write('#!/bin/sh\nprintf "ssh: connect to host %s port 22: Connection refused\\r\\n" "$1" >&2\nexit 255\n')
+        os.chmod(agent, 0o755)
+        done = subprocess.run([TORUS_CHECK, "--discover", self.path("f"), "--hosts", "a1,b2,c3", "--agent", agent],
+                              text=True, capture_output=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "^torus-check: none of the 3 hosts could be asked; a1: the agent [^\r]*ssh: connect "
+                                      "to host a1 port 22: Connection refused[^\r]*\n$")
+        self.assertNotIn("\\r", done.stderr)
+
     def test_hosts_in_row_major_order_give_the_geometry_of_the_testbed(self):
         self.up("3x4")
         file, _ = self.discover()
@@ -123,7 +169,7 @@ class Discovery(CheckTest):
                 ends = [f"{self.plan.host(node)} {device}" for node, device in (end, self.plan.peer(*end))]
                 self.assertRegex(done.stderr, f"^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
                                  f"({ends[0]}|{ends[1]}) [(].-[)] is missing or dead: nothing is heard at either end; "
-                                 "the file has it all the same\n$")
+                                 "the file contains it anyway\n$")
                 good = len(self.plan.cables) - 1
         self.assertIn(f"{good} cable{'' if good == 1 else 's'}, 1 with faults\n", done.stdout)
 
@@ -140,7 +186,7 @@ class Discovery(CheckTest):
             tool("cut", self.testbed, f"{node}:0+")
             tool("cut", self.testbed, f"{node}:1-")
         file, done = self.discover(status=1)
-        self.assertIn("make no torus", done.stderr)
+        self.assertIn("do not form a torus", done.stderr)
         self.assertFalse(os.path.exists(file))
 
     def test_of_two_hosts_with_a_network_besides_the_wanted_devices_tell_the_cables(self):
@@ -154,7 +200,7 @@ class Discovery(CheckTest):
 class BadInput(CheckTest):
     def test_each_mistake_is_one_message_and_exit_code_2(self):
         self.geometry = None
-        for words, said in (([], "no hosts"), (["--discover", "-"], "--hosts"), (["--hosts", "a"], "--discover"),
+        for words, said in (([], "missing hosts"), (["--discover", "-"], "--hosts"), (["--hosts", "a"], "--discover"),
                             (["--discover", "-", "--hosts", "a,a"], "twice"), (["--bogus"], "--bogus"),
                             (["--discover", "-", "--hosts", "a b"], "a b"), (["--config", "/nonexistent"], "/nonexistent"),
                             (["--discover", "-", "--hosts", "a", "--probes", "0"], "--probes"),

@@ -69,7 +69,7 @@ class Cables(CheckTest):
         self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"missing"})
         self.assertIn("is down", bad[2, "d1p"][0][1])
         self.assertIn("has no device d0p", bad[0, "d0p"][0][1])
-        self.assertTrue(report["verdict"].endswith("2 missing; jobs go around the dead ones"), report["verdict"])
+        self.assertTrue(report["verdict"].endswith("2 missing; jobs use detours around them"), report["verdict"])
         with open(self.geometry) as f:
             line = next(i for i, text in enumerate(f, 1) if text.startswith('"0+"'))
         self.assertTrue(any(f"{self.geometry}:{line}: host {self.plan.host(0)}: device d0p" in message
@@ -138,9 +138,9 @@ class Speed(CheckTest):
                     expected[end] = [fault]
                 self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()}, expected)
                 peer = self.plan.peer(3, "d0p")
-                self.assertRegex(bad[3, "d0p"][0][1], r"^[0-9.]+ MB/s, its fellows [0-9]+ MB/s from "
+                self.assertRegex(bad[3, "d0p"][0][1], r"^[0-9.]+ MB/s, similar cables [0-9]+ MB/s from "
                                  f"{self.plan.host(3)} d0p .* to {self.plan.host(peer[0])} d0m ")
-                self.assertIn("this direction is dead", bad[5, "d0p"][0][1])
+                self.assertIn("only this direction is dead", bad[5, "d0p"][0][1])
                 tool("heal", self.testbed)
                 self.check()
 
@@ -255,7 +255,7 @@ class Watch(CheckTest):
         tool("heal", self.testbed)
         self.watch()
         subprocess.run(["ip", "-n", self.plan.host(0), "link", "set", "d1p", "mtu", "1500"], check=True)
-        self.assertEqual(self.watch(), "d1p has MTU 1500, before 9000\n")
+        self.assertEqual(self.watch(), "d1p has MTU 1500, previously 9000\n")
         self.assertEqual(self.watch(), "")
 
     def test_a_state_that_is_none_is_told_and_begun_anew(self):
@@ -264,7 +264,7 @@ class Watch(CheckTest):
             f.write("\x00nonsense\n")
         self.before = ["ip", "netns", "exec", self.plan.host(0)]
         done = self.check("--watch", self.path("links"), "--devices", "d*")
-        self.assertIn("begins anew", done.stderr)
+        self.assertIn("empty state", done.stderr)
         self.assertEqual(self.check("--watch", self.path("links"), "--devices", "d*").stderr, "")
 
     def test_mistakes_are_one_message(self):

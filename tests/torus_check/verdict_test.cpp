@@ -53,7 +53,23 @@ TEST_CASE("torus-check: two cables exchanged are swapped, or crossed where both 
     found = crossed.findings();
     REQUIRE(found.size() == 2);
     for (const std::string& text : found)
-        CHECK_THAT(text, StartsWith("crossed: ") && Contains("exchange it"));
+        CHECK_THAT(text, StartsWith("crossed: the devices dn0 and dn1 of h5 are exchanged: "));
+    CHECK_THAT(found[0], Contains("exchange the two plugs") && Contains("MAC addresses"));
+}
+
+TEST_CASE(
+    "torus-check: two devices of a host that are exchanged are named from both of its cables") {
+    MadeUp ring({4});
+    ring.pull({0, "up0"}, {1, "dn0"});
+    ring.pull({3, "up0"}, {0, "dn0"});
+    ring.plug({0, "up0"}, {3, "up0"});
+    ring.plug({0, "dn0"}, {1, "dn0"});
+    const auto found = ring.findings();
+    REQUIRE(found.size() == 2);
+    CHECK_THAT(found[0],
+               StartsWith("swapped: the devices dn0 and up0 of h0 are exchanged: h0 up0 "
+                          "(0+) leads to h3 up0 (0+), expected h1 dn0 (0-). If the plugs"));
+    CHECK_THAT(found[1], StartsWith("crossed: the devices dn0 and up0 of h0 are exchanged: "));
 }
 
 TEST_CASE(
@@ -143,7 +159,8 @@ TEST_CASE("torus-check: a device that hears several far ends is shared") {
     machine.plug({0, "up0"}, {2, "dn0"});
     const auto found = machine.findings();
     REQUIRE(found.size() == 2);
-    CHECK_THAT(found[0], StartsWith("shared: h0 up0 (0+) hears 2 far ends") && Contains("switch"));
+    CHECK_THAT(found[0],
+               StartsWith("shared: h0 up0 (0+) receives from 2 other ends") && Contains("switch"));
 }
 
 TEST_CASE(
@@ -153,7 +170,7 @@ TEST_CASE(
     machine.device({3, "up0"}).mtu = 1500;
     const auto found = machine.findings();
     REQUIRE(found.size() == 3);
-    CHECK_THAT(found[0], StartsWith("unknown: h1 could not be asked"));
+    CHECK_THAT(found[0], StartsWith("unknown: h1 was not tested"));
     CHECK_THAT(found[2], StartsWith("small MTU: h3 up0"));
 }
 
@@ -179,12 +196,12 @@ TEST_CASE("torus-check: the report says in one line how it stands, and exits acc
     CHECK(check::verdict_line(report) == "4 hosts, 8 cables: 7 good, 1 missing");
     report.outlook = check::outlook_for_jobs(machine.settings(), report.cables);
     CHECK(check::verdict_line(report) ==
-          "4 hosts, 8 cables: 7 good, 1 missing; jobs go around the dead one");
+          "4 hosts, 8 cables: 7 good, 1 missing; jobs use a detour around it");
     report.outlook.clear();
     report.cables = check::judge(MadeUp({2, 2}).settings(), MadeUp({2, 2}).results, {});
     report.messages = {"torus.toml:3: a \"quoted\" word"};
     CHECK_FALSE(report.good());
-    CHECK_THAT(check::verdict_line(report), Contains("settings do not fit"));
+    CHECK_THAT(check::verdict_line(report), Contains("settings do not match"));
     CHECK_THAT(check::report_json(report),
                Contains("\\\"quoted\\\"") && Contains("\"good\": false"));
 }
@@ -199,17 +216,17 @@ TEST_CASE("torus-check: says of dead cables whether jobs can start") {
     CHECK(outlook(machine.settings()).empty());
     machine.device({0, "up1"}).up = false;
     machine.pull({4, "up0"}, {7, "dn0"});
-    CHECK(outlook(machine.settings()) == "jobs go around the dead ones");
+    CHECK(outlook(machine.settings()) == "jobs use detours around them");
     config::Settings settings = machine.settings();
     settings.set(core::setting::detour, false);
-    CHECK(outlook(settings) == "no job can start: routing.detour = false");
+    CHECK(outlook(settings) == "jobs cannot start: routing.detour = false");
     settings = machine.settings();
     settings.set(config::setting::forward, config::Forward::kernel);
-    CHECK(outlook(settings) == "no job can start: routing.forward = \"kernel\"");
+    CHECK(outlook(settings) == "jobs cannot start: routing.forward = \"kernel\"");
     for (const char* device : {"up0", "dn0", "up1", "dn1"})
         machine.device({4, device}).carrier = false;
     CHECK(outlook(machine.settings()) ==
-          "no job can start: h0, h1, h2, h3, h5, h6, h7 and h8 on one side, h4 on the other");
+          "jobs cannot start: h0, h1, h2, h3, h5, h6, h7 and h8 on one side, h4 on the other");
     machine.host(4).trouble = "no such host";
     CHECK(outlook(machine.settings()).empty());
 }

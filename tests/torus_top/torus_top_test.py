@@ -93,7 +93,7 @@ class Waits(Case):
         self.assertEqual((other["call"], other["waits_for"]), ("MPI_Barrier", "collective"))
         self.assertTrue(computing["slowest"])
         self.assertEqual(state["totals"]["waiting"], 3)
-        self.assertRegex(self.top("--list"), rf"^ *{self.job.pid} +4 ranks +1 hosts .*watched hang")
+        self.assertRegex(self.top("--list"), rf"^ *{self.job.pid} +4 ranks +1 host  .*watched hang")
         text = self.top("--once", "--interval", "300ms", self.job.pid)
         self.assertRegex(text, r"slowest computes, in no call for [0-9]")
         self.assertRegex(text, r"in MPI_Recv: a message of up to 8 B from rank 1, tag 77")
@@ -134,6 +134,19 @@ class Traffic(Case):
         live = json.loads(self.top("--json", "--interval", "100ms", "--record", record))
         again = json.loads(self.top("--json", "--replay", record))
         self.assertEqual(again, live)
+        self.finish()
+
+    def test_a_record_steers_no_terminal(self):
+        """Escape sequences in the names of hosts are shown, not obeyed."""
+        self.start_job("traffic", 2)
+        record = self.work / "job.rec"
+        self.top("--json", "--interval", "100ms", "--record", record)
+        name = socket.gethostname().encode()
+        record.write_bytes(record.read_bytes().replace(name, b"\x1b" + name[1:]))
+        for form in (["--once"], ["--once", "--show", "hosts"], ["--csv"], ["--json"]):
+            text = self.top("--replay", record, *form)
+            self.assertNotRegex(text, "[\x00-\x09\x0b-\x1f\x7f]", form)
+        self.assertIn("\\x1b" + name[1:].decode(), self.top("--replay", record, "--once", "--show", "hosts"))
         self.finish()
 
     def test_all_is_told_at_the_end(self):
@@ -191,7 +204,7 @@ class BadInput(Case):
     def test_options(self):
         self.assertIn("like 127.0.0.1:8080", self.refused("--serve", "here"))
         self.assertIn("--to-others", self.refused("--serve", "0.0.0.0:80"))
-        self.assertIn("expected the number of a job", self.refused("x"))
+        self.assertIn("expected a job number", self.refused("x"))
         self.assertIn("expected a time from 50ms", self.refused("--interval", "1us"))
         self.assertIn("expected ranks, hosts, links or plane", self.refused("--show", "all"))
         self.assertIn("expected one of", self.refused("--json", "--csv"))
@@ -202,7 +215,7 @@ class BadInput(Case):
 
     def test_no_terminal(self):
         self.start_job("traffic", 2)
-        self.assertIn("standard output is no terminal", self.refused(code=1))
+        self.assertIn("standard output is not a terminal", self.refused(code=1))
         self.finish()
 
     def test_records(self):
@@ -245,7 +258,7 @@ class BadInput(Case):
             with watcher.makefile("rb") as answer:
                 kind, _, length = struct.unpack("<IIQ", answer.read(16))
                 self.assertEqual(kind, 130)
-                self.assertIn(b"this program version 99", answer.read(length))
+                self.assertIn(b"(this program: version 99)", answer.read(length))
                 self.assertEqual(answer.read(), b"")
         self.finish()
 
@@ -305,29 +318,42 @@ class Served(Case):
         self.addCleanup(child.communicate)
         self.addCleanup(child.terminate)
         line = child.stdout.readline()
-        self.assertRegex(line, rf"^torus-top: serving job {self.job.pid} at http://\S+/")
+        self.assertRegex(line, rf"^torus-top: serving job {self.job.pid} at http://\S+/\?token=[0-9a-f]{{32}}$")
         self.server = child
-        return line.split(" at ")[1].strip()
+        self.where, self.token = line.split(" at ")[1].strip().split("?token=")
+        return self.where
 
-    def get(self, where, headers={}):
-        with urllib.request.urlopen(urllib.request.Request(where, headers=headers), timeout=LONG) as answer:
+    def open(self, path="", token=None, **headers):
+        token = self.token if token is None else token
+        return urllib.request.urlopen(urllib.request.Request(f"{self.where}{path}?token={token}", headers=headers),
+                                      timeout=LONG)
+
+    def get(self, path="", token=None, **headers):
+        with self.open(path, token, **headers) as answer:
             return answer.read().decode()
+
+    def refused_with(self, path="", token=None, **headers):
+        """The code and the text with which a request is refused."""
+        with self.assertRaises(urllib.error.HTTPError) as refused:
+            self.get(path, token, **headers)
+        with refused.exception as answer:
+            return answer.code, answer.read().decode()
 
     def test_state_events_and_metrics(self):
         self.start_job("traffic", 4)
-        where = self.serve("--serve", "127.0.0.1:0")
-        page = self.get(where)
+        self.serve("--serve", "127.0.0.1:0")
+        page = self.get()
         self.assertNotRegex(page, r"(src|href)=\"(?!data:)")
-        state = self.until(lambda: (s := json.loads(self.get(where + "api/state"))) and s["totals"]["rate"] > 0 and s)
+        state = self.until(lambda: (s := json.loads(self.get("api/state"))) and s["totals"]["rate"] > 0 and s)
         self.assertEqual(len(state["ranks"]), 4)
-        with urllib.request.urlopen(where + "api/events", timeout=LONG) as events:
+        with self.open("api/events") as events:
             told = 0
             while told < 3:
                 line = events.readline()
                 if line.startswith(b"data: "):
                     self.assertEqual(json.loads(line.removeprefix(b"data: "))["job"]["pid"], self.job.pid)
                     told += 1
-        metrics = self.get(where + "metrics")
+        metrics = self.get("metrics")
         self.assertTrue(metrics.endswith("# EOF\n"))
         try:
             from prometheus_client.openmetrics.parser import text_string_to_metric_families
@@ -337,12 +363,61 @@ class Served(Case):
         except ModuleNotFoundError:
             self.assertIn("torusmp_rank_cpu_seconds_total{", metrics)
         self.check_dashboard(metrics)
-        with self.assertRaises(urllib.error.HTTPError) as refused:
-            self.get(where, {"Host": "elsewhere.example"})
-        self.assertEqual(refused.exception.code, 403)
-        refused.exception.close()
         self.finish()
-        self.until(lambda: json.loads(self.get(where + "api/state"))["exit_code"] == 0)
+        self.until(lambda: json.loads(self.get("api/state"))["exit_code"] == 0)
+
+    def test_pages_of_other_sites_and_other_users_get_nothing(self):
+        self.start_job("traffic", 2)
+        self.serve("--serve", "127.0.0.1:0")
+        for host in ("elsewhere.example", "127.attacker.example", "127.0.0.1.attacker.example:80",
+                     "localhost.example"):
+            code, text = self.refused_with(Host=host)
+            self.assertEqual(code, 403, host)
+            self.assertNotIn("html", text)
+        for host in ("localhost:1", "127.0.0.2", "[::1]:8080"):
+            self.assertIn("torus-top", self.get(Host=host))
+        wrong = self.token[:-1] + ("0" if self.token[-1] != "0" else "1")
+        for token in ("", wrong, self.token + "0"):
+            for path in ("", "api/state", "api/events", "metrics"):
+                self.assertEqual(self.refused_with(path, token)[0], 401)
+        self.assertIn("{", self.get("api/state", "", Authorization=f"Bearer {self.token}"))
+        self.finish()
+
+    def test_streams_of_events_are_bounded(self):
+        self.start_job("traffic", 2)
+        self.serve("--serve", "127.0.0.1:0")
+        streams = []
+        self.addCleanup(lambda: [stream.close() for stream in streams])
+        for _ in range(16):
+            streams.append(self.open("api/events"))
+        code, text = self.refused_with("api/events")
+        self.assertEqual(code, 503)
+        self.assertIn("too many streams of events are open (at most 48, and 16 of one client)", text)
+        self.assertIn("torus-top", self.get())  # the rest is served
+        while streams:
+            streams.pop().close()
+
+        def opened():
+            try:
+                with self.open("api/events"):
+                    return True
+            except urllib.error.HTTPError as refused:
+                refused.close()
+                return False
+        self.until(opened)
+        self.finish()
+
+    def test_a_token_of_ones_own(self):
+        self.start_job("traffic", 2)
+        file = self.work / "token"
+        self.serve("--serve", "127.0.0.1:0", "--token", file)
+        self.assertEqual(file.read_text(), self.token + "\n")
+        first = self.token
+        self.serve("--serve", "127.0.0.1:0", "--token", file)
+        self.assertEqual(self.token, first)
+        file.chmod(0o644)
+        self.assertIn("every user may read it", self.top("--serve", "127.0.0.1:0", "--token", file, code=1))
+        self.finish()
 
     def check_dashboard(self, metrics):
         """The dashboard asks for metrics and labels that there are."""
@@ -367,41 +442,40 @@ class Served(Case):
             other.bind(("127.0.0.1", 0))
             other.listen()
             port = other.getsockname()[1]
-            self.assertIn("another program may have that port", self.top("--serve", f"127.0.0.1:{port}", code=1))
+            self.assertIn("another program may use that port", self.top("--serve", f"127.0.0.1:{port}", code=1))
         self.finish()
 
-    def test_others_need_the_token(self):
+    def test_others_need_the_token_and_may_use_any_name(self):
         self.start_job("traffic", 2)
-        where = self.serve("--serve", "127.0.0.1:0", "--to-others")
-        page, token = where.split("?token=")
-        self.assertIn("torus-top", self.get(where))
-        self.assertIn("{", self.get(page + "api/state", {"Authorization": f"Bearer {token}"}))
-        for wrong in (page, page + "?token=" + token[:-1] + ("0" if token[-1] != "0" else "1")):
-            with self.assertRaises(urllib.error.HTTPError) as refused:
-                self.get(wrong)
-            self.assertEqual(refused.exception.code, 401)
-            refused.exception.close()
+        self.serve("--serve", "127.0.0.1:0", "--to-others")
+        self.assertIn("torus-top", self.get(Host="headnode.example:8080"))
+        self.assertEqual(self.refused_with(token="")[0], 401)
         self.finish()
 
     def test_the_page_in_a_browser(self):
         chromium = shutil.which("chromium") or shutil.which("chromium-browser")
         if not chromium:
             self.skipTest("no chromium")
-        self.start_job("hang", 4, "--torus", "2x2")
-        where = self.serve("--serve", "127.0.0.1:0")
-        self.until(lambda: json.loads(self.get(where + "api/state"))["totals"]["waiting"] == 3)
+        self.start_job("hang", 4, "--torus", "4")
+        self.serve("--serve", "127.0.0.1:0")
+        self.until(lambda: json.loads(self.get("api/state"))["totals"]["waiting"] == 3)
         browser = [chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
                    f"--user-data-dir={self.work}/browser", "--timeout=8000"]
 
         def drawn():
             """What the page has become; nothing: the browser has looked before its first event had come."""
-            dom = subprocess.run([*browser, "--dump-dom", where + "#rank=0"], capture_output=True, text=True,
+            dom = subprocess.run([*browser, "--dump-dom", f"{self.where}?token={self.token}#rank=0"], capture_output=True, text=True,
                                  timeout=LONG, env=self.environment | {"HOME": str(self.work)}).stdout
             return dom if 'data-ranks="4"' in dom else None
         dom = self.until(drawn)
         self.assertRegex(dom, r"<dd>waits [^<]* in MPI_Recv: a message of up to 8 B from rank 1, tag 77</dd>")
         self.assertRegex(dom, r"slowest: computes, in no call")
         self.assertIn('class="badge">live<', dom)
+        self.assertIn('data-shape="ring"', dom)
+        # Charts have scales: one that ends at the number of ranks, one with a unit.
+        self.assertRegex(dom, r'id="waiting-chart"[^>]* data-top="4"')
+        self.assertRegex(dom, r'id="rate-chart"[^>]* data-top="[0-9.]+ [kMG]?B/s"')
+        self.assertRegex(dom, r'id="totals"[^>]*>ring of 4, 1 host:')
         self.finish()
 
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a transport says about itself: one Descriptor each, all listed by core/transport/list.cpp.
-// Whoever chooses, makes, explains or checks transports asks descriptors and knows none by name.
+// A transport's description of itself: one Descriptor each, all listed by core/transport/list.cpp.
+// Code that chooses, makes, explains or checks transports uses descriptors and knows no transport
+// by name.
 //
-// Descriptors and probes are constant and live as long as the program; any thread may ask them.
+// Descriptors and probes are constant and live as long as the program; any thread may use them.
 #pragma once
 
 #include <memory>
@@ -19,36 +20,37 @@
 
 namespace torusmp::transport {
 
-// What prevents the use of a transport, and what to do about it; remedy empty: nothing can be done.
+// A problem that prevents the use of a transport, and its remedy; empty if there is none.
 struct Trouble {
     std::string what, remedy;
     std::string text() const { return remedy.empty() ? what : what + ": " + remedy; }
 };
 
-// What a transport needs of hosts and of the ends of links, and whether it is there. Each rank asks
-// its own host, and what it finds travels as lines of text to all others
-// (config::HostFacts::offers), so both ends of a link judge the same facts and come to the same
-// answer.
+// A transport's requirements on hosts and on the ends of links, and whether they are met. Each rank
+// probes its own host, and the results travel as lines of text to all others
+// (config::HostFacts::offers), so both ends of a link judge the same facts and reach the same
+// result.
 //
-// The defaults are the answers of a transport that needs nothing.
+// The defaults are those of a transport without requirements.
 class Probe {
   public:
     virtual ~Probe() = default;
 
-    // What this host offers on these network devices, or on all if none are given: lines of words.
+    // What this host offers on these network devices, or on all if none are given: lines of
+    // space-separated words.
     virtual std::vector<std::string> offers(const std::vector<std::string>& /*devices*/) const {
         return {};
     }
-    // Throws ConfigError that quotes the line that offers() would not have written.
+    // Throws ConfigError that quotes a line which offers() cannot have written.
     virtual void check(const std::vector<std::string>& /*offers*/) const {}
 
-    // Whether an end has what this transport is made for, usable or not.
+    // Whether an end has the hardware this transport is made for, usable or not.
     virtual bool is_there(const config::Settings& /*settings*/,
                           const config::CableEnd& /*end*/) const {
         return false;
     }
-    // Why it cannot be used at an end of a cable, or between its two ends. An end without facts was
-    // not asked, and is given the benefit of the doubt.
+    // Why the transport cannot be used at an end of a cable, or between its two ends. An end
+    // without facts has not been probed and is assumed to be usable.
     virtual std::optional<Trouble> trouble(const config::Settings& /*settings*/,
                                            const config::CableEnd& /*end*/) const {
         return std::nullopt;
@@ -58,29 +60,29 @@ class Probe {
                                                    const config::CableEnd& /*other*/) const {
         return std::nullopt;
     }
-    // The same for a connection that leaves by that end and is forwarded by the nodes between.
+    // trouble() for a connection that leaves by that end and is forwarded by the nodes in between.
     virtual std::optional<Trouble> trouble_forwarded(const config::Settings& /*settings*/,
                                                      const config::CableEnd& /*end*/) const {
         return std::nullopt;
     }
-    // What a host has too little of: the transport works if it is asked for, but is not chosen by
-    // itself.
+    // A resource of which a host has too little: the transport works if it is requested, but is not
+    // chosen automatically.
     virtual std::optional<Trouble> shortage(const config::Settings& /*settings*/,
                                             const config::CableEnd& /*end*/) const {
         return std::nullopt;
     }
-    // The same as a note about the whole host; empty: nothing.
+    // The shortage as a note about the whole host; empty if there is none.
     virtual std::string host_note(const config::Settings& /*settings*/, int /*node*/,
                                   const config::HostFacts& /*facts*/) const {
         return {};
     }
-    // What a cable is used through if nothing prevents it, in words for users.
+    // What the transport uses on a cable if nothing prevents it, as text for users.
     virtual std::string reason(const config::Settings& /*settings*/,
                                const config::CableEnd& /*one*/,
                                const config::CableEnd& /*other*/) const {
         return {};
     }
-    // What then could be better, and what to do; empty: nothing.
+    // What could be better in that case, and what to do; empty if nothing.
     virtual std::string warning(const config::Settings& /*settings*/,
                                 const config::CableEnd& /*one*/,
                                 const config::CableEnd& /*other*/) const {
@@ -88,41 +90,44 @@ class Probe {
     }
 };
 
-// Programs in the kernels of nodes, which pass on what the connections of far ranks send, where the
-// kernels' routes do not. Of the node that this host is. Precondition: the settings have a torus.
-// Throws std::runtime_error that says what the system refused.
+// Programs in the kernels of nodes that forward the connections of far ranks where the kernels'
+// routes do not. All functions act on the node that this host is. Precondition: the settings have a
+// torus. Throws std::runtime_error with the system's reason.
 class Forwarding {
   public:
     virtual ~Forwarding() = default;
 
-    // In the place of what is there. Returns the devices of the links. Takes privilege.
+    // Installs the programs, replacing existing ones. Returns the devices of the links. Requires
+    // privilege.
     virtual std::vector<std::string> lay(const config::Settings& settings, int node) const = 0;
-    // Returns the devices that had something.
+    // Removes the programs. Returns the devices that had one.
     virtual std::vector<std::string> remove(const config::Settings& settings, int node) const = 0;
-    // Why it does not forward; empty: it does.
+    // Why the node does not forward; empty if it does.
     virtual std::string trouble(const config::Settings& settings, int node) const = 0;
 };
 
 struct Descriptor {
     std::string_view name;   // in settings and messages: "tcp"
-    std::string_view title;  // what its links are made of, in sentences: "TCP"
+    std::string_view title;  // the medium of its links, for sentences: "TCP"
     std::string_view help;   // one line
-    // The transport of the highest rank that can carry a link takes it.
+    // A link uses the transport with the highest rank that can carry it.
     int rank = 0;
-    // Between processes of one host, which it joins without a link; otherwise between hosts.
+    // Connects processes of one host, without a link; otherwise processes of different hosts.
     bool inside_host = false;
-    // Every port needs a network device, so without a torus it carries nothing. A transport that
-    // needs none carries whatever nothing better can.
+    // Every port needs a network device, so without a torus the transport carries nothing. Of the
+    // transports that need no device, the one with the lowest rank is the fallback for all
+    // connections.
     bool needs_devices = false;
-    // Quick where each rank has a core of its own; not chosen by itself where ranks share cores.
+    // Fast if each rank has a core of its own; not chosen automatically if ranks share cores.
     bool wants_cores = false;
     // Forwarded connections are addressed to the link by which they arrive, not to the node.
     bool reaches_link_addresses = false;
     Capabilities capabilities;
     const Probe& probe;
     const config::Table& settings;
-    const Forwarding* forwarding = nullptr;  // null: kernels' routes are enough, or there is no way
-    // Throws std::runtime_error that says what is wrong and what to do.
+    // Null if the kernels' routes are enough, or there is no way.
+    const Forwarding* forwarding = nullptr;
+    // Throws std::runtime_error with the reason and the remedy.
     std::unique_ptr<Interface> (*make)(const config::Settings& settings,
                                        const Surroundings& surroundings,
                                        const std::vector<PortOptions>& ports);

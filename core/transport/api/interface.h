@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core asks of a transport as a whole: interfaces that open channels, deliver what has
-// arrived, expose memory to peers, and sleep.
+// Core's interface to a transport as a whole: interfaces that open channels, deliver arrived
+// packets, expose memory to peers, and sleep.
 //
 // Ownership: a Runtime owns its Interface, an Interface its Channels. One thread at a time may call
 // (the Runtime holds its lock); only Interface::wake() may be called from anywhere.
@@ -21,14 +21,14 @@ namespace torusmp::transport {
 using Clock = std::chrono::steady_clock;
 
 struct ChannelOptions {
-    std::uint32_t local_port = 0;   // where packets of this channel arrive at this end
-    std::uint32_t remote_port = 0;  // and at the peer
+    std::uint32_t local_port = 0;   // the local port, at which this channel's packets arrive
+    std::uint32_t remote_port = 0;  // the port at the peer
     bool mutual = false;            // both ends connect this channel at start, without being asked
-    // Of a link that is connected again: its cable is not looked for before this time has passed,
-    // unless the other end does.
+    // For a link that is connected again: the cable is not tried before this time has passed,
+    // unless the other end tries it.
     std::chrono::nanoseconds pause{0};
     // Not mutual, and connected again by either end once one of them has closed or lost it: see
-    // Capabilities::renews. Only where the route leads over a link: else connect() throws.
+    // Capabilities::renews. Only if the route leads over a link; otherwise connect() throws.
     bool renews = false;
 };
 
@@ -51,61 +51,64 @@ class Interface {
     std::string_view name() const { return name_; }
     const Capabilities& can() const { return capabilities_; }
 
-    // What a peer needs to connect to this interface; distributed by the bootstrap's exchange.
+    // The data that a peer needs to connect to this interface; distributed by the bootstrap's
+    // exchange.
     virtual std::vector<std::byte> address() const = 0;
-    // Throws std::runtime_error that says which peer and why; the attempt then leaves nothing
+    // Throws std::runtime_error that names the peer and the reason; a failed attempt leaves nothing
     // behind.
     virtual Channel& connect(ConstBytes peer_address, const ChannelOptions& options) = 0;
 
-    // Tells all peers that nothing more comes from here, so that the end of this process is no
-    // fault to them. Afterwards only memory may be allocated and freed. The destructor does the
-    // same.
+    // Announces to all peers that nothing more will be sent from here, so that they do not take the
+    // end of this process for a fault. Afterwards memory may only be allocated and freed. The
+    // destructor does the same.
     virtual void say_goodbye() {}
 
-    // Delivers what has arrived, a bounded number of packets at most. Returns how many were taken.
+    // Delivers arrived packets, up to a limit. Returns how many were taken.
     virtual int poll(Sink& sink) = 0;
-    // True if nothing that was sent is still waiting here for its link.
+    // True if no sent packet is still waiting here for its link.
     virtual bool idle() const { return true; }
-    // What it has counted, in one line or more, for reports; empty: nothing.
+    // Counters of the transport for reports, in one or more lines; empty if there are none.
     virtual std::string statistics() const { return {}; }
 
     // ---- memory ----
-    // Exposes memory to the peer at the other end of `channel`, over all links to it, or, if that
-    // is null, to the peers behind every link. Length 0: it cannot be exposed for want of a
-    // resource.
+    // Exposes memory to the peer at the other end of `channel`, over all links to it, or, if
+    // `channel` is null, to the peers behind every link. Length 0 if it cannot be exposed for lack
+    // of a resource.
     virtual RemoteMemory register_memory(Bytes memory, const Channel* channel) = 0;
-    // Ends what register_memory() began: no peer's write reaches this memory any more.
+    // Ends what register_memory() began: no further write of a peer reaches this memory.
     virtual void deregister_memory(const RemoteMemory& /*memory*/) {}
-    // Memory of ours as a peer refers to it, while it is exposed: [offset, offset + bytes) of it.
-    // Empty: it is not exposed, or shorter.
+    // Our own memory that a peer refers to, while it is exposed: [offset, offset + bytes) of it.
+    // Empty if it is not exposed, or is shorter.
     virtual Bytes registered(const RemoteMemory& /*memory*/, std::size_t /*offset*/,
                              std::size_t /*bytes*/) {
         return {};
     }
-    // The same of memory that a peer may place payload in over the channel of that port.
+    // Memory in which a peer may place payload over the channel of that port; empty if there is
+    // none.
     virtual Bytes place(const RemoteAddress& /*target*/, std::uint32_t /*port*/,
                         std::size_t /*bytes*/) {
         return {};
     }
     // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
-    // Memory that peers reach at the lowest cost; null if there is no more. free() accepts nullptr.
+    // Memory that peers reach at the lowest cost; null if there is none left. free() accepts
+    // nullptr.
     virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
     virtual void free(void* memory) = 0;
 
     // ---- sleeping ----
-    // One thread at a time: prepare_sleep(), one more poll(), then sleep() if that found nothing,
-    // and cancel_sleep() in the end. A packet or a wake() after prepare_sleep() ends the sleep at
-    // once, and so does a packet before it that the poll has left for the sleep to find. Instead of
+    // One thread at a time: prepare_sleep(), one more poll(), then sleep() if the poll found
+    // nothing, and finally cancel_sleep(). A packet or a wake() after prepare_sleep() ends the
+    // sleep immediately, and so does an earlier packet that the poll has not taken. Instead of
     // calling sleep() the caller may wait until descriptor() is readable, if there is one.
     virtual void prepare_sleep() {}
     virtual void cancel_sleep() {}
     virtual void sleep(Clock::time_point deadline) = 0;
     virtual int descriptor() { return -1; }
-    // From any thread and from signal handlers.
+    // May be called from any thread and from signal handlers.
     virtual void wake() noexcept {}
-    // Whether prepare_sleep() makes visible here all that others have stored in memory that both
-    // have mapped, so that those who store need no fence before they ask whether this rank sleeps.
+    // Whether prepare_sleep() makes all stores of others to memory that both have mapped visible
+    // here, so that a storing rank needs no fence before it checks whether this rank sleeps.
     virtual bool sleepers_fence() const { return false; }
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of one process as others refer to it. Plain values.
+// Memory of one process as other processes refer to it. Plain values.
 #pragma once
 
 #include <array>
@@ -14,15 +14,16 @@ namespace torusmp::transport {
 using Bytes = std::span<std::byte>;
 using ConstBytes = std::span<const std::byte>;
 
-// A stretch of a process's memory, as its peers refer to it. Made by Interface::register_memory(),
-// sent in packets, understood by the channel's other end, which checks it before use.
+// A stretch of a process's memory, as its peers refer to it. Interface::register_memory() creates
+// it, packets carry it, and the channel's other end interprets it and checks it before use.
 struct RemoteMemory {
     std::uint64_t address;
     std::uint64_t length;                 // bytes
     std::uint64_t handle;                 // the owner's own name for it, which peers do not use
-    std::array<std::uint64_t, 6> opaque;  // the transport's: how its peers reach it
+    // Private to the transport: how its peers reach the memory.
+    std::array<std::uint64_t, 6> opaque;
 
-    // The opaque part in the form in which its transport lays it out.
+    // The opaque part in the layout of its transport.
     template <class Form>
     Form as() const {
         static_assert(sizeof(Form) <= sizeof opaque && std::is_trivially_copyable_v<Form>);
@@ -40,16 +41,16 @@ static_assert(sizeof(RemoteMemory) == 72);
 
 inline constexpr std::uint32_t most_link_ports = 12;
 
-// The opaque part of transports that place packets (Capabilities::places): any rank may have to
-// tell the last relay the key of the memory, so they all use this one form.
+// The opaque part of transports that place packets (Capabilities::places). Any rank may have to
+// pass the memory's key to the last relay, so all these transports use this layout.
 struct PortKeys {
     std::array<std::uint32_t, most_link_ports> by_port;  // link port of the owner; 0: none
 };
 
-// A place in the memory of the process at a channel's other end, valid on that channel alone.
+// A place in the memory of the process at a channel's other end; valid on that channel only.
 struct RemoteAddress {
     std::uint64_t address;
-    std::uint32_t key;  // from PortKeys, of the owner's end of that link
+    std::uint32_t key;  // from PortKeys, for the owner's end of that link
 };
 
 }  // namespace torusmp::transport

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packet on the wire: a fixed header, then `length` bytes of payload.
+// The packet on the wire: a fixed header, followed by `length` bytes of payload.
 //
-// Little-endian, the same in debug and release builds. Core checks everything in a header that came
-// from outside before it uses it. A transport reads `length` and `virtual_channel` and may use
-// `stamp` and `transport_byte` for itself; the rest is core's.
+// Little-endian, identical in debug and release builds. Core checks everything in a header from
+// outside before it uses it. A transport reads `length` and `virtual_channel` and may use `stamp`
+// and `transport_byte` itself; the rest belongs to core.
 #pragma once
 
 #include <bit>
@@ -13,9 +13,9 @@
 
 namespace torusmp::transport {
 
-// The version of all that crosses a network: packets, their bodies, frames and handshakes. Raised
-// with every change to any of them.
-inline constexpr std::uint32_t wire_version = 5;
+// The version of everything that crosses a network: packets, their bodies, frames and handshakes.
+// Raised with every change to any of them.
+inline constexpr std::uint32_t wire_version = 6;
 
 // Credits of up to eight virtual channels, one 8-bit lane each, virtual channel 0 in the lowest.
 // Words are added lane by lane with one integer addition. No valid lane has its top bit set, so
@@ -24,6 +24,10 @@ using CreditWord = std::uint64_t;
 
 inline constexpr int max_virtual_channels = 8;
 inline constexpr int max_credits = 120;
+// Defaults of the settings of receive slots.
+inline constexpr std::size_t default_eager_limit = 16384;  // bytes
+inline constexpr int default_credits = 64;
+inline constexpr int default_relay_credits = 16;
 inline constexpr CreditWord credit_guard_bits = 0x8080808080808080u;
 
 constexpr CreditWord credit_of(int virtual_channel) {
@@ -41,12 +45,12 @@ constexpr bool grants_fit(CreditWord credits, CreditWord grants, CreditWord limi
 }
 
 struct PacketHeader {
-    std::uint32_t stamp;           // the transport's own
-    std::uint32_t length;          // payload bytes behind this header
-    std::uint64_t grants;          // CreditWord: credits given back to the receiver of this packet
-    std::uint8_t virtual_channel;  // of the slot it takes: the number of dimensions it has finished
+    std::uint32_t stamp;           // private to the transport
+    std::uint32_t length;          // payload bytes after this header
+    std::uint64_t grants;          // CreditWord: credits returned to the receiver of this packet
+    std::uint8_t virtual_channel;  // of its slot: the number of dimensions it has finished
     std::uint8_t kind;             // core::PacketKind
-    std::uint8_t transport_byte;   // the transport's own
+    std::uint8_t transport_byte;   // private to the transport
     std::uint8_t hops;             // links crossed so far
     std::uint32_t sequence;        // position in the stream from source to destination
     std::uint32_t source;          // rank
@@ -56,8 +60,9 @@ struct PacketHeader {
 };
 static_assert(sizeof(PacketHeader) == 40 && alignof(PacketHeader) == 8);
 
-// A packet of virtual channel 0, not relayed yet. The header is stored in whole words: one that is
-// copied right after it was made is loaded in words, which would wait for stores of single fields.
+// A packet of virtual channel 0 that has not been relayed. The header is stored in whole words: a
+// header that is copied right after it was made is loaded in words, which would have to wait for
+// stores of single fields.
 inline PacketHeader make_header(std::uint8_t kind, std::size_t length, CreditWord grants,
                                 std::uint32_t sequence, std::uint32_t source,
                                 std::uint32_t destination, std::uint32_t context,

@@ -11,18 +11,19 @@ namespace torusmp::transport::setting {
 using namespace config::literals;
 
 inline const config::Setting<std::size_t> eager_limit{
-    "transport.eager_limit", config::size_between(64, 4_MiB), 16_KiB,
-    "Messages of this size and more are written straight into the receiver's buffer; smaller ones "
-    "are copied through slots that stand ready. It is also the payload of a packet."};
+    "transport.eager_limit", config::size_between(64, 4_MiB), default_eager_limit,
+    "Messages of at least this size are written directly into the receiver's buffer. Smaller "
+    "messages are copied through receive slots. It is also the largest payload of a packet."};
 inline const config::Setting<int> tokens{
-    "transport.tokens", config::integer_between(2, max_credits), 64,
-    "Packets that may be on their way over one connection before the receiver must have taken one "
-    "off."};
+    "transport.tokens", config::integer_between(2, max_credits), default_credits,
+    "Tokens (credits) of a connection: the largest number of packets in flight before the receiver "
+    "has taken one."};
 inline const config::Setting<int> relay_tokens{"transport.relay_tokens",
-                                               config::integer_between(2, max_credits), 16,
-                                               "The same for packets that are relayed, for each "
-                                               "virtual channel (the number of dimensions that "
-                                               "a packet has finished)."};
+                                               config::integer_between(2, max_credits),
+                                               default_relay_credits,
+                                               "Tokens of each virtual channel for relayed "
+                                               "packets. The virtual channel of a packet is the "
+                                               "number of dimensions that it has finished."};
 
 inline const config::Table slots{&eager_limit, &tokens, &relay_tokens};
 

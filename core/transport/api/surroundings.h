@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job passes to an interface of one of its ranks. Plain values.
+// Values that a job passes to an interface of one of its ranks. Plain values.
 #pragma once
 
 #include <array>
@@ -15,14 +15,14 @@
 
 namespace torusmp::transport {
 
-// Only the ranks of the job have it: proofs are keyed with it.
+// Known only to the ranks of the job: proofs are keyed with it.
 using Secret = std::array<std::byte, 32>;
 
 // The network device behind a port.
 struct PortDevice {
     std::uint32_t port;
     std::string name;
-    // Of a connection that the nodes between forward: where in the torus its other end is.
+    // For a connection that the nodes in between forward: the torus coordinates of its other end.
     std::optional<routing::Coordinates> node = {};
 };
 
@@ -34,7 +34,7 @@ struct Surroundings {
     std::vector<PortDevice> devices;
     bool crowded = false;        // ranks outnumber cores
     bool beside_others = false;  // other interfaces sleep together with this one
-    bool spares_links = false;   // the job goes on without links that are dead
+    bool spares_links = false;   // the job continues without dead links
     std::function<void(std::string_view)> log;
 };
 

@@ -20,7 +20,7 @@ constexpr std::uint32_t magic = 0x61646432;  // "add2"
 constexpr std::size_t most_endpoints = 64;
 constexpr std::size_t most_addresses = 32;
 
-// As a DeviceAddress travels; bytes only, so that there are no gaps.
+// The wire form of a DeviceAddress; only bytes, so that there is no padding.
 struct AddressRecord {
     std::uint8_t family;
     std::uint8_t prefix;
@@ -39,7 +39,7 @@ void pack(base::Packer& packer, const Endpoint& endpoint) {
 }
 
 [[noreturn]] void refuse() {
-    throw std::runtime_error("a peer's address is not one of this version");
+    throw std::runtime_error("a peer's address has the format of another version");
 }
 
 Endpoint unpack_endpoint(base::Unpacker& unpacker) {
@@ -83,8 +83,8 @@ std::optional<DeviceAddress> read_address(const ifaddrs& entry) {
     return address;
 }
 
-// The best for every peer first: addresses on the loopback device (routes lead there over any
-// cable), then IPv4, and link-local ones last, which reach no peer beyond a cable.
+// Best for all peers first: addresses on the loopback device (routes lead there over any cable),
+// then IPv4, and link-local addresses last, which reach no peer beyond a cable.
 int order(const DeviceAddress& address) {
     if (address.loopback()) return 4;
     if (address.on_loopback) return 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where an interface on network devices can be reached: the addresses of the devices behind its
-// ports, as distributed by the bootstrap, and which of them a peer uses.
+// The addresses of an interface on network devices: those of the devices behind its ports, as
+// distributed by the bootstrap, and the choice of the one that a peer uses.
 //
-// Plain values; what comes from a peer is checked when it is read.
+// Plain values; data from a peer is checked when it is read.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct DeviceAddress : base::Address {
     friend bool operator==(const DeviceAddress&, const DeviceAddress&) = default;
 };
 
-// A port of an interface: the device it is bound to (empty: none), that device's addresses, and the
-// number by which it is called: a TCP port, or that of a datagram queue pair.
+// A port of an interface: the device it is bound to (empty: none), that device's addresses, and its
+// number on the wire: a TCP port, or the number of a datagram queue pair.
 struct Endpoint {
     std::uint32_t port = 0;
     std::uint32_t listens_on = 0;
@@ -43,24 +43,24 @@ struct Address {
 
     const Endpoint& endpoint(std::uint32_t port) const;
     std::vector<std::byte> encode() const;
-    // Throws std::runtime_error if the bytes are no address.
+    // Throws std::runtime_error if the bytes are not an address.
     static Address decode(std::span<const std::byte> bytes);
 };
 
 // The addresses of a device, IPv4 first; with an empty name, of all devices of this host. Throws
-// std::runtime_error if the device does not exist, is down or has none.
+// std::runtime_error if the device does not exist, is down or has no address.
 std::vector<DeviceAddress> addresses_of(const std::string& device);
-// The same of a device that may be down, as far as it keeps them then; empty: none.
+// The addresses of a device that may be down, as far as it keeps them; may be empty.
 std::vector<DeviceAddress> addresses_kept_by(const std::string& device);
 
 // The addresses by which peers beyond a cable reach this host: those of the devices of these
-// endpoints, or of all devices if there are none. One that the host carries on its loopback device,
-// to which routes are laid, comes first.
+// endpoints, or of all devices if there are none. An address on the loopback device, to which
+// routes are laid, comes first.
 std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints);
 
-// The pair of addresses over which two endpoints talk: of one network if the cable's ends have one,
-// else link-local; any that is routed if one of them is bound to no device. Nothing if there is no
-// such pair.
+// The pair of addresses that two endpoints use: in one network if the cable's ends have one, else
+// link-local; any routed pair if one endpoint is bound to no device. nullopt if there is no such
+// pair.
 struct Pair {
     base::Address own;
     base::Address peer;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A descriptor that becomes readable at a time: for what has to be done although nothing comes,
-// wherever the caller sleeps.
+// A descriptor that becomes readable at a given time, for work that is due although nothing
+// arrives, wherever the caller sleeps.
 //
 // Owned by an Interface and used under the Runtime's lock.
 #pragma once
@@ -12,15 +12,15 @@ namespace torusmp::transport {
 
 class Alarm {
   public:
-    // Throws std::system_error if the system gives no timer.
+    // Throws std::system_error if the system cannot make a timer.
     Alarm();
 
     int descriptor() const { return timer_.get(); }
-    // Rings then, or earlier if it was set to an earlier time.
+    // Rings at that time, or earlier if it was set to an earlier time.
     void set(Clock::time_point at);
     // Whether it should have rung by now.
     bool is_due(Clock::time_point now) const { return now >= at_; }
-    // It has rung, perhaps.
+    // Clears the descriptor after the alarm may have rung.
     void silence();
 
   private:

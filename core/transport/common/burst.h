@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of the small packets that a caller sends without polling leave at once. A system call costs
-// more than copying a packet, so those that come thick and fast share one; but a caller that
-// computes between them, as in a pipeline, has a peer that waits for each.
+// Decides which of the small packets that a caller sends without polling leave immediately. A
+// system call costs more than copying a packet, so packets in quick succession share one; but if a
+// caller computes between them, as in a pipeline, its peer waits for each.
 //
-// A member of its channel, used under the Runtime's lock.
+// A member of its channel; used under the Runtime's lock.
 #pragma once
 
 #include <chrono>
@@ -14,12 +14,12 @@ namespace torusmp::transport {
 
 class Burst {
   public:
-    // crowded: ranks outnumber cores, so a peer that is woken takes the core from another, and
-    // fewer, larger lumps are sooner done.
+    // crowded: ranks outnumber cores. A woken peer then takes the core from another rank, so fewer,
+    // larger batches are finished sooner.
     explicit Burst(bool crowded) : succession_(crowded ? when_crowded : usually) {}
 
-    // A packet is about to be sent after that many polls. False: it may wait for the next one, or
-    // for the poll that follows.
+    // Called before a packet is sent; `turn` counts the polls. Returns false if the packet may wait
+    // for the next one, or for the next poll.
     bool leaves_at_once(unsigned turn) {
         if (turn_ != turn) {
             turn_ = turn;
@@ -33,15 +33,16 @@ class Burst {
     }
 
   private:
-    // Packets between two polls that go out one by one in any case.
+    // Packets between two polls that leave one by one in any case.
     static constexpr unsigned most_singles = 4;
-    // From one system call to the next for those behind them: several times what a call takes.
+    // The time between two system calls for the packets after those: several times the cost of a
+    // call.
     static constexpr std::chrono::microseconds usually{25}, when_crowded{1000};
 
     const std::chrono::nanoseconds succession_;
     unsigned turn_ = 0;
     unsigned packets_ = 0;      // sent since then
-    Clock::time_point left_{};  // when one of them left that was not among the first
+    Clock::time_point left_{};  // when a packet after the first ones last left
 };
 
 }  // namespace torusmp::transport

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/assert.h"
 #include "core/transport/api/memory.h"
 
 namespace torusmp::transport {
@@ -16,23 +17,26 @@ class ByteQueue {
     bool empty() const { return head_ == tail_; }
     std::size_t size() const { return tail_ - head_; }
     std::byte* front() { return memory_.get() + head_; }
-    // Room at the end, for the caller to fill.
+    // Returns room at the end, for the caller to fill.
     std::byte* extend(std::size_t bytes) {
         if (bytes > room_ - tail_) make_room(bytes);
         tail_ += bytes;
+        TORUSMP_ASSERT(head_ <= tail_ && tail_ <= room_, bytes, head_, tail_, room_);
         return memory_.get() + tail_ - bytes;
     }
     void push(ConstBytes bytes) {
         if (!bytes.empty()) std::copy(bytes.begin(), bytes.end(), extend(bytes.size()));
     }
     void pop(std::size_t bytes) {
+        TORUSMP_ASSERT(bytes <= size(), bytes, head_, tail_, room_);
         head_ += bytes;
         if (head_ == tail_) clear();
     }
     void clear() { head_ = tail_ = 0; }
 
   private:
-    // In front, if half of the memory is free there, or else in twice as much memory.
+    // Makes room by moving the bytes to the front, if half of the memory is free there, or else by
+    // doubling the memory.
     void make_room(std::size_t bytes) {
         const std::size_t queued = size();
         if (head_ >= room_ / 2 && bytes <= room_ - queued) {
@@ -48,7 +52,7 @@ class ByteQueue {
         tail_ = queued;
     }
 
-    std::unique_ptr<std::byte[]> memory_;  // never cleared: what is queued is written before
+    std::unique_ptr<std::byte[]> memory_;  // not cleared: bytes are written before they are queued
     std::size_t room_ = 0;
     std::size_t head_ = 0;
     std::size_t tail_ = 0;

@@ -25,7 +25,7 @@ constexpr std::uint32_t polynomial = 0x82f63b78;  // reflected
 constexpr std::size_t word = sizeof(std::uint64_t);
 using Tables = std::array<std::array<std::uint32_t, 256>, word>;
 
-// tables[k][b]: what byte b contributes to the checksum with k bytes behind it.
+// tables[k][b]: the contribution of byte b to the checksum with k bytes after it.
 constexpr Tables make_tables() {
     Tables tables{};
     for (std::uint32_t b = 0; b < 256; ++b) {
@@ -100,8 +100,7 @@ namespace {
 
 #ifdef TORUSMP_WITH_CRC
 
-// One loop with the instruction in it: a call for each word would cost more than the checksum
-// itself.
+// One loop that contains the instruction: a call for each word would cost more than the checksum.
 TORUSMP_WITH_CRC std::uint32_t by_instruction(const void* data, std::size_t bytes,
                                               std::uint32_t before) {
     std::uint32_t sum = ~before;
@@ -134,7 +133,7 @@ std::uint32_t by_instruction(const void* data, std::size_t bytes, std::uint32_t 
 std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t before) {
     // The library leaves the inversions at both ends to its caller.
     std::uint32_t crc = ~before;
-    auto* from = static_cast<unsigned char*>(const_cast<void*>(data));  // it only reads
+    auto* from = static_cast<unsigned char*>(const_cast<void*>(data));  // it is only read
     for (std::size_t left = bytes; left != 0;) {
         const auto piece = std::min<std::size_t>(left, INT_MAX);
         crc = crc32_iscsi(from, int(piece), crc);

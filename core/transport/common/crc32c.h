@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CRC-32C (RFC 3720, appendix B.4): by ISA-L if the build has it, else by the processor's own
+// CRC-32C (RFC 3720, appendix B.4): by ISA-L if the build has it, else by the processor's
 // instruction if it has one, else by tables. Any thread may call.
 #pragma once
 
@@ -8,10 +8,12 @@
 
 namespace torusmp::transport {
 
-// The checksum continued over `bytes` more; `before` is that of the bytes in front of them.
+// The checksum continued over `bytes` more bytes; `before` is the checksum of the bytes before
+// them.
 std::uint32_t crc32c(const void* data, std::size_t bytes, std::uint32_t before = 0);
 
-// The same without the library: by the instruction, which the processor must have, and by tables.
+// The variants without the library: by the instruction, which the processor must have, and by
+// tables.
 namespace crc32c_ways {
 bool has_instruction();
 std::uint32_t by_instruction(const void* data, std::size_t bytes, std::uint32_t before);

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory that peers may write to, by id. An id has a generation, so that a late write to memory
-// that has been deregistered finds nothing, whatever lies there now.
+// The memory that peers may write to, by id. An id has a generation, so that a late write to
+// deregistered memory finds nothing, whatever is there now.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "base/assert.h"
 #include "core/transport/api/memory.h"
 
 namespace torusmp::transport {
 
 class Exposures {
   public:
-    // For what belongs to an id: small numbers, used again when it has been removed.
+    // The index of an id, for tables by id: a small number, reused after the id was removed.
     static std::size_t index_of(std::uint64_t id) { return std::uint32_t(id); }
 
     std::uint64_t add(Bytes memory) {
@@ -23,10 +24,11 @@ class Exposures {
         }
         const std::uint32_t index = free_.back();
         free_.pop_back();
+        TORUSMP_ASSERT(entries_[index].memory.empty(), index, entries_[index].memory.size());
         entries_[index].memory = memory;
         return id_of(index);
     }
-    // Empty: there is no such memory, or [offset, offset + bytes) is not inside it.
+    // Empty if there is no such memory, or [offset, offset + bytes) is not inside it.
     Bytes find(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) const {
         const auto index = std::uint32_t(id);
         if (index >= entries_.size() || id_of(index) != id) return {};
@@ -34,7 +36,7 @@ class Exposures {
         if (offset > memory.size() || bytes > memory.size() - offset) return {};
         return memory.subspan(offset, bytes);
     }
-    // [address, address + bytes), if it lies in memory of an index that `fits` says yes to.
+    // [address, address + bytes), if it lies in memory of an index for which `fits` returns true.
     template <class Fits>
     Bytes find_at(std::uint64_t address, std::uint64_t bytes, Fits&& fits) const {
         for (std::size_t index = 0; index < entries_.size(); ++index) {
@@ -52,6 +54,7 @@ class Exposures {
         entries_[index].memory = {};
         ++entries_[index].generation;
         free_.push_back(index);
+        TORUSMP_ASSERT(free_.size() <= entries_.size(), index, free_.size(), entries_.size());
     }
 
   private:

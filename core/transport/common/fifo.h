@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/assert.h"
+
 namespace torusmp::transport {
 
 template <class T>
@@ -14,7 +16,10 @@ class Fifo {
   public:
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
-    const T& front() const { return items_[first_]; }
+    const T& front() const {
+        TORUSMP_ASSERT(size_ != 0);
+        return items_[first_];
+    }
 
     void push_back(const T& item) {
         if (size_ == items_.size()) grow();
@@ -28,6 +33,7 @@ class Fifo {
         ++size_;
     }
     void pop_front() {
+        TORUSMP_ASSERT(size_ != 0 && size_ <= items_.size(), size_, items_.size());
         first_ = (first_ + 1) & (items_.size() - 1);
         --size_;
     }

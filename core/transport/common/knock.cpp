@@ -13,7 +13,7 @@
 namespace torusmp::transport {
 namespace {
 
-// That of RoCE v2, which is UDP: nobody listens there for TCP.
+// The port of RoCE v2, which is UDP, so there is no TCP listener.
 constexpr std::uint16_t silent_port = 4791;
 
 bool has_answer(int socket) {
@@ -27,7 +27,7 @@ bool has_answer(int socket) {
 
 }  // namespace
 
-// A call that waits is dropped: the kernel would repeat it ever more seldom.
+// A pending call is dropped, because the kernel would repeat it at growing intervals.
 bool Knock::answered(const Pair& pair, const std::string& device) {
     const bool yes = has_answer(socket_.get());
     const unsigned index = if_nametoindex(device.c_str());

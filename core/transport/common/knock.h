@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks the kernel at the other end of a cable for an answer, whatever processes do there: it
-// refuses a TCP call to a port at which nobody listens. For transports whose own packets processes
-// have to answer.
+// Asks the kernel at the other end of a cable for an answer, regardless of its processes: the
+// kernel refuses a TCP call to a port without a listener. For transports whose own packets are
+// answered by processes.
 //
 // Owned by a channel and used under the Runtime's lock.
 #pragma once
@@ -15,7 +15,7 @@ namespace torusmp::transport {
 
 class Knock {
   public:
-    // Whether the last call was answered. Calls again.
+    // Whether the last call was answered. Starts another call.
     bool answered(const Pair& pair, const std::string& device);
 
   private:

@@ -27,7 +27,7 @@ Monitor::Monitor()
 
 namespace {
 
-// By the flags of net_device(7); the kernel calls a carrier IFF_LOWER_UP in its messages.
+// From the flags of netdevice(7); the kernel's messages call a carrier IFF_LOWER_UP.
 std::string_view trouble_in(unsigned flags, unsigned carrier) {
     if ((flags & IFF_UP) == 0) return "is down";
     return (flags & carrier) == 0 ? "has lost its carrier" : "";

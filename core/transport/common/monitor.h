@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports network devices that go down, lose their carrier or disappear, and those that come back
+// Reports network devices that go down, lose their carrier or disappear, and those that return
 // (rtnetlink(7)).
 //
 // Owned by the Interface and used under the Runtime's lock.
@@ -15,20 +15,20 @@ namespace torusmp::transport {
 
 class Monitor {
   public:
-    // Without netlink there is no news and descriptor() is -1: a dead link is then found by its
-    // silence.
+    // Without netlink there are no reports and descriptor() is -1; a dead link is then detected by
+    // its silence.
     Monitor();
 
     int descriptor() const { return socket_.get(); }
-    // Calls gone(index of the device, what happened) for each device that can no longer be used.
-    // True: some device can be used, which perhaps could not before.
+    // Calls gone(index of the device, reason) for each device that can no longer be used. Returns
+    // true if some device that may have been unusable can now be used.
     bool read(const std::function<void(unsigned, std::string_view)>& gone);
 
   private:
     base::Descriptor socket_;
 };
 
-// Why nothing can be sent by a device now, like "is down"; empty: it can.
+// Why nothing can be sent by a device now, such as "is down"; empty if it can.
 std::string_view trouble_of_device(const std::string& device);
 
 }  // namespace torusmp::transport

@@ -11,6 +11,9 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/assert.h"
+#include "core/transport/common/settings.h"
+
 namespace torusmp::transport {
 
 void NetworkOptions::take(const config::Settings& settings, const Surroundings& surroundings) {
@@ -20,12 +23,15 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     spares_links = surroundings.spares_links;
     crowded = surroundings.crowded;
     timeout = settings[setting::timeout];
+    checksum = settings[setting::checksum];
+    log = surroundings.log;
 }
 
 void NetworkChannel::take_grant(CreditWord credits) {
+    TORUSMP_ASSERT((granted_ & credit_guard_bits) == 0, granted_, credits);
     // Checked lane by lane: a lane that overflows would be taken for credits of the next one.
     if ((credits & credit_guard_bits) != 0 || ((granted_ + credits) & credit_guard_bits) != 0)
-        fail("more credits arrived than there are");
+        fail("more credits arrived than exist");
     else
         granted_ += credits;
 }
@@ -46,20 +52,20 @@ void NetworkInterface::refuse(std::string_view what, int error) const {
 }
 
 void NetworkInterface::watch(int descriptor, std::uint64_t number) {
-    if (descriptor < 0) return;  // it does not exist: no news from there
+    if (descriptor < 0) return;  // it does not exist, so it never reports anything
     epoll_event event{EPOLLIN, {.u64 = number}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, descriptor, &event) != 0) refuse("epoll_ctl", errno);
 }
 
 void NetworkInterface::wake() noexcept {
     const std::uint64_t one = 1;
-    if (write(bell_.get(), &one, sizeof one) >= 0)  // else it has been rung already
+    if (write(bell_.get(), &one, sizeof one) >= 0)  // otherwise it has already been rung
         rung_.store(true, std::memory_order_release);
 }
 
 void NetworkInterface::silence_bell() {
-    // One that is being rung just now ends the next sleep at once, and is silenced before the one
-    // after that.
+    // A bell that is being rung just now ends the next sleep immediately, and is silenced before
+    // the one after that.
     if (!rung_.exchange(false, std::memory_order_acquire)) return;
     std::uint64_t rings = 0;
     if (read(bell_.get(), &rings, sizeof rings) < 0) return;  // it was not rung

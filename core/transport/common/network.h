@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transports over network devices share: the state that every channel has, the descriptors
-// that an interface polls and sleeps on, its address, and what it reports to core at the end of a
-// poll. How connections are established, and what travels in them, is up to each transport.
+// The common base of transports over network devices: the state that every channel has, the
+// descriptors that an interface polls and sleeps on, its address, and its reports to core at the
+// end of a poll. How connections are established, and what they carry, is up to each transport.
 //
 // Used under the Runtime's lock; only wake() may be called from anywhere.
 #pragma once
@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -22,7 +23,6 @@
 #include "core/transport/common/address.h"
 #include "core/transport/common/monitor.h"
 #include "core/transport/common/secret.h"
-#include "core/transport/common/settings.h"
 
 namespace torusmp::transport {
 
@@ -30,18 +30,20 @@ struct NetworkOptions {
     Secret secret{};
     std::string host;                 // the name of this host, for messages at both ends
     std::vector<PortDevice> devices;  // of the ports that are bound to a device
-    bool spares_links = false;        // a dead link is no reason to refuse a start
+    bool spares_links = false;        // the start does not fail because of a dead link
     bool crowded = false;             // ranks outnumber cores
-    std::chrono::nanoseconds timeout = setting::timeout.initial();
+    std::chrono::nanoseconds timeout = std::chrono::seconds(10);
+    bool checksum = false;  // of every packet, by CRC-32C
+    std::function<void(std::string_view)> log;  // of what the user should know; may be empty
 
-    // Takes what every transport over a network needs from them.
+    // Sets what every transport over a network needs from them.
     void take(const config::Settings& settings, const Surroundings& surroundings);
 };
 
 class NetworkChannel : public Channel {
   public:
-    // What is sent before a channel is open waits in it; what is sent once it is finished (one of
-    // the two ends said goodbye) or down is swallowed; Sink::on_down() has reported that.
+    // Packets sent before a channel is open wait in it; packets sent once it is finished (one of
+    // the two ends said goodbye) or down are dropped; Sink::on_down() has reported that.
     enum class State { waiting, meeting, open, finished, down };
 
     NetworkChannel(const Capabilities& capabilities, const PortOptions& port)
@@ -51,9 +53,9 @@ class NetworkChannel : public Channel {
     CreditWord collect_grants() override { return std::exchange(granted_, 0); }
     void cork() override { corked_ = true; }
 
-    // To be called inside a poll, at whose end on_down() is called.
+    // Must be called inside a poll, at whose end on_down() is called.
     virtual void fail(std::string why) = 0;
-    // Offers core again what it held. Returns how many packets were taken.
+    // Offers held packets to core again. Returns how many were taken.
     virtual int offer_held(Sink& sink) = 0;
 
   protected:
@@ -61,10 +63,10 @@ class NetworkChannel : public Channel {
     template <class>
     friend class Network;
 
-    // Takes credits that came back without a packet. Fails the channel if these are more than are
-    // out.
+    // Takes credits that returned without a packet. Fails the channel if there are more than
+    // outstanding.
     void take_grant(CreditWord credits);
-    // Core has closed the channel, or given it up, and need not be told.
+    // Core has closed the channel and needs no on_down().
     void closed_by_core() { down_told_ = true; }
 
     const PortOptions port_;
@@ -72,8 +74,8 @@ class NetworkChannel : public Channel {
     std::string name_;  // both ends, for messages
     Id peer_{};
     std::uint32_t remote_port_ = 0;
-    std::string trouble_;  // of the last attempt to connect
-    std::string why_;      // it went down
+    std::string trouble_;  // the error of the last attempt to connect
+    std::string why_;      // why the channel went down
     bool down_told_ = false;
     bool corked_ = false;
     bool dirty_ = false;  // it is in the interface's list of channels that have more to send
@@ -87,7 +89,7 @@ class NetworkInterface : public Interface {
     void wake() noexcept override;
 
   protected:
-    // Throws std::runtime_error that says what the system refused.
+    // Throws std::runtime_error with the system's reason.
     NetworkInterface(std::string_view name, const Capabilities& capabilities,
                      const std::vector<PortOptions>& ports, const std::string& host);
 
@@ -100,7 +102,7 @@ class NetworkInterface : public Interface {
     void tell(Sink& sink);
     bool has_news() const { return !fallen_.empty() || !transfers_.empty(); }
 
-    // A remote write that has ended, which core has not been told yet.
+    // A remote write that has ended and is not yet reported to core.
     struct Finished {
         NetworkChannel* channel;
         std::uint64_t cookie;
@@ -113,7 +115,7 @@ class NetworkInterface : public Interface {
     base::Descriptor bell_;
     std::atomic<bool> rung_{false};
     Monitor monitor_;
-    std::vector<NetworkChannel*> fallen_;  // went down, to be reported
+    std::vector<NetworkChannel*> fallen_;  // channels that went down, to be reported
     std::vector<Finished> transfers_;
     unsigned turn_ = 0;        // polls
     std::size_t holding_ = 0;  // channels with held packets
@@ -138,7 +140,7 @@ class Network : public NetworkInterface {
                 taken += channels_[i]->offer_held(sink);
         return taken;
     }
-    // The peers that are still awaited, a line each.
+    // The peers that are still awaited, one per line.
     std::string awaited_peers() const {
         std::string text;
         for (const auto& it : channels_)
@@ -155,7 +157,7 @@ class Network : public NetworkInterface {
     }
 };
 
-// A timeout for epoll_wait(): until the deadline, rounded up; -1: without end.
+// A timeout for epoll_wait(): until the deadline, rounded up; -1: unlimited.
 int milliseconds_until(Clock::time_point deadline);
 
 }  // namespace torusmp::transport

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way the kernel of this host sends packets.
+// The path by which this host's kernel sends packets.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace torusmp::transport {
 
-// The device by which packets to that address leave, as the kernel decides now; empty: none, or the
-// address is one of this host.
+// The device by which packets to that address leave, as the kernel decides now; empty if there is
+// none, or if the address is one of this host.
 std::string device_towards(const base::Address& address);
 
 }  // namespace torusmp::transport

@@ -13,31 +13,32 @@
 namespace torusmp::transport::ethernet {
 namespace {
 
-// From this size on packets in quick succession go over the connection, in which the kernel makes
-// one packet of forty frames; shorter ones share frames of ours, which are ahead.
+// From this size on, packets in quick succession go over the connection, in which the kernel makes
+// one packet of forty frames; for shorter ones, sharing our frames is faster.
 constexpr std::size_t worth_the_connection = 512;
-// Polls that do not end such a row; what has come is confirmed by then, or its answer is not due.
+// The number of polls that does not end such a series; by then arrived packets are confirmed, or
+// their answer is not due.
 constexpr unsigned polls_of_a_row = 32;
-// Polls without a frame after which what has come is confirmed: the answer that would do so is not
-// on its way.
+// Polls without a frame after which arrived packets are confirmed, because no answer that would
+// confirm them is on its way.
 constexpr unsigned polls_until_confirmed = 64;
 
-// Of the cable: who is next on the way is not known by address.
+// Broadcast on the cable: the address of the next node on the path is unknown.
 constexpr Mac everybody{std::byte(0xff), std::byte(0xff), std::byte(0xff),
                         std::byte(0xff), std::byte(0xff), std::byte(0xff)};
 
-// What is noted over the connection.
+// The content of notes over the connection.
 enum class Note : std::uint64_t {
     greeting,  // a Greeting follows
-    number,    // of the packet that follows
-    records    // of a frame that was not confirmed, with its number and grants
+    number,    // the number of the packet that follows
+    records    // the records of a frame that was not confirmed, with its number and grants
 };
 
 struct NoteHeader {
     Note kind{};
     std::uint64_t number = 0;
     std::uint64_t grants = 0;
-    std::uint64_t confirmed = 0;  // with a number: below which all numbers have come
+    std::uint64_t confirmed = 0;  // with a number: everything below it has arrived
 };
 
 ConstBytes bytes_of(const auto& value) {
@@ -61,7 +62,8 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
 
 // ---- out ----
 
-// What soon follows packets over the connection would only wait for them at the other end.
+// Whether a packet should go over the connection: frames sent soon after packets there would only
+// wait for those at the other end.
 bool EthernetChannel::suits_connection(std::size_t bytes, bool in_a_row) const {
     if (bytes < worth_the_connection) return false;
     return in_a_row || (!session_.is_confirmed(by_connection_) &&
@@ -77,7 +79,7 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
     PacketHeader framed = header;
     if (interface_.options_.checksum && framed.stamp == 0)
         framed.stamp = tcp::checksum_of(framed, front, payload);
-    // As in TCP: what is sent inside a poll leaves together, and what a caller sends in a row.
+    // As in TCP: packets sent inside a poll leave together, and so do packets in quick succession.
     const bool corked = std::exchange(corked_, false);
     const bool waits = corked || interface_.polling_;
     const bool in_a_row = !waits && !burst_.leaves_at_once(interface_.turn_);
@@ -134,6 +136,14 @@ Transfer EthernetChannel::write(const RemoteMemory& remote, std::size_t offset,
 
 void EthernetChannel::flush() {
     if (!over_) session_.flush();
+}
+
+Channel::Arrivals EthernetChannel::arrivals() const {
+    if (cable_ == 0) return {};
+    const Counters& counted = session_.counters();
+    std::uint32_t session = 0;
+    std::memcpy(&session, own_.nonce.data(), sizeof session);
+    return {cable_, session, counted.taken - counted.repeated, counted.lost};
 }
 
 void EthernetChannel::close(std::string_view why) {
@@ -199,7 +209,7 @@ void EthernetChannel::confirm_in_time(bool came) {
 int EthernetChannel::on_record(const PacketHeader& header, const std::byte* payload) {
     if (over_) return 0;
     if (!connection_.admits(header)) {
-        refuse(fmt::format("a packet of virtual channel {} and {} B arrived, which cannot be",
+        refuse(fmt::format("an invalid packet of virtual channel {} and {} B arrived",
                            header.virtual_channel, header.length));
         return 0;
     }
@@ -215,7 +225,7 @@ void EthernetChannel::on_grants(CreditWord grants) {
     if (over_) return;
     // Checked lane by lane: a lane that overflows would be taken for credits of the next one.
     if ((grants & credit_guard_bits) != 0 || ((granted_ + grants) & credit_guard_bits) != 0)
-        return refuse("more credits arrived than there are");
+        return refuse("more credits arrived than exist");
     granted_ += grants;
 }
 
@@ -232,7 +242,7 @@ void EthernetChannel::refuse(std::string why) {
 
 void EthernetChannel::attach(std::shared_ptr<RingSocket> ring, const Greeting& own) {
     ring_ = std::move(ring);
-    // What came for the channel before.
+    // Drops what arrived for the previous channel.
     if (ring_ != nullptr) ring_->drain(1 << 20, 0, [](const std::byte*, std::size_t) {});
     own_ = own;
 }
@@ -259,22 +269,22 @@ void EthernetChannel::greet() {
 
 void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
     NoteHeader header;
-    if (note.size() < sizeof header) return refuse("a note was cut short");
+    if (note.size() < sizeof header) return refuse("a truncated note");
     std::memcpy(&header, note.data(), sizeof header);
     note = note.subspan(sizeof header);
     sink_ = &sink;
     switch (header.kind) {
         case Note::greeting: {
             Greeting theirs{};
-            if (note.size() != sizeof theirs) return refuse("a greeting was cut short");
+            if (note.size() != sizeof theirs) return refuse("a truncated greeting");
             std::memcpy(&theirs, note.data(), sizeof theirs);
-            if (theirs.version != frame_version) return refuse("another version of frames");
+            if (theirs.version != frame_version) return refuse("frames of another version");
             if (by_device_ == 0)
                 address_frames(theirs.mac, ethertype);
             else
                 address_frames(everybody, forwarded_type);
             if (ring_ == nullptr) return;
-            session_.begin(interface_.options_.secret, own_, theirs, interface_.most_frame_bytes_);
+            session_.begin(interface_.options_.secret, own_, theirs);
             session_.tend(Clock::now());
             return;
         }
@@ -286,7 +296,7 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
             interface_.taken_ += session_.take_records(header.number, header.grants, note);
             return;
     }
-    refuse("a note of no known kind");
+    refuse("a note of unknown kind");
 }
 
 int EthernetChannel::take_from_connection(Sink& sink, const PacketHeader& header,
@@ -294,7 +304,7 @@ int EthernetChannel::take_from_connection(Sink& sink, const PacketHeader& header
     sink_ = &sink;
     const auto number = std::exchange(announced_, std::nullopt);
     if (!number) {
-        refuse("a packet came without its number");
+        refuse("a packet arrived without its sequence number");
         return 0;
     }
     return session_.take_packet(*number, header, payload);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One end of a link whose short packets go in Ethernet frames, and everything else over the TCP
-// connection of the same cable: remote writes, long packets, and all of it while frames do not get
-// through. The connection is a TcpChannel as the transport TCP has them; it lives and dies by the
-// rules there, and this channel with it.
+// connection of the same cable: remote writes, long packets, and all packets while frames do not
+// get through. The connection is a TcpChannel as in the transport TCP; it follows the rules there,
+// and this channel lives and dies with it.
 //
-// Owned by its EthernetInterface, used under the Runtime's lock.
+// Owned by its EthernetInterface and used under the Runtime's lock.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class EthernetInterface;
 
 inline constexpr int frames_a_poll = 64;
 
-// Those of TCP; only its polls make system calls, and they are few.
+// The capabilities of TCP; only its polls make system calls, and those are few.
 inline constexpr Capabilities capabilities{.notifies = tcp::capabilities.notifies,
                                            .separate_links = tcp::capabilities.separate_links,
                                            .reconnects = tcp::capabilities.reconnects,
@@ -51,23 +51,26 @@ class EthernetChannel final : public Channel, private Carrier {
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
+    // A process that is computing does not confirm frames, so only the connection can report this.
+    Unanswered unanswered() const override { return connection_.unanswered(); }
+    Arrivals arrivals() const override;
     void close(std::string_view why) override;
 
   private:
     friend class EthernetInterface;
 
-    // Takes over a socket and its ring, or does without.
+    // Takes over a socket and its ring, if there is one.
     void attach(std::shared_ptr<RingSocket> ring, const Greeting& own);
-    // The same for frames that the nodes between forward: a ring that all such channels share, and
-    // the device by which they leave.
+    // attach() for frames that the nodes in between forward: uses a ring that all such channels
+    // share, and the device by which the frames leave.
     void attach_shared(std::shared_ptr<RingSocket> ring, const Greeting& own, unsigned device,
                        const ForwardHeader& forward);
-    // The connection is open: greets the other end.
+    // Greets the other end when the connection is open.
     void greet();
     void take_note(Sink& sink, ConstBytes note);
     int take_from_connection(Sink& sink, const PacketHeader& header, const std::byte* payload);
     int receive(Sink& sink);
-    // A frame from the ring that is shared.
+    // Takes a frame from the shared ring.
     int take_frame(Sink& sink, const std::byte* frame, std::size_t bytes);
     void confirm_in_time(bool came);
     void address_frames(const Mac& to, std::uint16_t type);
@@ -87,18 +90,19 @@ class EthernetChannel final : public Channel, private Carrier {
     const std::uint32_t port_;
     std::shared_ptr<RingSocket> ring_;
     Greeting own_{.version = frame_version};
-    // What stands in front of frames, once both have greeted.
+    // The headers in front of frames, once both ends have greeted.
     std::array<std::byte, forwarded_header_bytes> front_{};
     std::size_t front_bytes_ = ethernet_header_bytes;
-    unsigned by_device_ = 0;  // 0: the one of its own ring
-    bool came_ = false;       // a frame from the ring that is shared, since the last poll
+    unsigned by_device_ = 0;  // 0: the device of its own ring
+    unsigned cable_ = 0;      // the device of the cable; 0: packets are forwarded
+    bool came_ = false;       // a frame from the shared ring has arrived since the last poll
     Session session_;
     std::optional<std::uint64_t> announced_;  // the number of the connection's next packet
-    Sink* sink_ = nullptr;                    // while something is delivered
+    Sink* sink_ = nullptr;                    // set while something is delivered
     CreditWord granted_ = 0;
     bool corked_ = false;
     bool over_ = false;
-    // Of the last packet that went over the connection: its number and one, and the poll.
+    // For the last packet that went over the connection: its number plus one, and the poll.
     std::uint64_t by_connection_ = 0;
     unsigned by_connection_turn_ = 0;
     Burst burst_;

@@ -4,7 +4,6 @@
 #include "core/transport/ethernet/forwarding.h"
 #include "core/transport/ethernet/interface.h"
 #include "core/transport/ethernet/probe.h"
-#include "core/transport/ethernet/settings.h"
 #include "core/transport/tcp/settings.h"
 
 namespace torusmp::transport::ethernet {
@@ -12,14 +11,13 @@ namespace {
 
 const FrameProbe probe;
 const FrameForwarding forwarding;
+const config::Table no_settings;
 
 std::unique_ptr<Interface> make(const config::Settings& settings, const Surroundings& surroundings,
                                 const std::vector<PortOptions>& ports) {
     InterfaceOptions options;
     options.take(settings, surroundings);
     options.socket_buffer = settings[tcp::setting::socket_buffer];
-    options.checksum = settings[transport::setting::checksum];
-    options.most_frame_bytes = settings[setting::frame];
     return std::make_unique<EthernetInterface>(ports, std::move(options));
 }
 
@@ -36,7 +34,7 @@ const Descriptor descriptor{
     .wants_cores = true,
     .capabilities = capabilities,
     .probe = probe,
-    .settings = setting::table,
+    .settings = no_settings,
     .forwarding = &forwarding,
     .make = make};
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ethernet frames: see core/transport/api/descriptor.h.
+// The descriptor of Ethernet frames; see core/transport/api/descriptor.h.
 #pragma once
 
 #include "core/transport/api/descriptor.h"

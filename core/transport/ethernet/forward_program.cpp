@@ -22,7 +22,7 @@ constexpr std::int32_t most_steps = std::numeric_limits<std::int32_t>::max();
 // Registers; those below r6 do not survive a call.
 enum Register : std::uint8_t { r0, r1, r2, r3, r4, r5, r6, r7, r8 };
 
-// Writes instructions; jumps go forward, to marks that are set later.
+// Emits instructions; jumps go forward, to marks that are set later.
 class Writer {
   public:
     using Mark = std::size_t;
@@ -83,10 +83,10 @@ class Writer {
     }
 
     std::vector<bpf_insn> code_;
-    std::vector<std::vector<std::size_t>> jumps_;  // by mark, those that lead there
+    std::vector<std::vector<std::size_t>> jumps_;  // by mark: the jumps to it
 };
 
-// Where packet bytes begin (r7), which the verifier lets us read once the end (r8) was compared.
+// Puts the start of the packet into r7; the verifier permits reads once the end (r8) was compared.
 void find_header(Writer& to, Writer::Mark whole) {
     to.load(BPF_W, r7, r6, offsetof(__sk_buff, data));
     to.load(BPF_W, r8, r6, offsetof(__sk_buff, data_end));
@@ -95,8 +95,7 @@ void find_header(Writer& to, Writer::Mark whole) {
     to.jump_if(BPF_JLE, r2, r8, whole);
 }
 
-// The farthest that one goes straight in a direction of a dimension, instead of round the other
-// way.
+// The largest distance for which the direction is the shorter way round a dimension.
 int straight(const Torus& torus, int node, Direction direction) {
     const auto here = torus.coordinates(node);
     auto there = here;
@@ -109,7 +108,7 @@ int straight(const Torus& torus, int node, Direction direction) {
     return farthest;
 }
 
-// One dimension: in r2 the fewest steps so far, in r1 the device that leads there.
+// Weighs one dimension: r2 holds the fewest steps so far, r1 the device that leads there.
 void weigh(Writer& to, const Torus& torus, int node, int dimension, const DeviceNumbers& devices,
            Writer::Mark drop) {
     const Writer::Mark next = to.mark(), ahead = to.mark(), behind = to.mark(), chosen = to.mark();
@@ -153,7 +152,7 @@ std::vector<bpf_insn> forward_program(const Torus& torus, int node, const Device
     const Writer::Mark whole = to.mark(), pass = to.mark(), drop = to.mark();
     to.copy(r6, r1);
     find_header(to, whole);
-    // It came in pieces: the first bytes are brought together.
+    // The packet is not linear: pull its first bytes together.
     to.copy(r1, r6);
     to.put_number(r2, std::int32_t(forwarded_header_bytes));
     to.call(BPF_FUNC_skb_pull_data);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program by which the kernel of a node forwards frames for other nodes: instructions of BPF,
-// made for one node of one torus, to be attached to the ingress of its links (forwarding.h).
+// The program by which the kernel of a node forwards frames for other nodes: BPF instructions,
+// generated for one node of one torus, to be attached to the ingress of its links (forwarding.h).
 //
 // Pure functions; any thread may call.
 #pragma once
@@ -18,12 +18,12 @@
 
 namespace torusmp::transport::ethernet {
 
-// In front of the FrameHeader of a frame of forwarded_type. The seal does not cover it: it changes
-// on the way, and a frame that comes elsewhere than it was meant for is no frame of a session
-// there.
+// The header in front of the FrameHeader of a frame of forwarded_type. The seal does not cover it,
+// because it changes on the way; a frame that is misdirected belongs to no session where it
+// arrives.
 struct ForwardHeader {
     std::uint8_t version;
-    std::uint8_t hops;  // that it may still make
+    std::uint8_t hops;  // hops that the frame may still make
     std::uint16_t unused;
     std::array<std::uint16_t, routing::max_dimensions> to;  // coordinates of the node
 };
@@ -36,20 +36,19 @@ inline constexpr std::size_t forwarded_header_bytes = ethernet_header_bytes + si
 
 ForwardHeader forward_header(const routing::Coordinates& to);
 
-// By direction, the numbers of the node's devices; 0: it has none.
+// The numbers of the node's devices by direction; 0 if it has none.
 using DeviceNumbers = std::array<unsigned, std::size_t(2 * routing::max_dimensions)>;
 
-// Shortest direction first, the next step as Torus::next_hop() has it.
+// Shortest direction first; the next hop is the same as Torus::next_hop().
 std::vector<bpf_insn> forward_program(const routing::Torus& torus, int node,
                                       const DeviceNumbers& devices);
 
-// What such a program is called where it is attached: "torusmp:1:4x4:3:" and a checksum of the
-// instructions.
+// The program's name where it is attached: "torusmp:1:4x4:3:" and a checksum of the instructions.
 std::string program_name(const routing::Torus& torus, int node,
                          const std::vector<bpf_insn>& program);
-// The part that does not depend on the numbers of devices, which only the host itself knows.
+// The part of the name that does not depend on device numbers, which only the host itself knows.
 std::string plan_name(const routing::Torus& torus, int node);
-// What names of our programs begin with.
+// The prefix of our programs' names.
 inline constexpr std::string_view name_begin = "torusmp:";
 
 }  // namespace torusmp::transport::ethernet

@@ -28,7 +28,7 @@ using config::Settings;
 using routing::Direction;
 using routing::Torus;
 
-// By which our filter is known among those of a device: tc shows it as "pref 34998".
+// Identifies our filter among those of a device: tc shows it as "pref 34998".
 constexpr std::uint32_t preference = forwarded_type;
 constexpr std::uint32_t handle = 1;
 constexpr std::uint32_t ingress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
@@ -41,7 +41,7 @@ constexpr std::uint32_t ingress = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_INGRESS);
 
 // ---- bpf(2) ----
 
-// The kernel wants zeros wherever a command has no field.
+// The kernel requires zeros in all fields that a command does not use.
 bpf_attr blank() {
     bpf_attr what;
     std::memset(&what, 0, sizeof what);
@@ -68,8 +68,8 @@ base::Descriptor load(const std::vector<bpf_insn>& program) {
     std::memcpy(what.prog_name, name, sizeof name);
     if (base::Descriptor loaded(bpf(BPF_PROG_LOAD, what)); loaded) return loaded;
     const int error = errno;
-    if (error == EPERM || error == ENOSYS) refuse("the kernel loads no program", error);
-    // Once more, for the verifier's own words.
+    if (error == EPERM || error == ENOSYS) refuse("the kernel does not load BPF programs", error);
+    // Loads it again, to get the verifier's log.
     what.log_level = 1;
     what.log_buf = address_of(log.data());
     what.log_size = std::uint32_t(log.size());
@@ -79,7 +79,7 @@ base::Descriptor load(const std::vector<bpf_insn>& program) {
     refuse(fmt::format("the kernel refuses the program that forwards frames ({})", log), error);
 }
 
-// What tc would do with a frame for those coordinates, by running the program without a device.
+// The verdict of the program on a frame for those coordinates, by a test run without a device.
 int try_program(int program, const routing::Coordinates& to) {
     std::array<std::byte, forwarded_header_bytes + sizeof(FrameHeader)> frame{};
     const ForwardHeader header = forward_header(to);
@@ -94,7 +94,7 @@ int try_program(int program, const routing::Coordinates& to) {
     return int(what.test.retval);
 }
 
-// Before traffic meets it: frames for the node stay, those for its neighbours go on.
+// Checks the program before use: frames for the node stay, and those for its neighbours go on.
 void check_program(int program, const Torus& torus, int node) {
     const auto expect = [&](int target, int verdict) {
         const int found = try_program(program, torus.coordinates(target));
@@ -112,7 +112,7 @@ void check_program(int program, const Torus& torus, int node) {
 
 // ---- rtnetlink(7) ----
 
-// A request about traffic control of one device.
+// A request to change the traffic control of one device.
 class Request {
   public:
     Request(std::uint16_t type, unsigned flags, unsigned device) {
@@ -134,7 +134,7 @@ class Request {
         add(type, text.c_str(), text.size() + 1);
     }
     void add(std::uint16_t type, std::uint32_t number) { add(type, &number, sizeof number); }
-    // What add() adds until end(): inside this one.
+    // Begins a nested attribute; add() adds to it until end().
     std::uint32_t begin(std::uint16_t type) {
         const std::uint32_t at = NLMSG_ALIGN(head().nlmsg_len);
         add(type, nullptr, 0);
@@ -160,7 +160,7 @@ std::uint32_t filter_info() {
     return TC_H_MAKE(preference << 16, htons(forwarded_type));
 }
 
-// The name of the program of ours that a filter runs; empty: it is another filter.
+// The name of our program that a filter runs; empty if it is another filter.
 std::string name_in(const nlmsghdr& answer) {
     if (answer.nlmsg_type != RTM_NEWTFILTER) return "";
     const auto& about = base::body_of<tcmsg>(answer);
@@ -180,7 +180,7 @@ std::string name_in(const nlmsghdr& answer) {
 std::string found_on(base::Netlink& kernel, unsigned device) {
     std::string found;
     Request request = filter_request(RTM_GETTFILTER, NLM_F_DUMP, device);
-    // A device without filters may be an error of its own kind; it has none.
+    // A device without filters may return an error of its own; it has none.
     kernel.ask(request.head(), [&](const nlmsghdr& answer) {
         if (std::string name = name_in(answer); !name.empty()) found = std::move(name);
     });
@@ -213,7 +213,7 @@ void attach(base::Netlink& kernel, const std::string& device, unsigned number, i
 
 struct Links {
     std::vector<std::string> names;
-    std::vector<unsigned> numbers;  // of these; 0: that device is not there
+    std::vector<unsigned> numbers;  // of these devices; 0 for a missing one
     DeviceNumbers by_direction{};
 };
 
@@ -286,7 +286,7 @@ std::string FrameForwarding::trouble(const Settings& settings, int node) const {
     for (const auto& [device, found] : find_forwarding(links.names))
         if (found != expected)
             return found.empty()
-                       ? fmt::format("nothing is laid on {}", device)
+                       ? fmt::format("no forwarding program on {}", device)
                        : fmt::format("{} has the program {}, expected {}", device, found, expected);
     return "";
 }

@@ -3,7 +3,7 @@
 // (forward_program.h) and attaches it to the ingress of the node's links, by bpf(2) and
 // rtnetlink(7).
 //
-// Any thread may call. Throws std::runtime_error that says what the system refused.
+// Any thread may call. Throws std::runtime_error with the system's reason.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@
 
 namespace torusmp::transport::ethernet {
 
-// A link's device, and the name of the program of ours that is attached to it; empty: none is.
+// A link's device, and the name of our program attached to it; empty if there is none.
 struct ForwardingDevice {
     std::string device;
     std::string found;
 };
 
-// What is attached to these devices; takes no privilege. Devices that are not there have nothing.
+// The programs attached to these devices; requires no privilege. Missing devices have none.
 std::vector<ForwardingDevice> find_forwarding(const std::vector<std::string>& devices);
 
 class FrameForwarding final : public Forwarding {

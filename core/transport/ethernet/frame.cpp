@@ -55,7 +55,7 @@ Seal::Finding Seal::check(const std::byte* frame, std::size_t bytes, std::uint32
     FrameHeader header;
     std::memcpy(&header, frame, sizeof header);
     if (header.length > bytes - sizeof header || header.length % 8 != 0 ||
-        header.session != session || header.version != frame_version || header.kind > Kind::answer)
+        header.session != session || header.version != frame_version || header.kind > Kind::again)
         return Finding::malformed;
     const std::size_t whole = sizeof header + header.length;
     if (header.checksum != checksum_of(frame, whole)) return Finding::damaged;

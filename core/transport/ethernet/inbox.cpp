@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::transport::ethernet {
 
 Inbox::Place Inbox::place_of(std::uint64_t number) const {
@@ -23,6 +25,7 @@ std::uint64_t Inbox::early() const {
 void Inbox::keep(std::uint64_t number, CreditWord grants, ConstBytes front, ConstBytes rest) {
     if (all_.empty()) all_.resize(span);
     Kept& it = all_[number % span];
+    TORUSMP_ASSERT(!it.there && number > next_ && number - next_ < span, number, next_, kept_);
     it.there = true;
     it.grants = grants;
     it.records.assign(front.begin(), front.end());
@@ -33,6 +36,7 @@ void Inbox::keep(std::uint64_t number, CreditWord grants, ConstBytes front, Cons
 bool Inbox::take_next(CreditWord& grants, std::vector<std::byte>& records) {
     if (!has(next_)) return false;
     Kept& it = all_[next_ % span];
+    TORUSMP_ASSERT(kept_ != 0 && kept_ <= span, next_, kept_);
     it.there = false;
     --kept_;
     grants = it.grants;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one end of a session has received: which number is next, and what came early.
+// The packets that one end of a session has received: the next number, and those that came early.
 //
-// Owned by a Session, used under the Runtime's lock.
+// Owned by a Session and used under the Runtime's lock.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace torusmp::transport::ethernet {
 
 class Inbox {
   public:
-    // More numbers than can be under way: each packet and each return of credits has a credit.
+    // More numbers than can be in flight: each packet and each return of credits needs a credit.
     static constexpr std::uint64_t span = 4096;
 
     enum class Place { next, early, repeated, beyond };
@@ -23,13 +23,13 @@ class Inbox {
 
     std::uint64_t next() const { return next_; }
     void advance() { ++next_; }
-    // Bit i: next() + 1 + i has come.
+    // A bit mask: bit i is set if next() + 1 + i has arrived.
     std::uint64_t early() const;
     bool has_early() const { return kept_ != 0; }
 
-    // Keeps what came early.
+    // Keeps records that came early.
     void keep(std::uint64_t number, CreditWord grants, ConstBytes front, ConstBytes rest);
-    // What was kept and is next; false: that has not come. advance() is the caller's.
+    // Takes the next number if it was kept; returns false otherwise. The caller calls advance().
     bool take_next(CreditWord& grants, std::vector<std::byte>& records);
 
   private:
@@ -41,7 +41,7 @@ class Inbox {
     bool has(std::uint64_t number) const { return kept_ != 0 && all_[number % span].there; }
 
     std::uint64_t next_ = 0;
-    std::vector<Kept> all_;  // by number; empty until something comes early
+    std::vector<Kept> all_;  // by number; empty until something arrives early
     std::size_t kept_ = 0;
 };
 

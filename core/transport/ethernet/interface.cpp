@@ -16,20 +16,18 @@
 namespace torusmp::transport::ethernet {
 namespace {
 
-// How many polls there are for each of the connections, at most, while nothing comes by them.
+// The most polls for each poll of the connections, while nothing arrives on them.
 constexpr unsigned most_look_mask = 31;
-// The same while memory is exposed, to which the other end may write over them.
+// The limit while memory is exposed, to which the other end may write over them.
 constexpr unsigned most_look_mask_exposed = 1;
-// How many polls there are for each look at the clock.
+// Polls for each check of the clock.
 constexpr unsigned tend_mask = 63;
-// Of a ring: what a window holds, as much again for what carries no packets, and what was sent
-// twice.
+// Frames of a ring: a window, the same again for frames without packets, and room for resent ones.
 constexpr unsigned ring_frames = 2 * Session::link_window;
-// Of the one that far ranks share: whole windows of 16 that send at once.
+// Frames of the ring that far ranks share: whole windows of 16 that send at the same time.
 constexpr unsigned shared_ring_frames = 16 * Session::far_window;
-// How long who sleeps keeps back what it has to confirm: a frame that says nothing else would wake
-// the other end, which most likely gets an answer before long. Less than what that one waits before
-// it sends again.
+// How long a sleeping rank delays its confirmations: a frame with nothing else would wake the other
+// end, which will probably get an answer soon. Shorter than the other end's wait before it resends.
 constexpr std::chrono::milliseconds confirmed_within(1);
 
 EthernetChannel& channel_of(Channel& connection) {
@@ -38,7 +36,7 @@ EthernetChannel& channel_of(Channel& connection) {
 
 tcp::InterfaceOptions with(tcp::InterfaceOptions options, tcp::Companion& companion) {
     options.companion = &companion;
-    // Forwarded connections take any route.
+    // Forwarded connections may take any route.
     std::erase_if(options.devices, [](const PortDevice& it) { return it.node.has_value(); });
     return options;
 }
@@ -49,7 +47,6 @@ EthernetInterface::EthernetInterface(const std::vector<PortOptions>& ports,
                                      InterfaceOptions options)
     : Interface("ethernet", capabilities),
       options_(std::move(options)),
-      most_frame_bytes_(options_.most_frame_bytes),
       ports_(ports),
       connections_(ports, with(options_, *this)) {
     connections_.watch_for_companion(alarm_.descriptor());
@@ -75,7 +72,7 @@ EthernetInterface::~EthernetInterface() {
     say_goodbye();
 }
 
-// Without a socket a link goes over its connection.
+// A link without a socket uses its connection.
 void EthernetInterface::open_devices(std::vector<Device*> devices, unsigned frames) {
     std::vector<std::string> names;
     for (const Device* it : devices) names.push_back(it->name);
@@ -128,15 +125,15 @@ Channel& EthernetInterface::connect(ConstBytes peer_address, const ChannelOption
         counted_ += (*before)->session_.counters();
         replaced_.push_back(std::exchange(*before, std::move(made)));
     }
-    // It may have been waited for by the other end, and be open already.
+    // The other end may have waited for it, so that it is already open.
     if (connection.is_open()) channel.greet();
     return channel;
 }
 
-// What the channel greets with: its device's ring, or the one that far ports share.
+// Gives the channel the ring for its greeting: its device's, or the one that far ports share.
 void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
     const unsigned index = if_nametoindex(device.name.c_str());
-    // One that was taken away and is back is another device.
+    // A device that was removed and has returned is a different one.
     if (!device.far && index != 0 && index != device.index) {
         device.ring.reset();
         open_devices({&device}, ring_frames);
@@ -157,7 +154,10 @@ void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
         }
     }
     const auto ring = own.session != 0 ? opened.ring : nullptr;
-    if (!device.far) return channel.attach(ring, own);
+    if (!device.far) {
+        channel.cable_ = index;
+        return channel.attach(ring, own);
+    }
     channel.attach_shared(ring, own, index, forward_header(*device.far));
     device.channel = &channel;
 }
@@ -193,7 +193,7 @@ int EthernetInterface::poll(Sink& sink) {
     return taken;
 }
 
-// Frames of far ranks say by their port for which channel they are.
+// Frames of far ranks name their channel by its port.
 int EthernetInterface::receive_forwarded() {
     int taken = 0;
     forwarded_.ring->drain(frames_a_poll, forwarded_header_bytes,
@@ -236,7 +236,7 @@ void EthernetInterface::flush_dirty() {
 // ---- what the connections report ----
 
 void EthernetInterface::on_open(tcp::TcpChannel& connection) {
-    // Before connect() has returned it, it has no owner; connect() greets then.
+    // It has no owner until connect() returns, which then greets.
     if (connection.owner != nullptr) channel_of(connection).greet();
 }
 
@@ -321,17 +321,17 @@ std::string EthernetInterface::statistics() const {
             text += fmt::format("ethernet: port {}, {}: no frames: {}\n", port, device.name,
                                 device.trouble);
     if (!forwarded_.trouble.empty())
-        text += fmt::format("ethernet: no frames to ranks further away: {}\n", forwarded_.trouble);
+        text += fmt::format("ethernet: no frames to distant ranks: {}\n", forwarded_.trouble);
     std::uint64_t far_frames = 0;
     for (const auto& [port, device] : devices_)
         if (device.channel != nullptr) far_frames += device.channel->session_.counters().sent;
     if (far_frames != 0)
-        text += fmt::format("ethernet: {} frames sent to ranks further away\n", far_frames);
+        text += fmt::format("ethernet: {} frames sent to distant ranks\n", far_frames);
     const Counters all = counters();
     if (all.resent + all.handed_over + all.damaged + all.forged + all.malformed != 0)
         text += fmt::format(
-            "ethernet: {} frames sent, {} sent again, {} handed to TCP; {} came twice, {} were "
-            "damaged, {} forged, {} none of ours\n",
+            "ethernet: {} frames sent, {} sent again, {} handed to TCP; {} received twice, {} "
+            "damaged, {} forged, {} of other jobs\n",
             all.sent, all.resent, all.handed_over, all.repeated, all.damaged, all.forged,
             all.malformed);
     return text;
@@ -364,8 +364,8 @@ void EthernetInterface::prepare_sleep() {
     look_mask_ = 0;
 }
 
-// A sleep that a frame has ended says that nothing came by the connections; one that was ended
-// from elsewhere says nothing.
+// If a frame ended the sleep, nothing arrived on the connections; if something else did, that is
+// unknown.
 void EthernetInterface::cancel_sleep() {
     look_mask_ = connections_.slept_for_companion() ? most_look_mask : 0;
     connections_.cancel_sleep();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Ethernet between the ends of cables: short packets in frames of our own type, without the IP
 // stack; remote writes and long packets over the TCP connections of a TcpInterface, which also
-// establishes links, watches over them and makes them again (core/transport/tcp/companion.h).
+// establishes, monitors and re-establishes the links (core/transport/tcp/companion.h).
 //
-// Frames cost a system call to send and none to receive. Of the connections only now and then is
-// asked whether something came, more often while something does. Where a rank gets no packet
-// socket, or frames do not get through, everything goes over the connections.
+// Frames cost one system call to send and none to receive. The connections are polled only now and
+// then, and more often while data arrives on them. If a rank gets no packet socket, or frames do
+// not get through, everything goes over the connections.
 #pragma once
 
 #include <map>
@@ -21,13 +21,11 @@
 
 namespace torusmp::transport::ethernet {
 
-struct InterfaceOptions : tcp::InterfaceOptions {
-    std::size_t most_frame_bytes = 1500;
-};
+using InterfaceOptions = tcp::InterfaceOptions;
 
 class EthernetInterface final : public Interface, private tcp::Companion, private Sink {
   public:
-    // Throws std::runtime_error as a TcpInterface does.
+    // Throws std::runtime_error like a TcpInterface.
     EthernetInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~EthernetInterface() override;
 
@@ -48,24 +46,25 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     int descriptor() override { return connections_.descriptor(); }
     void wake() noexcept override { connections_.wake(); }
 
-    // What all sessions of this interface have counted.
+    // The sum of the counters of all sessions of this interface.
     Counters counters() const;
-    // Whether packets to that port go in frames now.
+    // Whether packets to that port currently go in frames.
     bool in_frames(std::uint32_t port) const;
 
   private:
     friend class EthernetChannel;
 
-    // A port's socket, which outlives the channels that use it one after the other.
+    // A port's socket; it outlives the channels that use it one after another.
     struct Device {
         std::string name;
-        unsigned index = 0;  // 0: there was no such device
+        unsigned index = 0;  // 0 if there was no such device
         std::shared_ptr<RingSocket> ring;
         std::uint32_t session = 0;
         std::string trouble;  // why there is no ring
-        // Of a connection that the nodes between forward, which shares its ring with all others.
+        // For a connection that the nodes in between forward, which shares its ring with the
+        // others.
         std::optional<routing::Coordinates> far = {};
-        EthernetChannel* channel = nullptr;  // that takes forwarded frames
+        EthernetChannel* channel = nullptr;  // the channel that takes forwarded frames
     };
 
     void open_devices(std::vector<Device*> devices, unsigned frames);
@@ -82,7 +81,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void on_note(tcp::TcpChannel& connection, Sink& sink, ConstBytes note) override;
     int on_packet(tcp::TcpChannel& connection, Sink& sink, const PacketHeader& header,
                   const std::byte* payload) override;
-    // Sink of the connections; passes on to that of poll().
+    // The sink of the connections, which passes everything on to the sink of poll().
     Verdict on_packet(Channel& connection, const PacketHeader& header,
                       const std::byte* payload) override;
     void on_notice(Channel& connection, std::uint64_t notice) override;
@@ -91,21 +90,21 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void on_down(Channel& connection, std::string_view why) override;
 
     const InterfaceOptions options_;
-    const std::size_t most_frame_bytes_;
     const std::vector<PortOptions> ports_;
     std::map<std::uint32_t, Device> devices_;  // by port
-    Device forwarded_;                         // what all far ports share
+    Device forwarded_;                         // shared by all far ports
     tcp::TcpInterface connections_;
     Alarm alarm_;
-    Clock::time_point confirm_at_ = Clock::time_point::max();  // what is owed, if still asleep then
+    // When owed confirmations are due, if still asleep.
+    Clock::time_point confirm_at_ = Clock::time_point::max();
     std::vector<std::unique_ptr<EthernetChannel>> channels_;
-    // Replaced; until the end of a poll, which may be about to use them.
+    // Replaced channels, kept until the end of the poll, which may be about to use them.
     std::vector<std::unique_ptr<EthernetChannel>> replaced_;
     std::vector<EthernetChannel*> dirty_;
-    Sink* sink_ = nullptr;  // of the poll under way
-    int taken_ = 0;         // by notes, in the poll under way
+    Sink* sink_ = nullptr;  // of the running poll
+    int taken_ = 0;         // packets taken through notes in the running poll
     unsigned turn_ = 0;
-    unsigned look_mask_ = 0;  // the connections are polled once in so many polls
+    unsigned look_mask_ = 0;  // the connections are polled once in this many polls plus one
     std::size_t exposed_ = 0;
     bool polling_ = false;
     Counters counted_;  // of sessions that have ended

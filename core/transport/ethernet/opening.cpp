@@ -34,17 +34,17 @@
 namespace torusmp::transport::ethernet {
 namespace {
 
-// What the helper says with each socket.
+// The helper's message with each socket.
 struct Passed {
     std::uint32_t session;
-    std::array<char, 124> trouble;  // empty: there is a socket
+    std::array<char, 124> trouble;  // empty if there is a socket
 };
 
 [[noreturn]] void refuse(const std::string& what) {
     throw std::runtime_error(fmt::format("{}: {}", what, std::strerror(errno)));
 }
 
-// Frames of that type with that session, in front of whose FrameHeader there are `headers` bytes.
+// Admits only frames of that type and session, with `headers` bytes in front of the FrameHeader.
 void let_in_only(int socket, std::uint16_t type, std::size_t headers, std::uint32_t session) {
     constexpr std::uint32_t type_at = 12;
     const auto session_at = std::uint32_t(headers + offsetof(FrameHeader, session));
@@ -73,7 +73,7 @@ FrameSocket open_or_say_why(const std::string& device) {
     }
 }
 
-// Reads one answer of the helper; false: it has ended.
+// Reads one answer of the helper; returns false if it has ended.
 bool receive_socket(int from, FrameSocket& made) {
     Passed passed{};
     auto sockets = base::take_passed(from, std::as_writable_bytes(std::span(&passed, 1)));
@@ -135,7 +135,7 @@ FrameSocket open_frame_socket(const std::string& device) {
     const unsigned index = forwarded ? 0 : if_nametoindex(device.c_str());
     if (index == 0 && !forwarded) refuse(fmt::format("device {}", device));
     FrameSocket made;
-    // Of no protocol, so nothing comes before it is bound.
+    // Without a protocol, so that nothing arrives before the socket is bound.
     made.socket = base::Descriptor(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made.socket) refuse("cannot open a packet socket");
     do draw(std::as_writable_bytes(std::span(&made.session, 1)));
@@ -199,7 +199,7 @@ DeviceFacts device_facts(const std::string& device) {
     std::copy(device.begin(), device.end(), request.ifr_name);
     if (ioctl(socket.get(), SIOCGIFHWADDR, &request) != 0) refuse(device);
     if (request.ifr_hwaddr.sa_family != ARPHRD_ETHER)
-        throw std::runtime_error(fmt::format("{} is no Ethernet device", device));
+        throw std::runtime_error(fmt::format("{} is not an Ethernet device", device));
     DeviceFacts facts{};
     std::memcpy(facts.mac.data(), request.ifr_hwaddr.sa_data, facts.mac.size());
     if (ioctl(socket.get(), SIOCGIFMTU, &request) != 0) refuse(device);

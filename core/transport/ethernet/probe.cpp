@@ -20,10 +20,10 @@ using config::Settings;
 constexpr const char* by_itself = "sockets self";
 constexpr const char* by_helper = "sockets helper";
 constexpr const char* not_at_all = "sockets none";
-// "forwards d0p torusmp:1:4x4:3:1234abcd": by that device, and so called.
+// "forwards d0p torusmp:1:4x4:3:1234abcd": the device and the name of its program.
 constexpr std::string_view forwards = "forwards ";
 
-// What the host of an end has told; empty: nothing.
+// The report of the host of an end; empty if there is none.
 std::string told(const CableEnd& end) {
     const auto found = end.facts->offers.find("ethernet");
     return found == end.facts->offers.end() || found->second.empty() ? "" : found->second.front();
@@ -47,7 +47,7 @@ std::vector<std::string> FrameProbe::offers(const std::vector<std::string>& devi
         for (const auto& [device, program] : find_forwarding(devices))
             if (!program.empty()) all.push_back(fmt::format("{}{} {}", forwards, device, program));
     } catch (const std::runtime_error&) {
-        // Who cannot ask is not told that frames are forwarded.
+        // A host that cannot query forwarding does not report any.
     }
     return all;
 }
@@ -70,21 +70,22 @@ std::optional<Trouble> FrameProbe::trouble(const Settings& settings, const Cable
     const std::string host = config::host_of(settings, end);
     if (name.empty())
         return Trouble{
-            fmt::format("[links] gives link {} of {} no device",
+            fmt::format("[links] has no device for link {} of {}",
                         config::direction_name(end.direction), host),
-            fmt::format("name the device of \"{}\" there", config::direction_name(end.direction))};
+            fmt::format("add the device of \"{}\" there", config::direction_name(end.direction))};
     const config::Device* const device = end.facts->find(name);
     if (device == nullptr) return Trouble{fmt::format("{} has no device {}", host, name), ""};
     if (device->mac.empty())
-        return Trouble{fmt::format("{} is no Ethernet device", config::describe_end(settings, end)),
-                       ""};
+        return Trouble{
+            fmt::format("{} is not an Ethernet device", config::describe_end(settings, end)), ""};
     if (const std::string way = told(end); way != by_itself && way != by_helper)
         return Trouble{
-            fmt::format("on {} ranks may not send Ethernet frames of their own", host),
-            fmt::format(
-                "give the program that opens sockets for them its capability there, as root: "
-                "\"setcap cap_net_raw=ep {}\"",
-                helper_file())};
+            fmt::format("ranks on {} may not send raw Ethernet frames", host),
+            fmt::format("as root there, give the user permission: \"adduser USER torusmp\" where "
+                        "Debian's package is installed, else once \"groupadd -r torusmp; chgrp "
+                        "torusmp {0} && chmod 0750 {0} && setcap cap_net_raw=ep {0}\"; then log "
+                        "in again",
+                        helper_file())};
     return std::nullopt;
 }
 
@@ -98,10 +99,10 @@ std::optional<Trouble> FrameProbe::trouble_forwarded(const Settings& settings,
     for (const std::string& it : end.facts->offers.at("ethernet"))
         if (it.starts_with(way)) found = it.substr(way.size());
     if (found.starts_with(expected)) return std::nullopt;
-    return Trouble{found.empty() ? fmt::format("{} forwards no frames", host)
+    return Trouble{found.empty() ? fmt::format("{} does not forward frames", host)
                                  : fmt::format("{} forwards frames by {}, expected {}...", host,
                                                found, expected),
-                   "lay it there, as root: \"torus-info netplan --forwarding --apply\""};
+                   "install it there, as root: \"torus-info netplan --forwarding --apply\""};
 }
 
 std::string FrameProbe::reason(const Settings& settings, const CableEnd& one,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the ranks of both ends of a link get packet sockets, whether the kernels there forward
-// frames of far ranks, and what to do if they do not.
+// Checks whether the ranks at both ends of a link get packet sockets, whether the kernels there
+// forward frames of far ranks, and what to do if they do not.
 //
-// Constant; any thread may ask.
+// Constant; any thread may use it.
 #pragma once
 
 #include <string>

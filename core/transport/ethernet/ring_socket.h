@@ -2,9 +2,9 @@
 // A packet socket (packet(7)) for the frames of one session, with a receive ring in mapped memory:
 // receiving is reading a status word, sending is one system call.
 //
-// The ring is TPACKET_V2: version 3 hands frames over in blocks, by a timer, which costs latency.
+// The ring is TPACKET_V2: version 3 passes frames in blocks, by a timer, which costs latency.
 //
-// Owned by an EthernetChannel, used under the Runtime's lock.
+// Owned by an EthernetChannel and used under the Runtime's lock.
 #pragma once
 
 #include <linux/if_packet.h>
@@ -27,8 +27,8 @@ class RingSocket {
     RingSocket& operator=(const RingSocket&) = delete;
 
     int descriptor() const { return socket_.get(); }
-    // Calls take(what follows so many bytes of headers, bytes) for each frame that has come, at
-    // most `most`.
+    // Calls take(data after `headers` bytes, bytes) for each frame that has arrived, for at most
+    // `most` frames.
     template <class Take>
     void drain(int most, std::size_t headers, Take&& take) {
         for (; most > 0; --most) {
@@ -42,11 +42,11 @@ class RingSocket {
             status.store(TP_STATUS_KERNEL, std::memory_order_release);
         }
     }
-    // False: the device did not take it.
+    // Returns false if the device did not accept the frame.
     bool send(const std::byte* frame, std::size_t bytes) const;
-    // By this device, if the socket is bound to none.
+    // Sends by this device, for a socket that is bound to none.
     bool send_by(unsigned device, const std::byte* frame, std::size_t bytes) const;
-    // Frames for which the ring had no room, since the last call.
+    // The number of frames lost for lack of room in the ring since the last call.
     unsigned dropped() const;
 
   private:

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
+
 namespace torusmp::transport::ethernet {
 Counters& Counters::operator+=(const Counters& other) {
     sent += other.sent;
@@ -17,11 +19,11 @@ Counters& Counters::operator+=(const Counters& other) {
     malformed += other.malformed;
     damaged += other.damaged;
     forged += other.forged;
+    lost += other.lost;
     return *this;
 }
 
-void Session::begin(const Secret& secret, const Greeting& own, const Greeting& theirs,
-                    std::size_t most_frame_bytes) {
+void Session::begin(const Secret& secret, const Greeting& own, const Greeting& theirs) {
     const std::uint32_t mtu = std::min(own.mtu, theirs.mtu);
     if (own.session == 0 || theirs.session == 0 || mtu < 256) return;
     own_session_ = own.session;
@@ -29,6 +31,7 @@ void Session::begin(const Secret& secret, const Greeting& own, const Greeting& t
     their_port_ = theirs.port;
     out_seal_ = Seal(secret, own, theirs);
     in_seal_ = Seal(secret, theirs, own);
+    static constexpr std::size_t most_frame_bytes = 1500;  // the payload of an Ethernet frame
     outbox_.size_frames(std::min<std::size_t>(mtu, most_frame_bytes) / 8 * 8);
     path_ = Path::probing;
     probe_at_ = {};
@@ -58,12 +61,13 @@ bool Session::send(const PacketHeader& header, ConstBytes front, ConstBytes payl
 
 bool Session::grant(CreditWord credits, bool at_once) {
     if (path_ != Path::frames || !outbox_.begin()) return false;
-    // A lane that cannot hold both goes in two frames.
+    // If the lanes cannot hold both, the credits go in two frames.
     if (((granting_ + credits) & credit_guard_bits) != 0) {
         flush();
         if (!outbox_.begin()) return false;
     }
     granting_ += credits;
+    TORUSMP_ASSERT((granting_ & credit_guard_bits) == 0, granting_, credits);
     if (at_once) flush();
     return true;
 }
@@ -74,7 +78,7 @@ std::uint64_t Session::take_number() {
 }
 
 std::uint64_t Session::tell_confirmed() {
-    // Of a gap the other end hears by a frame.
+    // A gap is reported to the other end by a frame.
     if (!inbox_.has_early()) {
         owed_ = 0;
         awaited_ = false;
@@ -86,11 +90,12 @@ void Session::flush() {
     if (!outbox_.is_filling()) return;
     FrameHeader header = header_of(Kind::packets, outbox_.next());
     header.grants = std::exchange(granting_, 0);
+    TORUSMP_ASSERT(outbox_.filled() - sizeof header <= 0xffff, outbox_.filled(), outbox_.next());
     header.length = std::uint16_t(outbox_.filled() - sizeof header);
     std::memcpy(outbox_.filling(), &header, sizeof header);
     ++counters_.sent;
     const std::uint64_t number = outbox_.end();
-    // Frames may have failed since it was begun.
+    // Frames may have stopped getting through since it was begun.
     if (path_ == Path::frames)
         send_now(number);
     else
@@ -101,7 +106,7 @@ void Session::send_now(std::uint64_t number) {
     if (!seal_and_send(outbox_.frame(number))) hand_over(number);
 }
 
-// Says what has come, in any frame that leaves.
+// Confirms what has arrived, in any frame that leaves.
 bool Session::seal_and_send(std::byte* frame) {
     const std::uint64_t confirmed = inbox_.next();
     const std::uint64_t received = inbox_.early();
@@ -130,7 +135,7 @@ FrameHeader Session::header_of(Kind kind, std::uint64_t number) const {
     return header;
 }
 
-// As long as any frame: on the way there may be a device that takes only shorter ones.
+// As long as the longest frame: a device on the path may pass only shorter ones.
 void Session::send_probe() {
     std::vector<std::byte> whole(Outbox::head_room + outbox_.most_bytes());
     FrameHeader header = header_of(Kind::probe, ++probe_);
@@ -148,11 +153,13 @@ void Session::send_plain(Kind kind, std::uint64_t number) {
 void Session::confirm() {
     if (path_ == Path::none || (owed_ == 0 && !urgent_)) return;
     send_plain(Kind::confirmation, 0);
-    all_is_said();  // even if the device took nothing: the other end will ask by sending again
+    all_is_said();  // even if the device refused the frame: the other end will ask by resending
 }
 
 void Session::resend(std::uint64_t number) {
     ++counters_.resent;
+    const Kind kind = Kind::again;
+    std::memcpy(outbox_.frame(number) + offsetof(FrameHeader, kind), &kind, sizeof kind);
     send_now(number);
 }
 
@@ -165,6 +172,7 @@ void Session::hand_over() {
 
 void Session::hand_over(std::uint64_t number) {
     const std::byte* const frame = outbox_.frame(number);
+    TORUSMP_ASSERT(frame != nullptr, number, outbox_.oldest(), outbox_.next(), outbox_.kept());
     FrameHeader header;
     std::memcpy(&header, frame, sizeof header);
     carrier_.send_records(number, header.grants, {frame + sizeof header, header.length});
@@ -194,13 +202,16 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
     mind(header);
     if (path_ == Path::none) return 0;
     switch (header.kind) {
+        case Kind::again:
+            count_loss(header.number);
+            [[fallthrough]];
         case Kind::packets:
             ++counters_.taken;
             awaited_ = true;
             return take(header.number, header.grants, {frame + sizeof header, header.length});
         case Kind::probe:
             send_plain(Kind::answer, header.number);
-            // The other end has begun; it may not have when this one's last probe came.
+            // The other end has begun a session; it may not have when our last probe arrived there.
             probe_at_ = {};
             return 0;
         case Kind::answer:
@@ -215,7 +226,16 @@ int Session::take_frame(const std::byte* frame, std::size_t bytes) {
     return 0;
 }
 
-// What every frame says.
+// A frame that had arrived before was sent again only because this end was slow to confirm it.
+void Session::count_loss(std::uint64_t number) {
+    const Inbox::Place place = inbox_.place_of(number);
+    if (place != Inbox::Place::next && place != Inbox::Place::early) return;
+    lost_in_a_row_ = number == last_lost_ + 1 ? lost_in_a_row_ + 1 : 1;
+    last_lost_ = number;
+    if (lost_in_a_row_ <= most_lost_in_a_row) ++counters_.lost;
+}
+
+// Handles the confirmations in any frame.
 void Session::mind(const FrameHeader& header) {
     take_confirmed(header.confirmed);
     if (path_ == Path::none) return;
@@ -223,7 +243,7 @@ void Session::mind(const FrameHeader& header) {
     const unsigned highest = 63u - unsigned(std::countl_zero(header.received));
     const std::uint64_t newest = header.confirmed + 1 + highest;
     for (std::uint64_t number = header.confirmed; number < newest; ++number) {
-        const std::uint64_t bit = number - header.confirmed - 1;  // none for the first
+        const std::uint64_t bit = number - header.confirmed - 1;  // there is none for the first
         const bool came = number != header.confirmed && ((header.received >> bit) & 1) != 0;
         if (!came && outbox_.is_lost(number, newest)) resend(number);
     }
@@ -271,7 +291,7 @@ int Session::take_packet(std::uint64_t number, const PacketHeader& header,
             inbox_.keep(number, 0, std::as_bytes(std::span(&header, 1)), {payload, header.length});
             return 0;
         default:
-            fault("a number over the connection cannot be");
+            fault("an invalid number arrived over the connection");
             return 0;
     }
     inbox_.advance();
@@ -298,12 +318,12 @@ int Session::deliver(CreditWord grants, ConstBytes records) {
     while (!records.empty()) {
         PacketHeader header;
         if (records.size() < sizeof header) {
-            fault("a record was cut short");
+            fault("a truncated record");
             return taken;
         }
         std::memcpy(&header, records.data(), sizeof header);
         if (header.length > records.size() - sizeof header) {
-            fault("a record was longer than its frame");
+            fault("a record longer than its frame");
             return taken;
         }
         taken += carrier_.on_record(header, records.data() + sizeof header);
@@ -345,9 +365,10 @@ void Session::tend(Clock::time_point now) {
         probe_at_ = now;
         return hand_over();
     }
-    // The oldest of those that went in a frame; the others are reported when it comes.
+    // The oldest number that went in a frame; gaps after it are reported when it arrives.
     std::uint64_t number = outbox_.oldest();
     while (outbox_.frame(number) == nullptr) ++number;
+    TORUSMP_ASSERT(number < outbox_.next(), number, outbox_.oldest(), outbox_.next());
     resend(number);
 }
 

@@ -7,24 +7,25 @@
 
 #include <climits>
 
+#include "base/assert.h"
 #include "base/copy.h"
 
 namespace torusmp::transport::shm {
 namespace {
 
-// Packets taken from one virtual channel in one poll: the others get their turn, too.
+// The most packets taken from one virtual channel in one poll, so that the others get their turn.
 constexpr int most_at_once = 16;
 
 using Word = std::uint64_t;
 
-// All words of a header but the first. One by one, as they were stored a moment ago: a load of
-// several would wait for all of their stores to leave the core.
+// Copies all words of a header but the first. Word by word, as they were stored just before: a load
+// of several would wait until all of their stores have left the core.
 [[gnu::always_inline]] inline void copy_words(std::byte* to, const std::byte* from) {
 #pragma GCC unroll 4
     for (std::size_t i = 0; i < sizeof(PacketHeader) / sizeof(Word) - 1; ++i) {
         Word word = 0;
         std::memcpy(&word, from + i * sizeof word, sizeof word);
-        asm("" : "+r"(word));  // or the compiler joins two of them
+        asm("" : "+r"(word));  // prevents the compiler from joining two of them
         std::memcpy(to + i * sizeof word, &word, sizeof word);
     }
 }
@@ -47,6 +48,7 @@ OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk
 
 void OutSlotQueue::reclaim_blocks() {
     for (; returned_ != 0; --returned_) {
+        TORUSMP_ASSERT(oldest_ < slots() && free_count_ <= slots(), oldest_, free_count_, slots());
         const std::uint8_t block = blocks_[oldest_];
         blocks_[oldest_] = no_block;
         if (block != no_block) free_[free_count_++] = block;
@@ -76,13 +78,13 @@ int ShmChannel::poll(Sink& sink) {
     for (int k = 0; k < virtual_channels_; ++k) {
         SlotQueue& queue = in_[k];
         for (int i = 0; i < most_at_once && queue.filled(); ++i) {
-            // A copy: the peer can write to the slot, and what has been checked must not change.
+            // A copy, because the peer can write to the slot and checked values must not change.
             PacketHeader header;
             std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
             if (!in_line &&
                 (header.length > queue.bulk_bytes() || header.transport_byte >= queue.slots())) {
-                sink.on_down(*this, "a packet claims more bytes than a slot has");
+                sink.on_down(*this, "a packet is longer than its slot");
                 return taken;
             }
             if (header.grants != 0 && !delivered_[k]) returned(header.grants);
@@ -100,7 +102,7 @@ int ShmChannel::poll(Sink& sink) {
 
 [[gnu::always_inline]] inline void ShmChannel::publish(OutSlotQueue& out,
                                                        const PacketHeader& header) {
-    // All but the stamp, which publishes the rest.
+    // Everything but the stamp, which publishes the rest.
     std::byte* const line = out.line();
     std::memcpy(line + sizeof header.stamp, &header.length, sizeof header.length);
     copy_words(line + sizeof(Word), reinterpret_cast<const std::byte*>(&header) + sizeof(Word));
@@ -111,12 +113,15 @@ int ShmChannel::poll(Sink& sink) {
 }
 
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
+    TORUSMP_ASSERT(header.virtual_channel < virtual_channels_ && header.length == payload.size(),
+                   header.kind, header.virtual_channel, header.length, payload.size());
     OutSlotQueue& out = out_[header.virtual_channel];
     base::copy(out.payload(payload.size()), payload.data(), payload.size());
     publish(out, header);
 }
 
 std::byte* ShmChannel::reserve(int virtual_channel, std::size_t bytes) {
+    TORUSMP_ASSERT(virtual_channel < virtual_channels_, virtual_channel, bytes);
     return out_[virtual_channel].payload(bytes);
 }
 
@@ -125,8 +130,8 @@ void ShmChannel::commit(const PacketHeader& header) {
 }
 
 void ShmChannel::grant(CreditWord credits) {
-    // Ordered before the look in wake_if_asleep(), which is sequentially consistent too; as the
-    // addition is needed anyway, this costs less than a fence.
+    // Ordered before the check in wake_if_asleep(), which is sequentially consistent too; as the
+    // addition is needed in any case, this costs less than a fence.
     remote_.granted.fetch_add(credits, std::memory_order_seq_cst);
     wake_if_asleep();
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One channel over shared memory: the slot queue that we fill in the peer's segment, the slot queue
-// that it fills in ours, and access to its memory.
+// One channel over shared memory: the slot queue that this end fills in the peer's segment, the
+// slot queue that the peer fills in ours, and access to the peer's memory.
 #pragma once
 
 #include <array>
 #include <cstring>
 #include <utility>
 
+#include "base/assert.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/segment.h"
@@ -23,8 +24,8 @@ struct Key {
 inline constexpr Capabilities capabilities{
     .reads = true, .reads_at_once = true, .maps = true, .most_pieces = most_pieces};
 
-// One virtual channel in one direction: slot lines that are used in turn, each stamped with the
-// number of the packet in it, and as many bulk blocks for payload that does not fit in the line.
+// One virtual channel in one direction: slot lines used in turn, each stamped with the number of
+// the packet in it, and as many bulk blocks for payload that does not fit into the line.
 class SlotQueue {
   public:
     SlotQueue() = default;
@@ -40,12 +41,12 @@ class SlotQueue {
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
     std::uint32_t stamp() const { return count_ + 1; }
-    // The stamp of the slot at the front, as its writer has left it.
+    // The stamp of the slot at the front, as its writer left it.
     std::uint32_t written() const {
         return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
             .load(std::memory_order_acquire);
     }
-    // Whether the packet whose turn it is has come.
+    // Whether the packet whose turn it is has arrived.
     bool filled() const { return written() == stamp(); }
     void publish() const {
         std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
@@ -72,22 +73,26 @@ class OutSlotQueue : public SlotQueue {
     OutSlotQueue() = default;
     OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
 
-    // Where the payload of the next packet goes; to be followed by advance().
+    // Where to put the payload of the next packet; must be followed by advance().
     std::byte* payload(std::size_t bytes) {
-        // Always, not only if a block is needed: the last block of this slot may just have come
-        // back.
+        // Always, not only if a block is needed: the last block of this slot may just have been
+        // returned.
         reclaim();
         if (bytes <= inline_bytes) {
             block_ = no_block;
             return line() + sizeof(PacketHeader);
         }
+        TORUSMP_ASSERT(free_count_ != 0 && bytes <= bulk_bytes(), free_count_, slots(), bytes,
+                       bulk_bytes());
         block_ = free_[free_count_ - 1];
         return bulk(block_);
     }
-    // The block of the packet whose payload() was asked for.
+    // The block of the packet for which payload() was called.
     std::uint8_t block() const { return block_; }
     void advance() {
         if (block_ != no_block) {
+            TORUSMP_ASSERT(free_count_ != 0 && blocks_[slot()] == no_block, free_count_, slot(),
+                           blocks_[slot()], oldest_);
             --free_count_;
             blocks_[slot()] = block_;
         }
@@ -109,19 +114,19 @@ class OutSlotQueue : public SlotQueue {
     std::uint8_t block_ = no_block;
     std::uint32_t free_count_ = 0;
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()
-    std::uint32_t oldest_ = 0;    // slot that comes back next
+    std::uint32_t oldest_ = 0;    // slot that is returned next
     std::array<std::uint8_t, max_credits> free_{};
-    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use, or none
+    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use, if any
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
 class ShmChannel final : public Channel {
   public:
-    // fence: our stores must be fenced against the peer's falling asleep.
+    // fence: a fence is needed between our stores and the check whether the peer sleeps.
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
                CrossMemory& cross_memory);
 
-    // Whether a poll would find anything: asked far more often than not in vain.
+    // Whether a poll would find anything; usually it would not.
     bool has_packets() const {
         for (int k = 0; k < virtual_channels_; ++k)
             if (in_[std::size_t(k)].filled()) return true;
@@ -150,11 +155,11 @@ class ShmChannel final : public Channel {
     // The peer's heap memory to which `remote` refers, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
-    // Whether the kernel copies these bytes of the peer's private memory for us.
+    // Whether the kernel can copy these bytes of the peer's private memory.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
-    // The news must be visible before we ask whether the peer sleeps. prepare_sleep() is the other
-    // half: one of the two always sees what the other has written.
+    // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the
+    // counterpart: at least one of the two sees what the other has written.
     void wake_after_news() const {
         if (fence_) std::atomic_thread_fence(std::memory_order_seq_cst);
         // Otherwise the sleeper's membarrier orders the two; only the compiler must not swap them.
@@ -165,7 +170,7 @@ class ShmChannel final : public Channel {
         if (peer_control_.sleeping.load(std::memory_order_seq_cst) != 0) peer_.wake();
     }
 
-    // Credits have come back: the bulk blocks of their slots may be reused.
+    // Credits have returned: the bulk blocks of their slots may be reused.
     void returned(CreditWord credits) {
         out_[0].returned(credits_in(credits, 0));
         for (int k = 1; k < virtual_channels_; ++k)
@@ -179,11 +184,11 @@ class ShmChannel final : public Channel {
     int virtual_channels_;
     bool fence_;
     CrossMemory& cross_memory_;
-    bool reachable_;  // the kernel lets us into the peer's private memory
+    bool reachable_;  // the kernel permits access to the peer's private memory
     const Segment& peer_;
     const Control& peer_control_;
-    Port& local_;   // in our segment: what the peer grants us
-    Port& remote_;  // in the peer's: what we grant it
+    Port& local_;   // in our segment: credits that the peer returns to us
+    Port& remote_;  // in the peer's segment: credits that we return to it
 };
 
 }  // namespace torusmp::transport::shm

@@ -55,7 +55,7 @@ Clock::duration shortest(Copy&& copy_once) {
     return best;
 }
 
-// Compares the kernel's copy with a plain one, both within this process.
+// Compares the kernel's copy with a plain copy, both within this process.
 bool kernel_copy_pays(bool crowded) {
     constexpr std::size_t bytes = std::size_t{128} << 10;
     std::vector<std::byte> from(bytes, std::byte{1});
@@ -70,7 +70,7 @@ bool kernel_copy_pays(bool crowded) {
         std::memcpy(to.data(), from.data(), bytes);
         asm volatile("" : : "r"(to.data()) : "memory");
     });
-    // The packet path copies twice. With a core for each rank the two overlap.
+    // The packet path copies twice. If each rank has a core, the two copies overlap.
     return !refused && 4 * by_kernel < (crowded ? 9 : 5) * plain;
 }
 

@@ -8,7 +8,7 @@ namespace torusmp::transport::shm {
 namespace {
 
 constexpr std::uint64_t unit = 64;  // a cache line: no two buffers share one
-// Freed stretches of at least this size give their pages back.
+// Freed stretches of at least this size return their pages to the system.
 constexpr std::uint64_t worth_discarding = std::uint64_t{256} << 10;
 
 }  // namespace

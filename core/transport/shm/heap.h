@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of a segment: memory that all peers have mapped.
 //
-// First fit over offsets; neighbours are merged on free. Bookkeeping is private to the owner; one
-// thread at a time. Made for a few large buffers, not for small objects.
+// First fit over offsets; neighbours are merged on free. The bookkeeping is private to the owner;
+// one thread at a time may call. Made for a few large buffers, not for small objects.
 //
-// A core dump of this process shows what the program has allocated here, like other memory of its
-// own, and not the rest of the heap. The line between the two is drawn roughly behind the last
-// buffer, so that it rarely moves.
+// A core dump of this process contains what the program has allocated here, but not the rest of the
+// heap. The boundary is set roughly behind the last buffer, so that it rarely moves.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +30,7 @@ class Heap {
 
     const Segment& segment_;
     Bytes memory_;
-    std::uint64_t shown_ = 0;                      // bytes from the beginning that core dumps show
+    std::uint64_t shown_ = 0;  // bytes from the beginning that core dumps contain
     std::map<std::uint64_t, std::uint64_t> free_;  // offset -> bytes
     std::map<std::uint64_t, std::uint64_t> used_;
 };

@@ -31,9 +31,9 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
       cross_memory_(options.copy, options.crowded),
       segment_(Segment::create(ports, options.by_descriptor)),
       heap_(*segment_) {
-    // If ranks rarely sleep, the sleeper pays for ordering its sleep against the sends of others,
-    // with membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the
-    // time, and each sender fences.
+    // If ranks rarely sleep, the sleeper orders its sleep against the sends of others, with
+    // membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the time, and
+    // each sender uses a fence.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
     segment_->control().sleeper_fences = registered_ && !options_.crowded ? 1 : 0;
 }
@@ -66,7 +66,7 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     if (local == nullptr || remote == nullptr ||
         local->virtual_channels != remote->virtual_channels)
         throw std::runtime_error(fmt::format(
-            "shared memory: port {} here and port {} of process {} do not fit; were all ranks "
+            "shared memory: port {} here and port {} of process {} do not match; were all ranks "
             "started with the same settings?",
             options.local_port, options.remote_port, address.pid));
     const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
@@ -79,7 +79,7 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
         std::atomic_thread_fence(std::memory_order_seq_cst);
         peer.wake();
     }
-    // We have connected: the peer's knock on this port needs no answer any more.
+    // We have connected: the peer's knock on this port no longer needs an answer.
     local->active.store(2, std::memory_order_release);
     return *channels_.back();
 }
@@ -116,7 +116,7 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
     if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
-    // Limits may make the heap small: private memory will do, but is slower.
+    // Limits may make the heap small; private memory works too, but is slower.
     const std::size_t align = std::max<std::size_t>(alignment, 64);
     const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
     return size < bytes ? nullptr : std::aligned_alloc(align, size);
@@ -134,8 +134,7 @@ void ShmInterface::prepare_sleep() {
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
                            std::memory_order_relaxed);
-    // Before the last poll: after a mere sequentially consistent store, its loads could be moved
-    // ahead.
+    // Before the last poll: after a mere sequentially consistent store, its loads could move ahead.
     if (control.sleeper_fences != 0)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
     else

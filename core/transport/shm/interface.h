@@ -2,12 +2,12 @@
 // Shared memory between the ranks of one host.
 //
 // Each ordered pair of ports has its own slot queue in the receiver's segment: one writer, one
-// reader, no lock. A slot's header has a stamp, written last, that says to which turn of the slot
-// queue it belongs, so a poll reads one cache line and an 8-byte message moves in that same line.
+// reader, no lock. A slot's header has a stamp, written last, with the number of its turn in the
+// slot queue, so a poll reads one cache line and an 8-byte message travels in that same line.
 //
-// Large messages take one copy: a plain store or load if the other side lies in a segment's heap,
-// process_vm_writev/readv if the kernel allows it. If it does not, can_write() and can_read() say
-// so, and core sends packets, which makes two copies in a pipeline.
+// Large messages take one copy: a plain store or load if the other side is in a segment's heap,
+// process_vm_writev/readv if the kernel permits it. If not, can_write() and can_read() return false
+// and core sends packets, which makes two copies in a pipeline.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ class ShmChannel;
 
 class ShmInterface final : public Interface {
   public:
-    // Throws std::runtime_error if the segment cannot be made.
+    // Throws std::runtime_error if the segment cannot be created.
     ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options);
     ~ShmInterface() override;
 
@@ -57,7 +57,7 @@ class ShmInterface final : public Interface {
     CrossMemory cross_memory_;
     std::unique_ptr<Segment> segment_;
     Heap heap_;
-    bool registered_ = false;  // with membarrier, to be fenced by sleepers
+    bool registered_ = false;  // with membarrier, so that sleepers can fence it
     std::uint32_t knocks_seen_ = 0;
     std::vector<std::unique_ptr<Segment>> peers_;
     std::vector<std::unique_ptr<ShmChannel>> channels_;

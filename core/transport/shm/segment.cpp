@@ -20,21 +20,23 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/process_state.h"
+
 namespace torusmp::transport::shm {
 namespace {
 
 constexpr std::uint32_t address_magic = 0x746f7231;          // "tor1"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
-// It may be small: allocations that do not fit take private memory.
+// The heap may be small: allocations that do not fit use private memory.
 constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
-// The heap begins at a page boundary whatever the size of pages.
+// The heap begins at a page boundary for every page size.
 constexpr std::uint64_t largest_page = std::uint64_t{64} << 10;
 
 [[noreturn]] void fail(std::string_view what) {
     throw std::runtime_error(fmt::format("shared memory: {}: {}", what, std::strerror(errno)));
 }
 
-// Where everything lies in the file of a rank with these ports.
+// The layout of the file of a rank with these ports.
 struct Plan {
     std::vector<std::uint64_t> lines;  // of each port and virtual channel in turn
     std::uint64_t heap_offset = 0;
@@ -71,7 +73,7 @@ std::uint64_t limit(auto which) {
     return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
 }
 
-// Why there is no room for a mapping, in words: the limit, if there is one, and its value.
+// Text that explains why there is no room for a mapping: the limit, if any, and its value.
 std::string want_of_address_space() {
     const std::uint64_t most = limit(RLIMIT_AS);
     if (most == RLIM_INFINITY) return "the address space of this process is used up";
@@ -79,7 +81,7 @@ std::string want_of_address_space() {
                        most >> 10);
 }
 
-// Whether there is room for that many mappings of this size, and as much again for the program.
+// Whether there is room for that many mappings of this size, and the same again for the program.
 bool fits(std::uint64_t bytes, std::uint64_t mappings) {
     if (bytes > (std::uint64_t{1} << 62) / mappings) return false;
     const std::uint64_t room = 2 * mappings * bytes;
@@ -90,7 +92,7 @@ bool fits(std::uint64_t bytes, std::uint64_t mappings) {
     return true;
 }
 
-// Maps the file with as large a heap as the limits of this process allow. Its peers are taken to
+// Maps the file with as large a heap as the limits of this process allow. Its peers are assumed to
 // have the same limits: each maps this segment, and this process theirs, `mappings` in all.
 std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t heap_offset,
                                                    std::uint64_t mappings) {
@@ -104,12 +106,12 @@ std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t
         const std::uint64_t least = heap_offset + smallest_heap;
         throw std::runtime_error(
             least > largest_file
-                ? fmt::format("shared memory: this process may make files of {} KiB (ulimit -f), "
-                              "and its segment takes {} KiB: raise the limit, or set "
+                ? fmt::format("shared memory: this process may create files of at most {} KiB "
+                              "(ulimit -f), but its segment needs {} KiB: raise the limit, or set "
                               "transport.use to tcp",
                               largest_file >> 10, least >> 10)
-                : fmt::format("shared memory: {}; the segments of {} ranks of this host want {} "
-                              "MiB beyond what is in use already, half of it for the program: "
+                : fmt::format("shared memory: {}; the segments of {} ranks of this host need {} "
+                              "MiB in addition to the memory in use, half of it for the program: "
                               "raise the limit, or set transport.use to tcp",
                               want_of_address_space(), mappings, 2 * mappings * least >> 20));
     }
@@ -121,8 +123,11 @@ std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t
     return {static_cast<std::byte*>(base), bytes};
 }
 
-// Why the kernel does not let this process open a descriptor of that one.
+// Why the kernel does not let this process open a descriptor of the other.
 std::string why_closed(std::uint32_t process, int error) {
+    // A process closes its descriptors before it ends, and then belongs to root.
+    const auto state = base::process_state(pid_t(process));
+    if (state.exists() && state.ended()) return "that process has ended";
     const std::string folder = fmt::format("/proc/{}", process);
     struct stat owner {
     }, descriptors{};
@@ -138,7 +143,12 @@ std::string why_closed(std::uint32_t process, int error) {
             "{}; that process runs as user {}, this one as user {}: the ranks of "
             "one host must run as one user",
             std::strerror(error), owner.st_uid, geteuid());
-    // /proc/PID/fd of a process that must not be dumped belongs to root.
+    if (error == ENOENT)
+        return fmt::format(
+            "{}; that process has closed the descriptor: a program must not close descriptors "
+            "that it has not opened",
+            std::strerror(error));
+    // /proc/PID/fd of a process that is not dumpable belongs to root.
     if (descriptors.st_uid != owner.st_uid)
         return fmt::format(
             "{}; that process is not dumpable, so the kernel closes its "
@@ -147,8 +157,8 @@ std::string why_closed(std::uint32_t process, int error) {
             "prctl(PR_SET_DUMPABLE, 0): expected none of these",
             std::strerror(error));
     return fmt::format(
-        "{}; it has capabilities, a user namespace or a security policy that this "
-        "process has not: the ranks of one host must run alike",
+        "{}; it has capabilities, a user namespace or a security policy that this process does "
+        "not have: all ranks of a host must run with the same privileges",
         std::strerror(error));
 }
 
@@ -217,7 +227,7 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
         throw std::runtime_error(
             fmt::format("shared memory of process {} ({}): {}", address.pid, path, why));
     };
-    if (address.magic != address_magic) refuse("its address is not one of this version");
+    if (address.magic != address_magic) refuse("its address has the format of another version");
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (descriptor < 0) refuse(why_closed(address.pid, errno));
     struct stat status {};
@@ -230,14 +240,13 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     if (base == MAP_FAILED)
         refuse(std::uint64_t(status.st_size) != address.bytes
                    ? fmt::format("it has {} B, expected {}", status.st_size, address.bytes)
-               : error == ENOMEM
-                   ? fmt::format("its {} MiB find no room: {}; raise the limit, or set "
-                                 "transport.use to tcp",
-                                 address.bytes >> 20, want_of_address_space())
-                   : std::string(std::strerror(error)));
+               : error == ENOMEM ? fmt::format("cannot map its {} MiB: {}; raise the limit, or set "
+                                               "transport.use to tcp",
+                                               address.bytes >> 20, want_of_address_space())
+                                 : std::string(std::strerror(error)));
     std::unique_ptr<Segment> segment(new Segment(-1, static_cast<std::byte*>(base), address));
     if (segment->control().magic != control_magic || segment->control().nonce != address.nonce)
-        refuse("it belongs to somebody else");
+        refuse("it belongs to another user");
     if (address.bell != no_bell) {
         const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
         segment->bell_write_ =
@@ -254,7 +263,7 @@ void Segment::wake() const noexcept {
     if (how == sleeps_on_futex)
         syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
     else if (how == sleeps_on_bell && write(bell_write_.get(), "", 1) < 0)
-        return;  // full: it has been rung already
+        return;  // full: it has already been rung
 }
 
 void Segment::silence_bell() const {
@@ -265,7 +274,8 @@ void Segment::silence_bell() const {
 
 Segment::Segment(int descriptor, std::byte* base, const Address& address)
     : descriptor_(descriptor), base_(base), address_(address) {
-    // A core dump would write out the whole sparse file, once for every peer, and fill its holes.
+    // Otherwise a core dump would write the whole sparse file, once for every peer, and fill its
+    // holes.
     madvise(base_, address_.bytes, MADV_DONTDUMP);
 }
 

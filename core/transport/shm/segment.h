@@ -2,9 +2,9 @@
 // The shared memory of one rank: a control page, the slot queues that peers fill, and the heap from
 // which QMP_allocate_memory is served.
 //
-// Each rank makes one anonymous memory file; peers open it through /proc/PID/fd, so nothing has a
-// name that could be left behind, and the kernel frees it with its last user. The file is sparse: a
-// slot queue takes memory when it is first used, and needs no other setup.
+// Each rank creates one anonymous memory file; peers open it through /proc/PID/fd, so no name can
+// be left behind, and the kernel frees it with its last user. The file is sparse: a slot queue
+// takes memory when it is first used, and needs no other setup.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,20 @@
 
 namespace torusmp::transport::shm {
 
-// What a peer needs to find a segment; the Interface's address.
+// The data that a peer needs to find a segment; the Interface's address.
 struct Address {
     std::uint32_t magic;
     std::uint32_t pid;
     std::uint32_t descriptor;
-    std::uint32_t bell;   // write end of a pipe that wakes the owner; none: it sleeps on a futex
-    std::uint64_t nonce;  // drawn by the owner: tells its segment from one of a reused pid
+    std::uint32_t bell;   // write end of a pipe that wakes the owner; no_bell: it sleeps on a futex
+    std::uint64_t nonce;  // drawn by the owner: distinguishes its segment from one of a reused pid
     std::uint64_t bytes;  // of the whole file
 };
 static_assert(sizeof(Address) == 32);
 
-// Address::bell if the owner has none.
+// The value of Address::bell if the owner has none.
 inline constexpr std::uint32_t no_bell = ~0u;
-// Control::sleeping
+// Values of Control::sleeping.
 inline constexpr std::uint32_t sleeps_on_futex = 1;
 inline constexpr std::uint32_t sleeps_on_bell = 2;
 
@@ -40,22 +40,23 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
     return (value + to - 1) / to * to;
 }
 
-// The line of a slot: a packet's header and, if it fits, its payload.
+// The size of a slot's line: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 
-// One port in shared memory. Its first cache lines are written once, before anybody else maps it.
+// One port in shared memory. Its first cache lines are written once, before any peer maps it.
 struct alignas(64) Port {
     std::uint32_t port;
     std::uint32_t virtual_channels;
     std::uint64_t
         lines[max_virtual_channels];  // offset of each virtual channel's slot lines in the file
     std::uint64_t bulk_stride;        // bytes from one slot's bulk to the next
-    // A virtual channel's bulk follows its lines: payload that does not fit in the line.
+    // A virtual channel's bulk follows its lines: payload that does not fit into the line.
     std::uint8_t slots[max_virtual_channels];
-    // Credits that the peer on this port has given back for what we sent it.
+    // Credits that the peer on this port has returned for what we sent it.
     alignas(64) std::atomic<std::uint64_t> granted;
-    std::atomic<std::uint32_t> active;  // 0: idle, 1: the peer has connected, 2: so has the owner
+    // 0: idle; 1: the peer has connected; 2: the owner has connected as well.
+    std::atomic<std::uint32_t> active;
 };
 
 struct Control {
@@ -67,7 +68,7 @@ struct Control {
     std::uint32_t port_count;
     std::uint32_t
         sleeper_fences;  // 1: before it sleeps, the owner makes every peer's stores visible
-    // 0: the owner is awake; otherwise what it sleeps on, or is about to.
+    // 0: the owner is awake; otherwise the method by which it sleeps, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
     // Incremented by every peer that connects.
     alignas(64) std::atomic<std::uint32_t> knocks;
@@ -82,8 +83,7 @@ class Segment {
     // with_bell: the owner will sleep on bell() instead of the futex.
     static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
                                            bool with_bell = false);
-    // Maps a peer's segment. Throws std::runtime_error that names the process and says what to
-    // check.
+    // Maps a peer's segment. Throws std::runtime_error that names the process and the remedy.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();
     Segment(const Segment&) = delete;
@@ -95,17 +95,17 @@ class Segment {
     Port* find_port(std::uint32_t port) const;
     std::byte* at(std::uint64_t offset) const { return base_ + offset; }
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
-    // In the owner: readable when a peer has rung. -1: it has no bell.
+    // In the owner: readable when a peer has rung; -1 if it has no bell.
     int bell() const { return bell_read_.get(); }
     void silence_bell() const;
-    // Wakes the owner if it sleeps; from any thread of any process, also in signal handlers. What
-    // it is woken for must be written before, with a fence between.
+    // Wakes the owner if it sleeps; may be called from any thread of any process and from signal
+    // handlers. The data must be written before, with a fence in between.
     void wake() const noexcept;
-    // Whether a stretch of the owner's heap, in whole dump_units, is written to core dumps;
-    // initially nothing of a segment is.
+    // Sets whether a stretch of the owner's heap, in whole dump_units, is written to core dumps;
+    // initially no part of a segment is.
     static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;
     void show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const;
-    // Gives the pages of a stretch of the file back to the system.
+    // Returns the pages of a stretch of the file to the system.
     void discard(std::uint64_t offset, std::uint64_t bytes) const;
 
   private:

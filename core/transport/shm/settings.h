@@ -14,8 +14,8 @@ inline const config::Setting<CopyMode> copy{
                               {"cma", CopyMode::one_copy},
                               {"pipeline", CopyMode::packets}}),
     CopyMode::automatic,
-    "How large messages cross shared memory. cma: one copy, straight from process to process. "
-    "pipeline: two copies through shared pages. auto: cma where the kernel allows it."};
+    "How large messages cross shared memory. cma: one copy from process to process by the kernel. "
+    "pipeline: two copies through shared pages. auto: the faster of the two on this host."};
 
 inline const config::Table table{&copy};
 

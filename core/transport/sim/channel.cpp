@@ -83,7 +83,7 @@ bool Channel::can_write(const RemoteMemory& remote) const {
     return world_.allowed(end_, remote, world_.options_.write);
 }
 
-// Any that is under way.
+// Any pending write counts.
 bool Channel::write_arriving() const {
     const auto& motions = end_.peer->motions;
     return !end_.link->dead && std::any_of(motions.begin(), motions.end(), [](const auto& it) {

@@ -70,8 +70,8 @@ Time Clocks::leaves(std::size_t rank, Time now, Time& line, std::size_t bytes, b
         charge(processor, now);
         spend(processor, now, model_.send_overhead + (copied ? size * model_.send_per_byte : 0));
     }
-    // It crosses the bus at once, even if its link has others to send first: nothing else waits
-    // for that link.
+    // It crosses the bus immediately, even if its link has others to send first, because nothing
+    // else waits for that link.
     const double on_link = size + double(model_.header_bytes);
     processor.bus =
         std::max(processor.busy, processor.bus) + rounded(on_link * model_.node_gap_per_byte);

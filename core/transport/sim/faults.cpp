@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong in the simulated world: cables that are cut and mended, processes that die, links
-// that are slow, packets that nobody sent.
+// Faults of the simulated world: cables that are cut and mended, processes that die, links that are
+// slow, forged packets.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool World::is_cut(const Link& link) const {
     });
 }
 
-// How many links were connected over the same cable since it was last seen to carry one; that one
+// The number of links that were connected over the same cable since it last carried one; that one
 // counts.
 int World::tries_over(const Link& link) const {
     int tries = 0;
@@ -61,15 +61,16 @@ int World::tries_over(const Link& link) const {
     return tries;
 }
 
-// A link that was connected over a missing cable.
+// Handles a link that was connected over a missing cable.
 void World::wait_for_cable(End& end) {
     end.link->cut = end.link->waited = true;
-    end.link->why = "there is no cable";
+    end.link->why = "the cable is missing or dead";
     schedule(std::max(now_, end.link->opens_at) + options_.cable_within, EventKind::missing, end,
              0);
 }
 
-// The end that wants the link sooner calls the other. Both ends are looked at when it is over.
+// The end that wants the link earlier calls the other. Both ends are scheduled for the end of the
+// pause.
 void World::pause(End& end, Time pause) {
     end.link->opens_at = std::min(end.link->opens_at, now_ + pause);
     for (End& it : end.link->ends) schedule(end.link->opens_at, EventKind::wake, it, 0);
@@ -88,7 +89,7 @@ void World::revive_link(Interface& interface, std::uint32_t port) {
     }
 }
 
-// One end gives the link up: nothing reaches it any more, and the other end hears of it.
+// One end closes the link: nothing reaches it any more, and the other end is notified.
 void World::close(End& end, std::string_view why) {
     const std::string what = fmt::format("the other end closed it: {}", why);
     if (!end.link->dead && (end.link->cut || paused(end))) return leave(end, what);
@@ -96,8 +97,8 @@ void World::close(End& end, std::string_view why) {
     bury(*end.link, what, true);
 }
 
-// The two have not met, so the other end cannot hear of it. It goes on waiting, and when nobody
-// connects this end again it finds nobody there.
+// The two ends have not met, so the other end cannot be notified. It continues to wait, and if this
+// end is not connected again it finds no peer.
 void World::leave(End& end, const std::string& why) {
     end.channel = nullptr;
     end.announced = true;
@@ -117,7 +118,7 @@ void World::bury_all(Interface& interface, const std::string& why, bool tear) {
     for (End* end : interface.ends_) bury(*end->link, why, tear);
 }
 
-// `tear`: a remote write under way may have been partly done; its memory still exists.
+// `tear`: a pending remote write may have been done in part; its memory still exists.
 void World::bury(Link& link, const std::string& why, bool tear) {
     if (link.dead) return;
     link.dead = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process's part of the simulated world: what has arrived, memory, and the channels.
+// One process's part of the simulated world: arrived packets, memory, and the channels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,9 +22,9 @@ namespace {
 
 constexpr int packets_per_poll = 64;
 
-// What an interface's address() holds.
+// The content of an interface's address().
 struct Address {
-    std::uint64_t secret;  // the world's, so that an address of another world is detected
+    std::uint64_t secret;  // the world's secret, so that an address of another world is detected
     std::uint64_t index;
 };
 
@@ -75,9 +75,10 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
         std::memcpy(&address, peer_address.data(), sizeof address);
     if (peer_address.size() != sizeof address || address.secret != world_.secret_ ||
         address.index >= world_.interfaces_.size())
-        throw std::runtime_error(fmt::format(
-            "interface {} cannot connect port {}: {} bytes that are no address of this world",
-            index_, options.local_port, peer_address.size()));
+        throw std::runtime_error(
+            fmt::format("interface {} cannot connect port {}: {} bytes that are not an address of "
+                        "this simulated network",
+                        index_, options.local_port, peer_address.size()));
     End& end = world_.join(*this, std::size_t(address.index), options);
     channels_.push_back(std::make_unique<detail::Channel>(world_, end));
     end.channel = channels_.back().get();
@@ -89,7 +90,7 @@ transport::Channel& Interface::connect(ConstBytes peer_address, const ChannelOpt
         world_.schedule(world_.now_ + world_.draw(end.link->packet), EventKind::announce, *end.peer,
                         0);
     }
-    // What came before this side had connected can now be delivered.
+    // Packets that arrived before this side had connected can now be delivered.
     for (std::size_t vc = 0; vc < end.virtual_channels.size(); ++vc)
         if (end.virtual_channels[vc].arrived > 0 && !end.virtual_channels[vc].listed) {
             end.virtual_channels[vc].listed = true;
@@ -170,7 +171,7 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     int taken = 0;
     while (vc.arrived > 0 && taken < budget) {
         Packet& packet = vc.packets.front();
-        // Core may give the packet's credit back before on_packet() returns.
+        // Core may return the packet's credit before on_packet() returns.
         ++vc.owed;
         vc.slotted -= packet.slotted;
         if (world_.clocks_) world_.clocks_->hand_over(index_, packet.header.length);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Remote writes and reads of the simulated transport, and packets whose payload goes into place.
+// Remote writes and reads of the simulated transport, and packets that place their payload.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -37,7 +37,7 @@ std::uint64_t World::seal(std::size_t interface, std::uint64_t address,
     return Random::mix(Random::mix(secret_ ^ address) ^ Random::mix(length + interface));
 }
 
-// Takes the place of that port's key; never 0, which means none.
+// Replaces that port's key; never 0, which means none.
 std::uint32_t World::port_seal(std::uint64_t seal, std::uint32_t port) const {
     return std::uint32_t(Random::mix(seal + port)) | 1;
 }
@@ -92,7 +92,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     }
     const std::uint64_t id = ++motions_;
     end.motions.emplace(id, std::move(motion));
-    // If the link is dead and that is not known yet, it fails when the link is reported.
+    // If the link is dead and this is not known yet, the transfer fails when the link is reported.
     if (end.link->dead) return Transfer::pending;
     Time due = clocks_ ? hand_on(end, bytes, false, false) : now_ + draw(options_.transfer);
     if (write && options_.notifies)
@@ -110,8 +110,7 @@ void World::finish(End& end, std::uint64_t id) {
     end.interface->ready_.push_back({&end, EventKind::transfer, id, there});
 }
 
-// Puts the first bytes of a placed payload into this end's memory, unless that is no longer
-// exposed.
+// Puts the first bytes of a placed payload into this end's memory, if that is still exposed.
 void World::put_in_place(const End& end, const Placed& placed, std::size_t most) {
     const Bytes memory = end.interface->place(placed.target, end.port, placed.bytes.size());
     if (memory.empty()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small seeded generator for simulations and property tests: the same numbers everywhere, unlike
-// the distributions of the standard library. A plain value; one thread.
+// A small seeded generator for simulations and property tests: the same numbers on all systems,
+// unlike the distributions of the standard library. A plain value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Random {
         state_ += 0x9e3779b97f4a7c15u;
         return mix(state_);
     }
-    // 0 <= result < bound; bound 0 gives 0.
+    // 0 <= result < bound; returns 0 if bound is 0.
     std::uint64_t below(std::uint64_t bound) {
         __extension__ using Wide = unsigned __int128;
         return std::uint64_t((Wide(next()) * bound) >> 64);

@@ -72,14 +72,14 @@ std::unique_ptr<Interface> World::create(InterfaceOptions options) {
     return interface;
 }
 
-// This side's end of the link that both ports name, made here unless the other side came first.
+// This side's end of the link that both ports name, created here unless the other side was first.
 End& World::join(Interface& from, std::size_t to, const ChannelOptions& options) {
     Interface* const other = interfaces_[to];
     for (End* end : from.ends_)
         if (end->port == options.local_port && end->peer->port == options.remote_port &&
             end->peer->interface == other) {
-            // Of a link both ends hear of each death; who is called now has not heard of calls
-            // that came to nothing.
+            // Both ends of a link are notified of each death; the called end does not know of
+            // failed calls.
             if (end->channel == nullptr && !(options.renews && end->link->dead)) return *end;
             if (!end->link->dead)
                 throw std::logic_error(fmt::format("interface {} connects port {} twice",
@@ -105,7 +105,7 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
         link->dead = tries == 0 || (gone && tries == 1);
         link->cut = !link->dead;
         link->waited = true;
-        link->why = gone ? fmt::format("interface {} is gone", to) : "there is no cable";
+        link->why = gone ? fmt::format("interface {} is gone", to) : "the cable is missing or dead";
     }
     links_.push_back(std::move(link));
     End& end = links_.back()->ends[0];
@@ -175,7 +175,7 @@ void World::launch(End& into, PacketHeader header, std::unique_ptr<std::byte[]> 
     schedule(due, EventKind::packet, into, number);
 }
 
-// Credits that this end gives back: each must stand for a packet that was taken here.
+// Credits that this end returns: each must stand for a packet that was taken here.
 void World::settle_grants(End& end, CreditWord word) {
     if (word == 0 || end.link->dead) return;
     for (int c = 0; c < 8; ++c) {
@@ -207,7 +207,7 @@ void World::schedule(Time at, EventKind kind, End& end, std::uint64_t id) {
     std::push_heap(events_.begin(), events_.end(), later);
 }
 
-// Carries out an event whose time has come. False: it no longer concerns anybody.
+// Carries out an event that is due. Returns false if it no longer concerns any interface.
 bool World::happen(const Event& event) {
     End& end = *event.end;
     if (end.interface == nullptr || !end.interface->alive_) return false;
@@ -235,7 +235,7 @@ bool World::happen(const Event& event) {
             return true;
         }
         case EventKind::missing:
-            if (end.link->cut) bury(*end.link, "there is no cable", false);
+            if (end.link->cut) bury(*end.link, "the cable is missing or dead", false);
             return false;
         case EventKind::abandoned:
             if (end.peer->channel != nullptr || end.link->left != event.id) return false;
@@ -270,14 +270,14 @@ std::optional<std::size_t> World::next(Time until) {
     return std::nullopt;
 }
 
-// Whether its processor looks at what has happened now; else it does so later.
+// Whether its processor handles the event now; otherwise it does so later.
 bool World::has_turn(End& end) {
     const auto turn = clocks_->turn(end.interface->index_, now_);
     if (turn.ask_again) schedule(*turn.ask_again, EventKind::wake, end, 0);
     return turn.now;
 }
 
-// What leaves over a link now: when it arrives.
+// The arrival time of a packet that leaves over a link now.
 Time World::hand_on(End& from, std::size_t bytes, bool passes, bool copied) {
     return clocks_->arrives(
         clocks_->leaves(from.interface->index_, now_, from.line, bytes, passes, copied));
@@ -298,7 +298,7 @@ void World::advance(Time by) {
     now_ = until;
 }
 
-// --- World: what goes on ---
+// --- World: traffic ---
 
 std::size_t World::in_flight() const {
     std::size_t count = 0;

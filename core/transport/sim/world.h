@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The simulated transport: any number of interfaces in one process, joined by links that delay,
-// reorder, die and lie as they are told, in virtual time.
+// reorder, die and corrupt as configured, in virtual time.
 //
-// A World owns the links and the clock; sim::Interface objects belong to whoever made them (a
-// Runtime) and must be gone before the World. Everything runs in one thread, and the same seed with
-// the same calls gives the same run. Nothing happens by itself: step() moves the clock to the next
-// event and says whose it is; that interface finds it at its next poll().
+// A World owns the links and the clock; sim::Interface objects belong to their creators (Runtimes)
+// and must be destroyed before the World. Everything runs in one thread, and the same seed with the
+// same calls gives the same run. Nothing happens by itself: step() moves the clock to the next
+// event and names its interface, which handles it at its next poll().
 //
-// What a real transport would leave to chance is checked here. A packet for which no receive slot
-// is free, a credit given back twice, a reserve() without commit() and the like are bugs of the
+// The World checks what a real transport would leave to chance. A packet for which no receive slot
+// is free, a credit returned twice, a reserve() without commit() and the like are bugs of the
 // caller and throw std::logic_error.
 #pragma once
 
@@ -34,7 +34,7 @@
 
 namespace torusmp::transport::sim {
 
-// How long something takes: uniform in [low, high], and occasionally `straggle` more.
+// The duration of an event: uniform in [low, high], and occasionally `straggle` more.
 struct Delay {
     Time low{1000};
     Time high{5000};
@@ -42,12 +42,12 @@ struct Delay {
     Time straggle{0};
 };
 
-// How remote writes, or reads, behave.
+// The behaviour of remote writes or reads.
 enum class Remote {
     refused,    // the transport has none
     immediate,  // done on return
-    pending,    // done after a delay; the bytes move only then, and Sink::on_transfer() tells
-    mixed       // one of the three each time: what may be written once may be refused the next time
+    pending,    // done after a delay; the bytes move only then, and Sink::on_transfer() reports it
+    mixed       // randomly one of the three: a write allowed once may be refused the next time
 };
 
 struct WorldOptions {
@@ -62,31 +62,31 @@ struct WorldOptions {
     bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
-    Time cable_within{5'000'000};  // a link that is connected again waits so long for its cable
-    Time down_within{1'000'000};   // both ends of a dead link learn of it within this time
-    // Packets, remote writes and processors take the time that a machine takes, in place of the
-    // delays above.
+    Time cable_within{5'000'000};  // a reconnected link waits this long for its cable
+    Time down_within{1'000'000};   // both ends of a dead link are notified within this time
+    // Packets, remote writes and processors take the time that the modelled machine takes, in place
+    // of the delays above.
     std::optional<LinkModel> model{};
 };
 
 struct InterfaceOptions {
     std::vector<PortOptions> ports;  // the slots of some ports
     std::optional<PortOptions>
-        other{};  // of every port that `ports` does not name (its .port unused)
-    std::size_t allocatable = std::size_t(-1);  // bytes that allocate() hands out in all
+        other{};  // of every port that `ports` does not name (its .port is unused)
+    std::size_t allocatable = std::size_t(-1);  // total bytes that allocate() returns
 };
 
-// What has crossed the links so far.
+// Counters of the traffic on all links so far.
 struct Counters {
     std::uint64_t packets = 0;    // sent
     std::uint64_t bytes = 0;      // of their payload
     std::uint64_t delivered = 0;  // packets taken
     std::uint64_t held = 0;       // times a packet was offered and held
-    std::uint64_t lost = 0;       // with their links
+    std::uint64_t lost = 0;       // lost with their links
     std::uint64_t grants = 0;     // Channel::grant() calls
-    std::uint64_t transfers = 0;  // remote writes and reads begun
-    std::uint64_t placed = 0;     // payloads of packets that reached their place in memory
-    std::uint64_t misplaced = 0;  // and that were dropped: no such memory is exposed there
+    std::uint64_t transfers = 0;  // remote writes and reads started
+    std::uint64_t placed = 0;     // payloads that reached their place in memory
+    std::uint64_t misplaced = 0;  // payloads that were dropped because no such memory is exposed
     std::uint64_t events = 0;     // steps of the clock
 };
 
@@ -95,7 +95,7 @@ class Interface;
 
 namespace detail {
 
-// Payload that goes to a place in the peer's memory, ahead of its packet.
+// Payload for a place in the peer's memory, delivered before its packet.
 struct Placed {
     std::vector<std::byte> bytes;
     RemoteAddress target{};
@@ -111,19 +111,19 @@ struct Packet {
 // The packets of one virtual channel on their way into one end of a link, oldest first.
 struct VirtualChannel {
     std::deque<Packet> packets;
-    std::size_t arrived = 0;  // of them, those that have reached their slot
-    std::size_t slotted = 0;  // of them, those that occupy one
-    std::size_t owed = 0;     // packets taken whose credit has not been given back
+    std::size_t arrived = 0;  // those that have reached their slot
+    std::size_t slotted = 0;  // those that occupy one
+    std::size_t owed = 0;     // packets taken whose credit has not been returned
     Time last_due{0};
     bool listed = false;  // in the interface's list of channels with something to deliver
 };
 
-struct Motion {  // a remote write or read under way
+struct Motion {  // a pending remote write or read
     std::uint64_t cookie;
     std::byte* there;
     std::vector<Bytes> here;  // the stretches of local memory
     bool write;
-    std::uint64_t key;  // seal of the remote memory: nothing moves once that is deregistered
+    std::uint64_t key;  // seal of the remote memory: nothing moves once it is deregistered
     std::optional<std::uint64_t> notice;
     bool moved = false;
 
@@ -145,27 +145,27 @@ struct End {
     std::deque<CreditWord> grants_under_way;
     CreditWord grants_arrived = 0;
     Time last_grant_due{0};
-    std::map<std::uint64_t, Motion> motions;  // begun at this end
+    std::map<std::uint64_t, Motion> motions;  // started at this end
     Time last_transfer_due{0};
-    Time line{0};            // in a world with a model: what leaves here leaves no sooner
-    bool announced = false;  // the other side connected, and this one was told
+    Time line{0};            // with a model: packets leave this end no earlier
+    bool announced = false;  // the other side connected, and this one was notified
     bool told_down = false;
-    bool closed = false;  // by core: it hears of its transfers' end, and of nothing else
+    bool closed = false;  // by core: only the ends of its transfers are still reported
 };
 
 struct Link {
     std::array<End, 2> ends;
     Delay packet{};
     bool dead = false;
-    bool cut = false;        // not dead: it waits for its cable
-    bool waited = false;     // and had to, for all that it lived
-    std::uint64_t left = 0;  // how often an end was taken back before the two had met
-    Time opens_at{0};        // no sooner: both ends want a pause
+    bool cut = false;        // not dead: waits for its cable
+    bool waited = false;     // waited for its cable during its whole life
+    std::uint64_t left = 0;  // how often an end was withdrawn before the two had met
+    Time opens_at{0};        // no earlier, because both ends want a pause
     std::string why;
 };
 
 std::string name_of(const End& end);
-// Each link port has a key of its own in RemoteMemory; the others share these, as one process
+// Each link port has a key of its own in RemoteMemory; other ports share these, as one process
 // hardly uses both.
 constexpr std::uint32_t key_place(std::uint32_t port) {
     return port % most_link_ports;
@@ -202,7 +202,7 @@ class Interface final : public transport::Interface {
 
     std::size_t index() const { return index_; }  // from 0, in the order of World::create()
     bool alive() const { return alive_; }
-    // Packets were held at the last poll: polling again makes sense once something has changed.
+    // Packets were held at the last poll: polling again is useful once something has changed.
     bool holding() const { return !ready_.empty(); }
 
     std::vector<std::byte> address() const override;
@@ -216,7 +216,7 @@ class Interface final : public transport::Interface {
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     std::size_t allocated() const { return allocated_; }  // bytes
     void free(void* memory) override;
-    // Nothing really sleeps here: the world moves to the next event.
+    // Does not sleep: the world moves to the next event.
     void sleep(Clock::time_point deadline) override;
 
   private:
@@ -246,7 +246,7 @@ class Interface final : public transport::Interface {
     std::vector<std::unique_ptr<detail::Channel>> channels_;
     std::vector<detail::End*> ends_;
     std::vector<Ready> ready_;    // what has arrived and waits for poll()
-    std::vector<Ready> working_;  // what the current poll() is going through
+    std::vector<Ready> working_;  // the entries that the current poll() handles
     struct Exposure {
         std::uint64_t address;
         std::uint64_t length;
@@ -267,63 +267,65 @@ class World {
     std::unique_ptr<Interface> create(InterfaceOptions options);
 
     Time now() const { return now_; }
-    bool idle() const { return events_.empty(); }  // nothing is under way anywhere
+    bool idle() const { return events_.empty(); }  // nothing is in flight anywhere
     // Moves the clock to the next event and returns the index of the interface that should poll
-    // now; nothing if the world is idle. Events of dead processes are skipped.
+    // now; nullopt if the world is idle. Events of dead processes are skipped.
     std::optional<std::size_t> step();
     // When the next event is due.
     std::optional<Time> next_event() const {
         return events_.empty() ? std::nullopt : std::optional(events_.front().at);
     }
-    // Moves the clock on; what becomes due can be polled afterwards.
+    // Advances the clock; events that become due can then be polled.
     void advance(Time by);
 
-    // Only in a world with a model, whose interfaces each stand for a rank.
+    // The next three need a world with a model, whose interfaces each stand for a rank.
+    //
     // The rank's program computes, until program_at().
     void compute(Interface& interface, double nanoseconds) {
         clocks_->compute(interface.index_, now_, nanoseconds);
     }
-    // When the rank's program can do something more.
+    // When the rank's program can continue.
     Time program_at(const Interface& interface) const {
         return clocks_->resumes(interface.index_, now_);
     }
-    // step() names the interface then, or as soon as its processor is free. It has a link.
+    // step() will name the interface at that time, or as soon as its processor is free.
+    // Precondition: it has a link.
     void call(Interface& interface, Time at);
 
-    // A link dies: what is under way on it is lost, and both ends get Sink::on_down() within
+    // Kills a link: packets in flight on it are lost, and both ends get Sink::on_down() within
     // options.down_within. The link is named by the interface and port of one of its ends.
     void kill_link(Interface& interface, std::uint32_t port);
     bool is_up(const Interface& interface, std::uint32_t port) const;
-    // A cable that is missing from the start: the link over it dies at once.
+    // Marks a cable as missing from the start: the link over it dies immediately.
     void cut(Interface& interface, std::uint32_t port, std::size_t peer, std::uint32_t peer_port);
-    // The cable is there again. A link that was connected anew waits for that, for
-    // options.cable_within if it is the first since the last died, else as long as it takes.
+    // Restores the cable. A reconnected link waits for this: for options.cable_within if it is the
+    // first since the last death, otherwise without limit.
     void revive_link(Interface& interface, std::uint32_t port);
-    // A process dies, and its links with it. It must not be polled any more.
+    // Kills a process, and its links with it. It must not be polled again.
     void kill(Interface& interface);
 
-    // A process is no longer ours: what is sent to it vanishes, whether or not it has slots, and it
-    // never answers. Tests speak for it with inject().
+    // Takes a process over: packets sent to it vanish, whether it has slots or not, and it never
+    // answers. Tests act for it with inject().
     void swallow(Interface& interface) { interface.swallows_ = true; }
 
-    // Slows or quickens one link.
+    // Changes the delay of one link.
     void set_delay(Interface& interface, std::uint32_t port, const Delay& delay);
 
-    // A forged packet: it arrives at that port like any other, but nobody sent it, it takes no
-    // slot, and its header may say anything; only `length` is set to the payload's.
+    // Injects a forged packet: it arrives at that port like any other, but has no sender and takes
+    // no slot, and its header may hold anything; only `length` is set to the payload's.
     void inject(Interface& interface, std::uint32_t port, PacketHeader header, ConstBytes payload);
-    // Sees each packet that a channel sends, and may change header and payload on the way (`length`
-    // follows the payload). Empty: none.
+    // Sees each packet that a channel sends, and may change its header and payload (`length`
+    // follows the payload). May be empty.
     using Interposer = std::function<void(std::size_t from, PacketHeader& header,
                                           std::vector<std::byte>& payload)>;
     void set_interposer(Interposer interposer) { interposer_ = std::move(interposer); }
 
-    // Packets under way or unpolled, and those held, over all live links.
+    // Packets in flight, unpolled or held, over all live links.
     std::size_t in_flight() const;
-    // Credits that receivers have not given back, over all live links, and those under way home.
+    // Credits that receivers have not returned, over all live links, and those being returned.
     std::size_t credits_away() const;
     const Counters& counters() const { return counters_; }
-    // One line for each live link that still has something on it.
+    // One line for each live link that has packets on it.
     std::string describe() const;
 
   private:
@@ -368,7 +370,7 @@ class World {
 
     WorldOptions options_;
     Random random_;
-    std::optional<detail::Clocks> clocks_;  // with a model
+    std::optional<detail::Clocks> clocks_;  // set with a model
     std::uint64_t secret_;
     Time now_{0};
     std::uint64_t order_ = 0;
@@ -376,7 +378,8 @@ class World {
     std::vector<detail::Event> events_;  // a heap, the earliest at the front
     std::vector<Interface*> interfaces_;
     std::vector<std::unique_ptr<detail::Link>> links_;
-    std::set<std::pair<std::size_t, std::uint32_t>> cut_;  // cables, by interface and port of ends
+    // Cables, by interface and port of their ends.
+    std::set<std::pair<std::size_t, std::uint32_t>> cut_;
     Interposer interposer_;
     Counters counters_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of a TcpInterface share: connections that are being established, and the events of
-// its epoll.
+// Types that the parts of a TcpInterface share: connections that are being established, and the
+// events of its epoll.
 #pragma once
 
 #include "base/descriptor.h"
@@ -9,7 +9,7 @@
 
 namespace torusmp::transport::tcp {
 
-// What an epoll event refers to: a kind, in the low bits of a pointer or a number.
+// The object of an epoll event: a kind, in the low bits of a pointer or a number.
 enum Watched : std::uint64_t { channel, attempt, listener, monitor, bell, alarm, companion };
 inline constexpr std::uint64_t kind_bits = 3;
 
@@ -21,7 +21,8 @@ inline std::uint64_t mark(const void* object, Watched kind) {
 struct TcpInterface::Attempt {
     base::Descriptor socket;
     Handshake handshake;
-    TcpChannel* caller = nullptr;  // null: a pending connection that came in through a listener
+    // Null for a pending connection, which came in through a listener.
+    TcpChannel* caller = nullptr;
     bool called = false;           // by this end
     bool connecting = false;       // the kernels are still establishing it
     bool over = false;

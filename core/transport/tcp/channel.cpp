@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a TCP channel receives, and its life.
+// The receiving side of a TCP channel, and its states.
 #include "core/transport/tcp/channel.h"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -12,6 +14,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/assert.h"
 #include "core/transport/common/crc32c.h"
 #include "core/transport/tcp/interface.h"
 
@@ -19,8 +22,8 @@ namespace torusmp::transport::tcp {
 namespace {
 
 constexpr std::size_t in_room = 256u << 10;
-// As much is read at a time, beside the payload of a write, as long as writes come: the next head
-// and what is short. More would be payload of the next write, to be copied to where it belongs.
+// As long as writes arrive, at most this much is read besides the payload of a write: the next head
+// and short frames. More would be payload of the next write, to be copied to its place.
 constexpr std::size_t room_beside_writes = 512;
 constexpr int reads_a_poll = 4;
 constexpr std::chrono::milliseconds shortest_look(10);  // from one look for silence to the next
@@ -47,12 +50,12 @@ int TcpChannel::receive(Sink& sink) {
         const bool more = receive_some(sink);
         taken += parse(sink);
         if (!more) break;
-        if (incoming_left_ == 0) expects_write_ = false;  // many packets come, or a long one
+        if (incoming_left_ == 0) expects_write_ = false;  // many packets arrive, or a long one
     }
     return taken;
 }
 
-// One system call. True: there may be more.
+// Makes one system call. Returns true if there may be more.
 bool TcpChannel::receive_some(Sink& sink) {
     if (in_begin_ == in_end_) in_begin_ = in_end_ = 0;
     // The longest frame that is parsed in one piece must fit behind in_begin_.
@@ -79,6 +82,8 @@ bool TcpChannel::receive_some(Sink& sink) {
     if (got <= 0) {
         if (got == 0)
             end_of_stream();
+        else if (errno == ETIMEDOUT)
+            fail(std::string(silent()));
         else if (errno != EAGAIN && errno != EINTR)
             fail(fmt::format("receiving failed: {}", std::strerror(errno)));
         return false;
@@ -100,8 +105,10 @@ int TcpChannel::parse(Sink& sink) {
     return taken;
 }
 
-// Parses one frame, or what has arrived of a write. False: more bytes are needed.
+// Parses one frame, or the part of a write that has arrived. Returns false if more bytes are
+// needed.
 bool TcpChannel::parse_one(Sink& sink, int& taken) {
+    TORUSMP_ASSERT(in_begin_ <= in_end_ && in_end_ <= in_bytes_, in_begin_, in_end_, in_bytes_);
     const std::size_t there = in_end_ - in_begin_;
     const std::byte* from = in_.get() + in_begin_;
     if (incoming_left_ != 0) {
@@ -143,7 +150,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
                                                       : 0;
     if (header.transport_byte > std::uint8_t(Frame::note) || header.length > most ||
         header.virtual_channel >= port_.virtual_channels) {
-        fail(fmt::format("a frame of kind {}, virtual channel {} and {} B arrived, which cannot be",
+        fail(fmt::format("an invalid frame of kind {}, virtual channel {} and {} B arrived",
                          header.transport_byte, header.virtual_channel, header.length));
         return false;
     }
@@ -170,7 +177,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
         case Frame::grant:
             take_grant(std::bit_cast<ControlFrame>(header).credits);
             if (state_ != State::open) return false;
-            // One of nothing was sent for the kernel's answer: see look_for_silence().
+            // An empty grant was sent for the kernel's answer: see look_for_silence().
             if (std::bit_cast<ControlFrame>(header).credits != 0) ++taken;
             return true;
         case Frame::goodbye:
@@ -183,20 +190,21 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     }
 }
 
-// Payload of the longest note that may come.
+// The longest payload that a note may have.
 std::size_t TcpChannel::most_noted() const {
     return interface_.options_.companion != nullptr ? longest_note : 0;
 }
 
-// Where the next `bytes` of the arriving write belong; empty: nowhere any more.
+// The place of the next `bytes` of the arriving write; empty if it no longer exists.
 Bytes TcpChannel::landing_place(std::size_t bytes) const {
     const std::size_t done = incoming_.length - incoming_left_;
     return interface_.exposures_.find(incoming_.memory(), incoming_.offset + done, bytes);
 }
 
-// `bytes` more of the arriving write are in place, or thrown away.
+// `bytes` more of the arriving write are in place, or dropped.
 void TcpChannel::land(Sink& sink, std::size_t bytes, const std::byte* from) {
     if (interface_.options_.checksum) incoming_sum_ = crc32c(from, bytes, incoming_sum_);
+    TORUSMP_ASSERT(bytes <= incoming_left_, bytes, incoming_left_, incoming_.offset);
     incoming_left_ -= bytes;
     if (incoming_left_ != 0) return;
     if (interface_.options_.checksum && incoming_sum_ != incoming_.checksum)
@@ -209,7 +217,7 @@ int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte*
         sink.on_packet(*this, header, payload) == Verdict::taken) [[likely]]
         return 1;
     if (state_ == State::open && !keep(header, payload))
-        fail("more packets arrived than there are slots");
+        fail("more packets arrived than slots exist");
     return 0;
 }
 
@@ -228,6 +236,7 @@ bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
     std::byte* slot = held.slots.get() + (held.first + held.count) % slots * stride;
     std::memcpy(slot, &header, sizeof header);
     if (header.length != 0) std::memcpy(slot + sizeof header, payload, header.length);
+    TORUSMP_ASSERT(held.first < slots, header.virtual_channel, held.first, slots);
     ++held.count;
     if (held_count_++ == 0) ++interface_.holding_;
     return true;
@@ -244,16 +253,17 @@ int TcpChannel::offer_held(Sink& sink) {
             std::memcpy(&header, slot, sizeof header);
             if (sink.on_packet(*this, header, slot + sizeof header) == Verdict::held) break;
             ++taken;
-            if (state_ != State::open) return taken;  // core has closed it: nothing is held now
+            if (state_ != State::open) return taken;  // core has closed it, so nothing is held now
             held.first = (held.first + 1) % port_.credits[std::size_t(k)];
             --held.count;
+            TORUSMP_ASSERT(held_count_ > held.count, k, held_count_, held.count);
             if (--held_count_ == 0) --interface_.holding_;
         }
     }
     return taken;
 }
 
-// ---- life ----
+// ---- states ----
 
 void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
@@ -279,6 +289,16 @@ void TcpChannel::say_goodbye() {
     drop_socket();
 }
 
+bool TcpChannel::is_made_good() const {
+    return mutual_ ? interface_.options_.spares_links : renews_;
+}
+
+std::string_view TcpChannel::silent() const {
+    return device_name_.empty()
+               ? "its host no longer answers: it is down, or a cable on the route is out"
+               : "its host no longer answers: it is down, or the cable is out";
+}
+
 Clock::time_point TcpChannel::look_for_silence(Clock::time_point now,
                                                std::chrono::nanoseconds patience) {
     const auto soon = now + patience / 8;
@@ -293,18 +313,49 @@ Clock::time_point TcpChannel::look_for_silence(Clock::time_point now,
         if (blocked_) return soon;
         grant(0);
     }
-    if (unacknowledged_since_ == Clock::time_point{}) unacknowledged_since_ = now;
-    // After a long pause the silence is old already when the first packet is lost.
+    if (unacknowledged_since_ == Clock::time_point{} || now - silence > unacknowledged_since_)
+        unacknowledged_since_ = now;
+    // After a long pause the silence is already old when the first packet is lost.
     const auto asked_for = now - unacknowledged_since_;
     // Data was sent again, or the peer was asked whether it has room; a single one of these may
-    // have been lost.
-    const bool asked = info.tcpi_retransmits != 0 || info.tcpi_probes > 1;
-    if (asked && silence >= patience && asked_for >= patience / 3) {
-        cut("its host does not answer any more: it is down, or the cable is out");
+    // have been lost. A connection whose loss can be repaired may be given up early. One whose loss
+    // ends the job is dead only if it was asked in vain after a silence of this length: the kernel
+    // doubles its wait each time before it sends again, so most of a silence may pass without a
+    // question.
+    const std::chrono::nanoseconds since_asked =
+        std::chrono::milliseconds(info.tcpi_last_data_sent);
+    const bool late = asked_for - since_asked >= patience && since_asked >= patience / 8;
+    const bool made_good = is_made_good();
+    const bool dead = made_good ? (info.tcpi_retransmits != 0 || info.tcpi_probes > 1) &&
+                                      silence >= patience && asked_for >= patience / 3
+                                : (info.tcpi_retransmits != 0 && late) ||
+                                      (info.tcpi_probes > 1 && asked_for >= 2 * patience);
+    if (dead) {
+        cut(std::string(silent()));
         return soon;
     }
-    const auto due = now + std::max(patience - silence, patience / 3 - asked_for);
+    const auto least = made_good ? patience / 3 : patience;
+    const auto due = now + std::max(patience - silence, least - asked_for);
     return std::clamp(due, now + shortest_look, std::max(soon, now + shortest_look));
+}
+
+// The kernel resends after waits that double, and reports their number and the next wait.
+Channel::Unanswered TcpChannel::unanswered() const {
+    tcp_info info{};
+    socklen_t length = sizeof info;
+    int unacknowledged = 0;
+    if (state_ != State::open ||
+        getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+        ioctl(socket_.get(), SIOCOUTQ, &unacknowledged) != 0 || info.tcpi_unacked == 0)
+        return {};
+    Unanswered found{.bytes = std::uint64_t(unacknowledged)};
+    if (info.tcpi_retransmits == 0) return found;
+    const std::chrono::microseconds next(info.tcpi_rto);
+    const auto waited = next - next / (1 << std::min<int>(info.tcpi_retransmits, 20));
+    found.silence = std::min<std::chrono::nanoseconds>(
+        std::chrono::milliseconds(info.tcpi_last_ack_recv),
+        waited + std::chrono::milliseconds(info.tcpi_last_data_sent));
+    return found;
 }
 
 void TcpChannel::cut(std::string why) {
@@ -319,7 +370,7 @@ void TcpChannel::drop_socket() {
     out_.clear();
     if (held_count_ != 0) --interface_.holding_;
     held_count_ = 0;
-    // Core may be looking at one of the slots.
+    // Core may be reading one of the slots.
     for (Held& held : held_) held.first = held.count = 0;
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a TCP connection: frames out in as few system calls as the load allows, frames in, and
-// the payload of remote writes straight into the memory it is meant for.
+// One end of a TCP connection: sends frames in as few system calls as the load allows, and receives
+// frames, with the payload of remote writes straight into its place in memory.
 //
-// Life: waiting (for the peer's call) or meeting (calling) -> open -> finished or down.
+// States: waiting (for the peer's call) or meeting (calling) -> open -> finished or down.
 //
-// Owned by its TcpInterface, used under the Runtime's lock.
+// Owned by its TcpInterface and used under the Runtime's lock.
 #pragma once
 
 #include <sys/socket.h>
@@ -55,16 +55,18 @@ class TcpChannel final : public NetworkChannel {
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
+    Unanswered unanswered() const override;
     void close(std::string_view why) override;
     void fail(std::string why) override;
     int offer_held(Sink& sink) override;
 
-    // For a Companion. Sends it a note, in order with packets; what is sent next may take it along.
+    // For a Companion. Sends it a note, in order with packets; later packets may share its system
+    // call.
     void send_note(ConstBytes front, ConstBytes rest);
-    // Takes a packet that came by another way as if it had come by this one. Returns how many were
-    // taken.
+    // Takes a packet that arrived by another path as if it had arrived by this connection. Returns
+    // how many were taken.
     int take(Sink& sink, const PacketHeader& header, const std::byte* payload);
-    // Whether packets of this form may come by it.
+    // Whether packets of this form may arrive by this connection.
     bool admits(const PacketHeader& header) const {
         return header.length <= port_.slot_bytes && header.virtual_channel < port_.virtual_channels;
     }
@@ -76,7 +78,7 @@ class TcpChannel final : public NetworkChannel {
 
     // A remote write that has not been sent completely.
     struct Write {
-        std::uint64_t memory;  // the peer's id of it
+        std::uint64_t memory;  // the peer's id of the memory
         std::uint64_t offset;
         ConstBytes left;
         std::uint64_t cookie;
@@ -91,7 +93,7 @@ class TcpChannel final : public NetworkChannel {
         template <class Visit>
         void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
-    // Packets of a virtual channel that were held: it has as many slots as credits.
+    // Held packets of a virtual channel, which has as many slots as credits.
     struct Held {
         std::unique_ptr<std::byte[]> slots;
         std::size_t first = 0;
@@ -102,7 +104,7 @@ class TcpChannel final : public NetworkChannel {
         std::uint32_t checksum;
     };
 
-    // What of a write makes one frame.
+    // The part of a write that makes one frame.
     struct Piece {
         FrameHead head;
         std::size_t bytes;  // of payload
@@ -116,7 +118,7 @@ class TcpChannel final : public NetworkChannel {
     void send_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void queue_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload);
-    // Gives the socket what it takes.
+    // Sends as much as the socket accepts.
     void flush();
     bool flush_some();
     Piece piece_at(const Write& write, std::size_t skip) const;
@@ -137,37 +139,42 @@ class TcpChannel final : public NetworkChannel {
     void land(Sink& sink, std::size_t bytes, const std::byte* from);
     void end_of_stream();
 
+    // Whether core repairs the loss of the connection: a link by a detour, a shortcut by the relay.
+    bool is_made_good() const;
+    std::string_view silent() const;
     void open(base::Descriptor socket);
     void say_goodbye();
     // Asks the peer's kernel for an answer if there was none for a while, and fails if there was
-    // none for longer than `patience`. Returns when to look again.
+    // none for longer than `patience`. Returns when to check again.
     Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds patience);
-    // Its cable is dead: nothing that was given to the kernel has to go out any more.
+    // Its cable is dead: data that was passed to the kernel need not be sent any more.
     void cut(std::string why);
     void drop_socket();
 
     TcpInterface& interface_;
     base::Descriptor socket_;
-    std::string device_name_;  // that the connection is bound to; empty: none
+    std::string device_name_;  // device that the connection is bound to; empty: none
     unsigned device_ = 0;      // its index
+    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0: not known
     Endpoint theirs_;          // for calls
     std::optional<Pair> pair_;
     unsigned calls_ = 0;
-    Clock::time_point unacknowledged_since_{};  // seen at a look for silence
+    // Seen at checks for silence, without an answer in between.
+    Clock::time_point unacknowledged_since_{};
 
     bool renews_ = false;  // ChannelOptions::renews
-    // Of a link: it may be connected again when it has gone down, and then waits for its cable.
+    // For a link: it may be connected again after it has gone down, and then waits for its cable.
     bool mutual_ = false;
     Patience patience_;
-    std::string stranger_;  // who called by its cable and does not belong there
-    Clock::time_point call_at_ = Clock::time_point::max();  // if it is not open until then
+    std::string stranger_;  // a caller on its cable that does not belong there
+    Clock::time_point call_at_ = Clock::time_point::max();  // if it is not open by then
 
     ByteQueue out_;
     std::vector<Write> writes_;
     std::size_t first_write_ = 0;
-    Piece piece_{};             // the first write's that is being sent
+    Piece piece_{};             // the piece of the first write that is being sent
     bool piece_begun_ = false;  // there is one
-    bool full_ = false;         // the last call took less than it was offered
+    bool full_ = false;         // the last call took less than it was given
     bool blocked_ = false;      // so the socket is watched until there is room
     Burst burst_;
     std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
@@ -176,10 +183,10 @@ class TcpChannel final : public NetworkChannel {
     std::size_t in_bytes_ = 0;  // capacity
     std::size_t in_begin_ = 0;
     std::size_t in_end_ = 0;
-    WriteFrame incoming_{};          // the head of the write that is arriving
-    std::size_t incoming_left_ = 0;  // payload of it still to come
+    WriteFrame incoming_{};          // head of the write that is arriving
+    std::size_t incoming_left_ = 0;  // bytes of its payload still to come
     std::uint32_t incoming_sum_ = 0;
-    bool expects_write_ = false;  // a write has come, and since then nothing but what is short
+    bool expects_write_ = false;  // a write has arrived, and since then only short frames
     std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a TCP channel sends.
+// The sending side of a TCP channel.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -9,6 +9,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/assert.h"
 #include "core/transport/common/crc32c.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/interface.h"
@@ -16,15 +17,15 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// From this size on a payload is worth a system call of its own rather than a copy.
+// From this size on, a payload is worth a system call of its own, which costs less than a copy.
 constexpr std::size_t worth_a_call = 4096;
-constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for company
-// Up to this size a copy costs less than what the kernel takes longer over a list of parts.
+constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for others
+// Up to this size a copy costs less than the kernel's extra time for a list of parts.
 constexpr std::size_t most_joined = 256;
-// Pieces of writes that go out in one system call: long calls were measured to carry more.
+// Pieces of writes sent in one system call: in measurements, longer calls carried more.
 constexpr std::size_t pieces_a_call = 4;
 
-// One system call for all parts, of so many bytes together.
+// Makes one system call for all parts; `bytes` is their sum.
 ssize_t give(int socket, std::span<iovec> parts, std::size_t bytes) {
     constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
     if (parts.size() == 1) return ::send(socket, parts[0].iov_base, bytes, flags);
@@ -97,8 +98,8 @@ void TcpChannel::queue_frame(const PacketHeader& header, ConstBytes front, Const
         interface_.make_dirty(*this);
 }
 
-// Sends the parts from where they lie: one call takes the queue and the parts, and what the socket
-// does not take is queued in order.
+// Sends the parts in place: one call takes the queue and the parts, and what the socket does not
+// accept is queued in order.
 void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload) {
     const std::array<ConstBytes, 3> frame{std::as_bytes(std::span(&head, 1)).first(head_bytes()),
                                           front, payload};
@@ -198,7 +199,7 @@ Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset,
     if (bytes == 0 && !notice) return Transfer::done;
     writes_.push_back(std::move(write));
     if (state_ == State::open && !blocked_) flush();
-    // It is out already, and so it was the last to be noted.
+    // It has already been sent, so it was the last to be recorded.
     auto& transfers = interface_.transfers_;
     if (state_ == State::open && writes_.empty() && !transfers.empty() &&
         transfers.back().channel == this) {
@@ -214,7 +215,7 @@ void TcpChannel::close(std::string_view why) {
     if (state_ == State::open) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
         const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
-        // A write of which a piece is half sent cannot be finished any more, nor anything behind
+        // A write of which a piece is half sent can no longer be finished, nor can anything after
         // it.
         if (!piece_begun_) {
             writes_.clear();
@@ -226,8 +227,9 @@ void TcpChannel::close(std::string_view why) {
     if (state_ < State::finished) fail(std::string(why));
 }
 
-// The piece of a write that begins `skip` bytes into what is left of it.
+// The piece that begins `skip` bytes into the rest of a write.
 TcpChannel::Piece TcpChannel::piece_at(const Write& write, std::size_t skip) const {
+    TORUSMP_ASSERT(skip <= write.bytes(), skip, write.bytes(), write.offset);
     const std::size_t left = write.bytes() - skip;
     const std::size_t bytes = std::min(left, write_piece);
     WriteFrame frame{.length = std::uint32_t(bytes),
@@ -249,7 +251,10 @@ TcpChannel::Piece TcpChannel::piece_at(const Write& write, std::size_t skip) con
 
 // `bytes` more of the piece have been sent.
 void TcpChannel::piece_out(std::size_t bytes) {
+    TORUSMP_ASSERT(piece_begun_ && first_write_ < writes_.size(), piece_begun_, first_write_,
+                   writes_.size());
     piece_.sent += bytes;
+    TORUSMP_ASSERT(piece_.sent <= head_bytes() + piece_.bytes, piece_.sent, piece_.bytes, bytes);
     if (piece_.sent < head_bytes() + piece_.bytes) return;
     Write& write = writes_[first_write_];
     write.advance(piece_.bytes);
@@ -263,7 +268,7 @@ void TcpChannel::piece_out(std::size_t bytes) {
 }
 
 // Makes one system call: the rest of the current piece, then the queue, then the next pieces.
-// False: nothing is left, or the socket took less than it was offered.
+// Returns false if nothing is left, or the socket took less than it was given.
 bool TcpChannel::flush_some() {
     std::array<iovec, 3 + 2 * most_gathered> parts;
     std::size_t count = 0;
@@ -294,7 +299,7 @@ bool TcpChannel::flush_some() {
     const std::size_t old_piece = offered;
     add(out_.front(), out_.size());
     std::array<Piece, pieces_a_call> pieces;
-    // The checksum of one that the socket does not take would have to be made again.
+    // The checksum of a piece that the socket does not take would have to be computed again.
     const std::size_t most = interface_.options_.checksum ? 1 : pieces.size();
     std::size_t begun = 0;
     while (begun < most && at < writes_.size() &&
@@ -318,7 +323,7 @@ bool TcpChannel::flush_some() {
     };
     if (old_piece != 0) piece_out(take(old_piece));
     out_.pop(take(out_.size()));
-    // What comes after these bytes may still be overtaken by the queue.
+    // The queue may still overtake what follows these bytes.
     for (std::size_t i = 0; i < begun && taken != 0; ++i) {
         piece_ = pieces[i];
         piece_begun_ = true;

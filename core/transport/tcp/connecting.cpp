@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a TcpInterface establishes connections: calls, listeners, pending connections.
+// How a TcpInterface establishes connections: calls, and the handshakes of both sides.
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/socket_address.h"
@@ -23,14 +24,19 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// How many calls of one channel may be lost before a verdict, because the other end made room.
+// The number of calls of one channel that may be lost before a verdict, because the other end made
+// room.
 constexpr unsigned most_calls = 8;
-// With this many unsent bytes in the kernel a socket counts as full, so that packets behind a large
+// A socket with this many unsent bytes in the kernel counts as full, so that packets after a large
 // write do not wait for megabytes.
 constexpr int most_unsent = 256 << 10;
-// The congestion control of each connection. Nobody else sends over a cable, so there is nothing to
-// estimate, and one that paces by estimates (bbr) takes the pauses between messages for the cable's
-// rate. This one is part of every kernel, and whoever may open a socket may ask for it.
+// After this time without acknowledgement, the packets of a shortcut are relayed; the shortcut is
+// made again.
+constexpr std::chrono::nanoseconds shortcut_silence = std::chrono::seconds(1);
+// The congestion control of each connection. A cable has no other senders, so there is nothing to
+// estimate, and an algorithm that paces by estimates (bbr) mistakes the pauses between messages for
+// the cable's rate. This one is part of every kernel, and any process that may open a socket may
+// select it.
 constexpr std::string_view unpaced = "reno";
 
 std::string describe(const Endpoint& own, const Pair& pair, const Endpoint& theirs,
@@ -58,9 +64,10 @@ bool has_hung_up(int socket) {
 std::string address_of_peer(int socket) {
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
-    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0) return "somebody";
+    if (getpeername(socket, reinterpret_cast<sockaddr*>(&peer), &length) != 0)
+        return "an unknown address";
     const auto found = base::address_from(reinterpret_cast<const sockaddr*>(&peer));
-    return found ? found->text() : "somebody";
+    return found ? found->text() : "an unknown address";
 }
 
 }  // namespace
@@ -72,7 +79,6 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const bool spared = options.mutual && options_.spares_links;
     const auto pair = choose_pair(own, theirs);
     if (!pair && !spared) refuse_addresses(own, options_.host, theirs, peer.host);
-    if (options.renews) require_route(*pair, peer.host);
     auto made = std::make_unique<TcpChannel>(*this, port_options(options.local_port));
     TcpChannel& channel = *made;
     channel.name_ =
@@ -86,6 +92,7 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     channel.theirs_ = theirs;
     channel.mutual_ = options.mutual;
     channel.renews_ = options.renews;
+    if (options.renews) channel.leaves_by_ = require_route(*pair, peer.host);
     const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
         return it->port_.port == options.local_port;
     });
@@ -97,7 +104,7 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
-        return said.caller == peer.id && said.to_port == options.local_port &&
+        return !it->over && said.caller == peer.id && said.to_port == options.local_port &&
                said.from_port == options.remote_port;
     });
     if (arrival != arrivals_.end()) {
@@ -113,21 +120,22 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     }
     if (before == channels_.end())
         channels_.push_back(std::move(made));
-    else  // in its place, since core may be called from a loop over all channels
+    else  // it keeps its place, since core may be called from a loop over all channels
         replaced_.push_back(std::exchange(*before, std::move(made)));
     return channel;
 }
 
-// What shall spare the ranks between their work must not take another network, such as one for the
-// management of the hosts.
-void TcpInterface::require_route(const Pair& pair, const std::string& peer_host) const {
-    if (options_.devices.empty()) return;
+// Traffic between the ranks must not take another network, such as one for the management of the
+// hosts.
+unsigned TcpInterface::require_route(const Pair& pair, const std::string& peer_host) const {
+    if (options_.devices.empty()) return 0;
     const std::string device = device_towards(pair.peer);
     if (std::none_of(options_.devices.begin(), options_.devices.end(),
                      [&](const PortDevice& it) { return it.name == device; }))
         throw std::runtime_error(
             fmt::format("tcp: {} at {}: no route leads there over a link of {}", peer_host,
                         pair.peer.text(), options_.host));
+    return if_nametoindex(device.c_str());
 }
 
 void TcpInterface::tune(int socket) const {
@@ -136,18 +144,12 @@ void TcpInterface::tune(int socket) const {
     set_buffer(socket, SO_RCVBUFFORCE, SO_RCVBUF, options_.socket_buffer);
     set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, most_unsent);
     setsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, unpaced.data(), socklen_t(unpaced.size()));
-    // An idle connection is gone if the other end's kernel answers nothing for this long.
-    using std::chrono::duration_cast;
-    const auto milliseconds = duration_cast<std::chrono::milliseconds>(options_.timeout).count();
-    const int third = int(std::max<std::int64_t>(1, milliseconds / 3000));
-    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, third);
-    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, third);
-    set(socket, IPPROTO_TCP, TCP_KEEPCNT, 2);
-    limit_silence(socket, options_.timeout);  // until the handshake has ended
+    // Until the handshake has ended, in which an end may wait for the other without sending.
+    set_keepalive(socket, options_.timeout, false);
+    limit_silence(socket, options_.timeout);
 }
 
-// How long our kernel goes on without an answer before it gives the connection up; 0: its default.
+// How long our kernel waits for an answer before it ends the connection; 0: its default.
 void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) const {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
@@ -157,7 +159,7 @@ void TcpInterface::call(TcpChannel& channel) {
     ++channel.calls_;
     channel.device_ =
         channel.device_name_.empty() ? 0 : if_nametoindex(channel.device_name_.c_str());
-    if (!channel.pair_) {  // addresses of ours may have come since
+    if (!channel.pair_) {  // addresses of ours may have appeared since
         Endpoint own = address_.endpoint(channel.port_.port);
         own.addresses = addresses_kept_by(own.device);
         channel.pair_ = choose_pair(own, channel.theirs_);
@@ -188,36 +190,7 @@ void TcpInterface::call(TcpChannel& channel) {
     channel.state_ = TcpChannel::State::meeting;
 }
 
-// Connections that are opened and say nothing make room for the next one.
-void TcpInterface::make_room() {
-    Attempt* oldest = nullptr;
-    Attempt* silent = nullptr;
-    std::size_t pending = 0;
-    for (const auto& it : attempts_) {
-        if (it->caller != nullptr || it->over) continue;
-        ++pending;
-        if (oldest == nullptr) oldest = it.get();
-        if (silent == nullptr && !it->handshake.introduced()) silent = it.get();
-    }
-    if (pending >= most_pending) (silent != nullptr ? silent : oldest)->over = true;
-}
-
-void TcpInterface::accept_from(std::size_t listening) {
-    for (;;) {
-        base::Descriptor socket(accept4(listening_[listening].socket.get(), nullptr, nullptr,
-                                        SOCK_NONBLOCK | SOCK_CLOEXEC));
-        if (!socket) return;
-        tune(socket.get());
-        make_room();
-        auto made = std::make_unique<Attempt>(
-            Attempt{std::move(socket), Handshake::listen(options_.secret, address_.id)});
-        epoll_event event{EPOLLIN, {.u64 = mark(made.get(), Watched::attempt)}};
-        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) == 0)
-            attempts_.push_back(std::move(made));
-    }
-}
-
-// Writes and reads what the handshake needs next. False: it has ended.
+// Writes and reads what the handshake needs next. Returns false if it has ended.
 bool TcpInterface::exchange(Attempt& attempt) {
     Handshake& handshake = attempt.handshake;
     std::array<std::byte, 256> buffer;
@@ -254,7 +227,7 @@ bool TcpInterface::exchange(Attempt& attempt) {
 
 void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (attempt.over) return;
-    if (attempt.parked) {  // nothing comes before its verdict, so its caller has gone
+    if (attempt.parked) {  // nothing arrives before its verdict, so its caller has gone
         attempt.over = true;
         return;
     }
@@ -264,6 +237,7 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
         getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
         if (error == ECONNRESET) return lost(attempt, std::strerror(error));
         if (error == ECONNREFUSED) return refused(attempt);
+        if (error == ETIMEDOUT) return unanswered(attempt);
         if (error != 0) return give_up(attempt, std::strerror(error));
         sockaddr_storage peer{};
         length = sizeof peer;
@@ -278,19 +252,19 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     if (!attempt.caller) return;
     attach_if_finished(attempt);
     if (attempt.handshake.refused()) {
-        // Both ends have called, and it is the other's call that stays.
+        // Both ends have called, and the other end's call is the one that stays.
         attempt.over = true;
         TcpChannel& channel = *attempt.caller;
         if (channel.state_ != TcpChannel::State::meeting) return;
         channel.state_ = TcpChannel::State::waiting;
-        // Unless what the other end took for its call was a connection that this one has lost.
+        // The other end may have mistaken for its call a connection that this end has lost.
         if (channel.renews_)
             alarm_.set(channel.patience_.give_up_at = Clock::now() + options_.timeout);
     }
 }
 
-// A caller has proved that it belongs to the job: is it the one that we expect, and does its call
-// stay?
+// A caller has proved that it belongs to the job. Decides whether it is the expected one, and
+// whether its call stays.
 void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     const Introduction& said = attempt.handshake.introduction();
     TcpChannel* channel = channel_of(said.to_port);
@@ -304,14 +278,13 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     if (!ours && channel->patience_.again)
         channel->stranger_ = fmt::format("another rank of the job, at {}, is at its other end",
                                          address_of_peer(attempt.socket.get()));
-    const bool again = channel->mutual_ ? options_.spares_links : channel->renews_;
-    if (ours && again && decide_again(attempt, *channel)) {
+    if (ours && channel->is_made_good() && decide_again(attempt, *channel)) {
         if (channel->renews_ && attempt.parked) sink.on_connect(said.to_port);
         return;
     }
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
                        (channel->state_ == TcpChannel::State::meeting && said.caller > address_.id);
-    // A caller that has nothing to expect here gets no verdict.
+    // A caller that is not expected here gets no verdict.
     if (!ours || channel->state_ >= TcpChannel::State::finished)
         return give_up(attempt, "not the one that belongs here");
     if (!stays) {
@@ -325,29 +298,29 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     accept(attempt, *channel);
 }
 
-// One that was open here, and of which the other end has lost the connection. True: the decision
-// has been made.
+// Handles a connection that was open here and that the other end has lost. Returns true if the
+// decision has been made.
 bool TcpInterface::decide_again(Attempt& attempt, TcpChannel& channel) {
     if (channel.state_ != TcpChannel::State::open && channel.state_ != TcpChannel::State::down)
         return false;
-    if (has_hung_up(attempt.socket.get())) {  // a call that its end has given up since
+    if (has_hung_up(attempt.socket.get())) {  // a call that its end has dropped since
         attempt.over = true;
         return true;
     }
     if (channel.state_ == TcpChannel::State::open) {
         // The end with the smaller id calls as well, and its call may have been on its way when
-        // ours came through. If it has no connection, its kernel answers this with a reset.
+        // ours got through. If it has no connection, its kernel answers this with a reset.
         if (attempt.handshake.introduction().caller < address_.id) {
             channel.grant(0);
             return false;
         }
-        channel.cut("its other end has lost the connection, and calls again");
+        channel.cut("its other end lost the connection and reconnects");
     }
     park(attempt);
     return true;
 }
 
-// Until core connects its port.
+// Keeps a connection until core connects its port.
 void TcpInterface::park(Attempt& attempt) {
     const auto place = std::find_if(attempts_.begin(), attempts_.end(),
                                     [&](const auto& it) { return it.get() == &attempt; });
@@ -355,10 +328,9 @@ void TcpInterface::park(Attempt& attempt) {
     for (const auto& it : arrivals_)
         if (it->handshake.introduction().to_port == port &&
             it->handshake.introduction().caller == attempt.handshake.introduction().caller)
-            it->over = true;
-    std::erase_if(arrivals_, [](const auto& it) { return it->over; });
+            it->over = true;  // deleted after the poll, because the next event may name it
     attempt.parked = true;
-    // Its place in the list stays until all of the list has been looked at.
+    // Its place in the list remains until the whole list has been processed.
     arrivals_.push_back(std::move(*place));
     *place = std::make_unique<Attempt>(Attempt{
         {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true, false});
@@ -379,23 +351,36 @@ void TcpInterface::attach_if_finished(Attempt& attempt) {
     epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
     epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     if (hot_ == nullptr) hot_ = &channel;
-    limit_silence(attempt.socket.get(), {});
+    set_keepalive(attempt.socket.get(), options_.timeout, channel.is_made_good());
+    limit_silence(attempt.socket.get(), channel.renews_
+                                            ? std::min(options_.timeout, shortcut_silence)
+                                            : std::chrono::nanoseconds(0));
     channel.open(std::move(attempt.socket));
     next_look_for_silence_ = std::min(next_look_for_silence_, Clock::now() + options_.timeout / 3);
     alarm_.set(next_look_for_silence_);
 }
 
-// A kernel that does not answer in the course of the handshake is as silent as one that does not
-// answer a call: the cable is out.
+// A kernel that does not answer during the handshake is as silent as one that does not answer a
+// call: the cable is out.
 void TcpInterface::broken(Attempt& attempt, int error) {
     if (error == ETIMEDOUT)
-        give_up(attempt, std::strerror(error));
+        unanswered(attempt);
     else
         lost(attempt, std::strerror(error));
 }
 
+// The kernel asks at growing intervals, so its last question may be much older than the silence: a
+// far rank, whose reachability has no other witness, is called once more.
+void TcpInterface::unanswered(Attempt& attempt) {
+    const TcpChannel* const channel = attempt.caller;
+    if (channel != nullptr && !channel->mutual_ && channel->calls_ < 2)
+        lost(attempt, std::strerror(ETIMEDOUT));
+    else
+        give_up(attempt, std::strerror(ETIMEDOUT));
+}
+
 // The connection has ended before the handshake. If the other end's process lives, it had to make
-// room and may hear our next call to the end; if not, its kernel refuses that one.
+// room and may accept our next call; if not, its kernel refuses that one.
 void TcpInterface::lost(Attempt& attempt, const std::string& why) {
     TcpChannel* const channel = attempt.caller;
     if (channel == nullptr || channel->patience_.again || channel->calls_ >= most_calls)
@@ -420,7 +405,7 @@ void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
         channel->fail(fmt::format("cannot connect: {}", why));
 }
 
-// Nobody listens there: the process of the other end is gone, or another host is at the cable.
+// There is no listener: the other end's process is gone, or another host is at the cable.
 void TcpInterface::refused(Attempt& attempt) {
     const std::string why = std::strerror(ECONNREFUSED);
     if (attempt.caller->patience_.give_up_at == Clock::time_point::max())

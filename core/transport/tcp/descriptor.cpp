@@ -14,7 +14,6 @@ std::unique_ptr<Interface> make(const config::Settings& settings, const Surround
     InterfaceOptions options;
     options.take(settings, surroundings);
     options.socket_buffer = settings[setting::socket_buffer];
-    options.checksum = settings[transport::setting::checksum];
     return std::make_unique<TcpInterface>(ports, std::move(options));
 }
 

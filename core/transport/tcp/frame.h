@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What travels in a TCP stream after the handshake: frames. Each has a head of the size of a packet
-// header, or a word more with checksums, and `length` bytes behind it. In every head `length` and
-// `frame` stand where PacketHeader has `length` and `transport_byte`.
+// The frames of a TCP stream after the handshake. Each has a head of the size of a packet header,
+// or one word more with checksums, followed by `length` bytes. In every head `length` and `frame`
+// are at the offsets of `length` and `transport_byte` in PacketHeader.
 #pragma once
 
 #include <bit>
@@ -14,12 +14,12 @@
 namespace torusmp::transport::tcp {
 
 enum class Frame : std::uint8_t {
-    packet,   // core's: PacketHeader, whose stamp is the checksum that the source made
+    packet,   // core's: PacketHeader, whose stamp is the checksum made by the source
     grant,    // ControlFrame: credits, no payload
     write,    // WriteFrame: payload for exposed memory
-    goodbye,  // ControlFrame: the peer leaves in an orderly way; nothing comes after it
-    closed,   // ControlFrame: the peer gives the connection up; the payload says why
-    note      // ControlFrame: the payload is of a Companion to a Companion
+    goodbye,  // ControlFrame: orderly shutdown by the peer; nothing follows it
+    closed,   // ControlFrame: the peer closes the connection; the payload gives the reason
+    note      // ControlFrame: the payload goes from a Companion to a Companion
 };
 
 struct ControlFrame {
@@ -62,14 +62,14 @@ PacketHeader as_header(const Head& head) {
 
 inline constexpr std::size_t longest_reason = 512;  // bytes
 inline constexpr std::size_t longest_note = 4096;
-// Payload of a write frame: so long that its head costs nothing, so short that packets behind it
-// need not wait.
+// Payload of a write frame: long enough that its head costs nothing, short enough that packets
+// after it need not wait.
 inline constexpr std::size_t write_piece = 128u << 10;
 
-// Over the payload, in two parts, and what stays the same in the header from hop to hop: made by
-// the rank that sends the packet first, carried in `stamp`.
+// The checksum of the payload, in two parts, and of the header fields that are constant from hop to
+// hop: computed by the rank that first sends the packet, and carried in `stamp`.
 std::uint32_t checksum_of(const PacketHeader& header, ConstBytes front, ConstBytes payload);
-// Over the head as it is on this hop, including `stamp`.
+// The checksum of the head as it is on this hop, including `stamp`.
 std::uint32_t checksum_of(const PacketHeader& header);
 
 }  // namespace torusmp::transport::tcp

@@ -102,7 +102,7 @@ bool Handshake::read_hello() {
     if (hello.version != wire_version)
         return fail(fmt::format("it speaks version {} of the wire format, expected {}",
                                 hello.version, wire_version));
-    if (hello.listener != introduction_.listener) return fail("it looks for somebody else");
+    if (hello.listener != introduction_.listener) return fail("it expects another rank");
     introduction_.caller = hello.caller;
     introduction_.from_port = hello.from_port;
     introduction_.to_port = hello.to_port;
@@ -132,7 +132,7 @@ bool Handshake::read_proof() {
 
 bool Handshake::read_verdict() {
     const auto verdict = std::to_integer<int>(incoming_[0]);
-    if (verdict != 1 && verdict != 2) return fail("it ends the handshake with nonsense");
+    if (verdict != 1 && verdict != 2) return fail("it sent an invalid end of the handshake");
     expect(verdict == 1 ? Step::done : Step::refused, 0);
     return true;
 }

@@ -6,10 +6,11 @@
 //                                     <---  Challenge: a nonce, and proof over both nonces
 //     Proof: over both nonces         --->
 //                                     <---  Verdict
-// A proof (secret.h) covers everything said before and who says it, so a recording of another
+// A proof (secret.h) covers everything sent before and its sender, so a recording of another
 // connection proves nothing.
 //
-// A Handshake owns no socket: it says what to write and takes what has been read. One thread.
+// A Handshake does not own a socket: it provides the bytes to write and takes the bytes read. One
+// thread.
 #pragma once
 
 #include <array>
@@ -26,26 +27,27 @@ namespace torusmp::transport::tcp {
 
 struct Introduction {
     Id caller{};
-    Id listener{};  // whom the caller wants to reach
+    Id listener{};  // the one that the caller wants to reach
     std::uint32_t from_port = 0;
     std::uint32_t to_port = 0;
 };
 
 class Handshake {
   public:
-    // Draws the nonce. `introduction` is what the caller says; a listener says none.
+    // Draws the nonce. The caller sends `introduction`; a listener sends none.
     static Handshake call(const Secret& secret, const Introduction& introduction);
     static Handshake listen(const Secret& secret, const Id& own);
 
-    // What has to be written next; written() removes from its front what has been.
+    // The bytes to write next; written() removes those that have been written from the front.
     std::span<const std::byte> to_write() const {
         return std::span(outgoing_).subspan(written_count_);
     }
     void written(std::size_t bytes) { written_count_ += bytes; }
-    // How many bytes may be read before the next step, and no more: what follows is not the
-    // handshake's.
+    // The most bytes that may be read before the next step: what follows does not belong to the
+    // handshake.
     std::size_t wants() const { return wanted_ - incoming_.size(); }
-    // Takes what was read. False: no peer of this job would say that; why() has the reason.
+    // Takes the bytes read. Returns false if no peer of this job would send them; why() has the
+    // reason.
     bool read(std::span<const std::byte> bytes);
 
     // The caller has named this listener's id, which only members of the job know.

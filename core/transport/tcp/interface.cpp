@@ -16,8 +16,8 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// How many polls of the busiest socket there are for each look at all sockets: none while several
-// are busy, many once one alone is.
+// The number of polls of the busiest socket for each look at all sockets: none while several are
+// busy, many if only one is.
 constexpr unsigned most_look_mask = 15;
 
 }  // namespace
@@ -62,7 +62,7 @@ void TcpInterface::listen(Endpoint& endpoint) {
     const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
     const bool anywhere = &endpoint == &address_.anywhere;
     const unsigned device = if_nametoindex(endpoint.device.c_str());
-    // Of a device that is not there, which throws unless links may be dead.
+    // A device that is missing; this throws unless links may be dead.
     if (!endpoint.device.empty() && device == 0 && options_.spares_links) return;
     base::Descriptor socket = open_listener(endpoint.device, 0, ports_.size() + most_pending);
     endpoint.listens_on = port_of(socket.get());
@@ -93,7 +93,14 @@ int TcpInterface::poll(Sink& sink) {
 
 void TcpInterface::forget_attempts() {
     const auto over = [](const auto& it) { return it->over; };
-    if (std::erase_if(attempts_, over) + std::erase_if(arrivals_, over) != 0) ++forgotten_;
+    if (std::erase_if(attempts_, over) + std::erase_if(arrivals_, over) != 0) forget_events();
+}
+
+// Events taken from the kernel may name a deleted object. They are dropped; the kernel reports them
+// again.
+void TcpInterface::forget_events() {
+    ++forgotten_;
+    woken_by_.count = 0;
 }
 
 int TcpInterface::look(Sink& sink) {
@@ -148,7 +155,9 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
 void TcpInterface::read_monitor() {
     const bool usable = monitor_.read([this](unsigned device, std::string_view what) {
         for (const auto& it : channels_) {
-            if (it->device_ != device || it->state_ >= TcpChannel::State::finished) continue;
+            if ((it->device_ != device && it->leaves_by_ != device) ||
+                it->state_ >= TcpChannel::State::finished)
+                continue;
             if (it->patience_.again && it->connecting())
                 begin_again(*it, fmt::format("its device {}", what));
             else
@@ -218,7 +227,7 @@ bool TcpInterface::idle() const {
 void TcpInterface::prepare_sleep() {
     silence_bell();
     flush_dirty();
-    // The poll before the sleep takes no look: what has happened until now ends the sleep at once.
+    // The poll before the sleep does not look: events up to now end the sleep immediately.
     sleeps_next_ = true;
     turn_ |= look_mask_;
     known_forgotten_ = forgotten_;
@@ -239,7 +248,7 @@ void TcpInterface::sleep(Clock::time_point deadline) {
     slept_until_.wait(epoll_.get(), milliseconds_until(deadline));
 }
 
-// What has ended the sleep is found by the next look, unless it names what is gone meanwhile.
+// The next look handles the events that have ended the sleep, unless they name a deleted object.
 void TcpInterface::cancel_sleep() {
     sleeps_next_ = false;
     turn_ |= look_mask_;

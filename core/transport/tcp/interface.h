@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TCP between the nodes of a torus: a connection for each link, bound to the link's device and
-// address, so that the routing table has no say; and routed connections to ranks further away, if
-// the kernels between forward.
+// address, so that the routing table has no effect; and routed connections to ranks further away,
+// if the kernels in between forward.
 //
-// While messages come, polling looks at the busiest socket, and now and then at all of them
-// (epoll); waiting sleeps in epoll. Connections are established inside poll(), beside traffic: a
-// caller and a listener prove to each other that they know the job's secret (handshake.h), and
-// whoever cannot is dropped.
+// While messages arrive, polling looks at the busiest socket, and now and then at all of them
+// (epoll); waiting sleeps in epoll. Connections are established inside poll(), in parallel with
+// traffic: a caller and a listener prove to each other that they know the job's secret
+// (handshake.h); a peer that cannot is dropped.
 //
-// No time limit runs against a peer's process: it may compute for hours between two steps of a
-// handshake, or before it reads. Only kernels have to answer in time. Ours reports a cable over
-// which a call gets no answer, and an idle connection whose other end is gone. For a connection
-// with data under way we ask it ourselves, since the limit that it offers for those
-// (TCP_USER_TIMEOUT) also ends connections whose other end answers but has no room.
+// A peer's process has no time limit: it may compute for hours between two steps of a handshake, or
+// before it reads. Only kernels have to answer in time. Ours reports a cable over which a call gets
+// no answer, and an idle connection whose other end is gone. Connections with data in flight are
+// checked here, since the kernel's limit for those (TCP_USER_TIMEOUT) also ends connections whose
+// other end answers but has no room.
 //
-// A link whose cable has died may be connected again, and waits until the cable is back
+// A link whose cable has died may be connected again, and waits for the cable to return
 // (returning.cpp).
 #pragma once
 
@@ -36,14 +36,13 @@ namespace torusmp::transport::tcp {
 
 // Ports without a device take any route.
 struct InterfaceOptions : NetworkOptions {
-    Companion* companion = nullptr;  // who sends packets of its connections by another way as well
+    Companion* companion = nullptr;  // sends packets of its connections by another path as well
     std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
-    bool checksum = transport::setting::checksum.initial();
 };
 
 class TcpInterface final : public Network<TcpChannel> {
   public:
-    // Throws std::runtime_error that names the device and what is wrong with it.
+    // Throws std::runtime_error that names the device and the reason.
     TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~TcpInterface() override;
 
@@ -56,14 +55,14 @@ class TcpInterface final : public Network<TcpChannel> {
     Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override {
         return exposures_.find(memory.as<MemoryId>(), offset, bytes);
     }
-    // Whether the next poll has something to do that no socket tells of, or should be soon.
+    // Whether the next poll has work that no socket announces, or should be soon.
     bool is_pressed() const {
         return holding_ != 0 || blocked_ != 0 || !dirty_.empty() || has_news() ||
                !replaced_.empty();
     }
-    // What ends its sleeps for the companion, which looks after it.
+    // Adds a descriptor that ends sleeps for the companion, which handles it.
     void watch_for_companion(int descriptor);
-    // Between sleep() and cancel_sleep(): whether that alone has ended the sleep.
+    // Between sleep() and cancel_sleep(): whether only that descriptor has ended the sleep.
     bool slept_for_companion() const;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
@@ -72,8 +71,8 @@ class TcpInterface final : public Network<TcpChannel> {
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
-    // The largest number of pending connections: for one more, the oldest of those that have not
-    // even named this interface makes room.
+    // The most pending connections: for one more, the oldest of those that have not even named this
+    // interface is dropped.
     static constexpr std::size_t most_pending = 64;
 
   private:
@@ -83,7 +82,7 @@ class TcpInterface final : public Network<TcpChannel> {
 
     void listen(Endpoint& endpoint);
     void call(TcpChannel& channel);
-    void require_route(const Pair& pair, const std::string& peer_host) const;
+    unsigned require_route(const Pair& pair, const std::string& peer_host) const;
     void tune(int socket) const;
     void limit_silence(int socket, std::chrono::nanoseconds limit) const;
 
@@ -95,12 +94,16 @@ class TcpInterface final : public Network<TcpChannel> {
 
     // connection establishment
     void accept_from(std::size_t listening);
+    void pause_accepting(int error);
+    void accept_again();
+    void watch_listeners(std::uint32_t events);
     void advance(Attempt& attempt, Sink& sink);
     bool exchange(Attempt& attempt);
     void decide(Attempt& attempt, Sink& sink);
     void accept(Attempt& attempt, TcpChannel& channel);
     void attach_if_finished(Attempt& attempt);
     void broken(Attempt& attempt, int error);
+    void unanswered(Attempt& attempt);
     void lost(Attempt& attempt, const std::string& why);
     void give_up(Attempt& attempt, const std::string& why);
     void refused(Attempt& attempt);
@@ -110,12 +113,15 @@ class TcpInterface final : public Network<TcpChannel> {
 
     // links whose cable is dead (returning.cpp)
     void await_cable(TcpChannel& channel, Clock::time_point now);
+    // The time until the next call, if none has reached the other end's kernel.
+    std::chrono::nanoseconds pause_of(const TcpChannel& channel) const;
     bool has_reached_kernel(const TcpChannel& channel) const;
     void begin_again(TcpChannel& channel, const std::string& why);
     void renew_listener(const TcpChannel& channel);
     void tend(Clock::time_point now);
     void bury();
     void forget_attempts();
+    void forget_events();
 
     // reported by channels
     void drop_calls(const TcpChannel& channel);
@@ -130,16 +136,15 @@ class TcpInterface final : public Network<TcpChannel> {
     };
     std::vector<Listening> listening_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
-    // Proven connections to ports that nobody here has connected yet; the caller waits for a
-    // verdict.
+    // Proven connections to ports that are not yet connected here; the caller waits for a verdict.
     std::vector<std::unique_ptr<Attempt>> arrivals_;
     std::vector<TcpChannel*> dirty_;
-    TcpChannel* hot_ = nullptr;  // the busiest: the last one that received something
+    TcpChannel* hot_ = nullptr;  // the busiest: the last one to receive something
     Exposures exposures_;
-    unsigned look_mask_ = 0;   // all sockets are looked at once in so many polls and one
+    unsigned look_mask_ = 0;   // all sockets are polled once in this many polls plus one
     std::size_t blocked_ = 0;  // channels whose socket is full
 
-    // What epoll names.
+    // Events that epoll reported.
     struct Events {
         std::array<epoll_event, 32> list;
         int count = 0;
@@ -149,14 +154,17 @@ class TcpInterface final : public Network<TcpChannel> {
     Events slept_until_;  // of the thread that sleeps
     Events woken_by_;     // for the next look
     bool sleeps_next_ = false;
-    // How often something was deleted that events may name; and before the sleep.
+    // The number of deleted objects that events may name: now, and before the sleep.
     unsigned forgotten_ = 0;
     unsigned known_forgotten_ = 0;
 
-    // Rings when a connection has to be looked at although nothing comes by it.
+    // Rings when a connection must be checked although nothing arrives on it.
     Alarm alarm_;
     Clock::time_point next_look_for_silence_ = Clock::time_point::max();
-    // Replaced; until the end of a poll, which may be about to use them.
+    // When descriptors have run out, the listeners are not watched until this time.
+    Clock::time_point accept_again_at_ = Clock::time_point::max();
+    bool told_of_descriptors_ = false;
+    // Replaced channels, kept until the end of the poll, which may be about to use them.
     std::vector<std::unique_ptr<TcpChannel>> replaced_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died. Core connects them again at once, and the channel then waits for the
-// cable (patience.h): both ends call again and again until one of them gets through.
+// Links whose cable has died. Core connects them again immediately, and the channel then waits for
+// the cable (patience.h): both ends repeat their calls until one of them gets through.
 //
 // Only the cable is judged. While the other end's kernel answers, its process may take any time.
 #include <fmt/format.h>
@@ -18,16 +18,23 @@
 namespace torusmp::transport::tcp {
 namespace {
 
-// From one call to the next: the kernel's own would come ever more seldom.
+// The interval between calls: the kernel's own retries would become ever less frequent.
 constexpr std::chrono::milliseconds between_calls(250);
+
+// While a link comes up for the first time, one end calls. The other end calls too when it has
+// waited for this part of the timeout: only then does its own kernel report that the cable is dead.
+// The calling end's news may have no other cable to travel on.
+constexpr int part_of_timeout = 4;
 
 }  // namespace
 
-// Calls, if that is possible now; if not, a link that is connected for the first time is given up
-// at the next poll. A cable that has died often is looked for when its pause is over, unless the
-// other end calls before.
+// Calls, if that is now possible; if not, a link that is connected for the first time is given up
+// at the next poll. A cable that has died often is tried when its pause is over, unless the other
+// end calls before.
 void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
     channel.state_ = TcpChannel::State::waiting;
+    const bool is_called = !channel.patience_.again && address_.id < channel.peer_;
+    const bool has_waited = now >= channel.call_at_;
     if (now < channel.patience_.not_before) {
         channel.trouble_ = "it has died too often";
         channel.call_at_ = channel.patience_.not_before;
@@ -37,16 +44,20 @@ void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
         const std::string_view trouble = trouble_of_device(channel.device_name_);
         if (!trouble.empty()) throw std::runtime_error(fmt::format("its device {}", trouble));
         if (channel.patience_.again) renew_listener(channel);
-        if (channel.patience_.again || address_.id > channel.peer_) call(channel);
+        if (!is_called || has_waited) call(channel);
     } catch (const std::runtime_error& error) {
         channel.trouble_ = error.what();
         if (!channel.patience_.again) channel.patience_.give_up_at = now;
     }
-    if (channel.patience_.again) channel.call_at_ = now + between_calls;
+    if (channel.patience_.again || is_called) channel.call_at_ = now + pause_of(channel);
     alarm_.set(std::min(channel.call_at_, channel.patience_.give_up_at));
 }
 
-// A call of ours has failed: the next one is made when it is due.
+std::chrono::nanoseconds TcpInterface::pause_of(const TcpChannel& channel) const {
+    return channel.patience_.again ? between_calls : options_.timeout / part_of_timeout;
+}
+
+// A call has failed: the next one is made when it is due.
 void TcpInterface::begin_again(TcpChannel& channel, const std::string& why) {
     drop_calls(channel);
     channel.state_ = TcpChannel::State::waiting;
@@ -64,8 +75,8 @@ void TcpInterface::drop_calls(const TcpChannel& channel) {
         if (it->caller == &channel) it->over = true;
 }
 
-// A device that was taken away and is there again has another index, and what was bound to the
-// first hears nothing any more.
+// A device that was removed and has returned has another index, and sockets bound to the former one
+// receive nothing.
 void TcpInterface::renew_listener(const TcpChannel& channel) {
     const unsigned device = if_nametoindex(channel.device_name_.c_str());
     for (std::size_t i = 0; i < listening_.size(); ++i) {
@@ -84,9 +95,11 @@ void TcpInterface::renew_listener(const TcpChannel& channel) {
 
 // ---- time ----
 
-// Does what is due by now.
+// Does the work that is due.
 void TcpInterface::tend(Clock::time_point now) {
     alarm_.silence();
+    if (now >= accept_again_at_) accept_again();
+    alarm_.set(accept_again_at_);
     for (const auto& it : channels_) {
         TcpChannel& channel = *it;
         if (!channel.connecting()) continue;
@@ -94,7 +107,7 @@ void TcpInterface::tend(Clock::time_point now) {
                                between_calls);
         if (now >= channel.call_at_) {
             if (has_reached_kernel(channel)) {  // so there is a cable
-                channel.call_at_ = now + between_calls;
+                channel.call_at_ = now + pause_of(channel);
                 if (channel.patience_.give_up_at != Clock::time_point::max())
                     channel.patience_.give_up_at = now + options_.timeout;
             } else {
@@ -103,9 +116,10 @@ void TcpInterface::tend(Clock::time_point now) {
             }
         }
         if (now >= channel.patience_.give_up_at)
-            channel.fail("there is no cable: " + (!channel.stranger_.empty()  ? channel.stranger_
-                                                  : !channel.trouble_.empty() ? channel.trouble_
-                                                                              : "nobody answers"));
+            channel.fail("the cable is missing or dead: " +
+                         (!channel.stranger_.empty()  ? channel.stranger_
+                          : !channel.trouble_.empty() ? channel.trouble_
+                                                      : "no answer"));
         else
             alarm_.set(std::min(channel.call_at_, channel.patience_.give_up_at));
     }
@@ -119,9 +133,9 @@ void TcpInterface::tend(Clock::time_point now) {
     alarm_.set(next_look_for_silence_);
 }
 
-// ---- what was replaced ----
+// ---- replaced channels ----
 
-// Nobody refers to them any more.
+// Destroys replaced channels; nothing refers to them.
 void TcpInterface::bury() {
     const auto is_replaced = [&](const NetworkChannel* channel) {
         return std::any_of(replaced_.begin(), replaced_.end(),
@@ -131,7 +145,7 @@ void TcpInterface::bury() {
     std::erase_if(fallen_, is_replaced);
     std::erase_if(dirty_, is_replaced);
     std::erase_if(attempts_, [&](const auto& it) { return is_replaced(it->caller); });
-    ++forgotten_;
+    forget_events();
     if (is_replaced(hot_)) hot_ = nullptr;
     replaced_.clear();
 }

@@ -11,7 +11,7 @@ using namespace config::literals;
 
 inline const config::Setting<std::size_t> socket_buffer{
     "transport.socket_buffer", config::size_between(4_KiB, 1_GiB), 4_MiB,
-    "Send and receive buffer of each TCP connection, in the kernel."};
+    "Size of the kernel's send and receive buffers of each TCP connection."};
 
 inline const config::Table table{&socket_buffer};
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -31,6 +32,16 @@ void bind_to_device(int socket, const std::string& device) {
         fail(fmt::format("cannot bind a socket to device {}", device));
 }
 
+void set_keepalive(int socket, std::chrono::nanoseconds timeout, bool brisk) {
+    using namespace std::chrono;
+    const auto third = brisk ? floor<seconds>(timeout / 3) : ceil<seconds>(timeout / 3);
+    const int interval = int(std::clamp<std::int64_t>(third.count(), 1, 1 << 14));
+    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, interval);
+    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, interval);
+    set(socket, IPPROTO_TCP, TCP_KEEPCNT, brisk ? 2 : 3);
+}
+
 std::uint16_t port_of(int socket) {
     sockaddr_storage bound{};
     socklen_t length = sizeof bound;
@@ -57,7 +68,7 @@ base::Descriptor open_listener(const std::string& device, std::uint16_t tcp_port
     }
     if (!socket) fail("cannot open a socket");
     bind_to_device(socket.get(), device);
-    if (tcp_port != 0) {  // of one before, whose connections may linger
+    if (tcp_port != 0) {  // of a previous listener, whose connections may linger
         set(socket.get(), SOL_SOCKET, SO_REUSEADDR, 1);
         (any.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6&>(any).sin6_port
                                    : reinterpret_cast<sockaddr_in&>(any).sin_port) =

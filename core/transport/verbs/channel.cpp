@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a verbs channel's queue pair, and what it receives.
+// The states of a verbs channel's queue pair, and received packets.
 #include "core/transport/verbs/channel.h"
 
 #include <fmt/format.h>
@@ -30,13 +30,18 @@ int mtu_bytes(std::uint32_t mtu) {
     return 128 << mtu;
 }
 
-// How long a packet waits for an answer, as a code: so that all tries together fit into the
-// timeout.
+// Retransmissions of a packet without an acknowledgement, before the link is dead. With 7,
+// soft-RoCE retries forever.
+constexpr std::uint8_t most_resends = 6;
+// Codes for a receiver that is not ready, which credits prevent: the sender waits for 0.64 ms and
+// retries without limit.
+constexpr std::uint8_t receiver_not_ready_timer = 12, receiver_not_ready_retries = 7;
+
+// The code of the time that a packet waits for an answer, chosen so that all retries together fit
+// into the timeout.
 std::uint8_t ack_code(const InterfaceOptions& options) {
-    if (options.ack_timeout >= 0) return std::uint8_t(options.ack_timeout);
     constexpr double unit = 4.096e-6;  // seconds
-    const double each =
-        std::chrono::duration<double>(options.timeout).count() / (options.retries + 1);
+    const double each = std::chrono::duration<double>(options.timeout).count() / (most_resends + 1);
     int code = 1;
     while (code < 31 && unit * double(1u << (code + 1)) <= each) ++code;
     return std::uint8_t(code);
@@ -93,7 +98,7 @@ void VerbsChannel::make_queue_pair() {
         options.cap.max_inline_data = 128;
         queue_pair_.reset(ibv_create_qp(device_.domain(), &options));
     }
-    if (!queue_pair_) refuse("no queue pair; lower transport.tokens");
+    if (!queue_pair_) refuse("cannot create a queue pair; lower transport.tokens");
     inline_bytes_ = std::min<std::size_t>(options.cap.max_inline_data, most_inline);
     ibv_qp_attr state{};
     state.qp_state = IBV_QPS_INIT;
@@ -113,18 +118,18 @@ CreditWord VerbsChannel::all_credits() const {
     return credits;
 }
 
-// Whether the peer's end fits ours. Throws std::runtime_error that says how not.
+// Checks that the peer's end fits ours. Throws std::runtime_error with the difference.
 void VerbsChannel::check(const Hello& hello) const {
     const CreditWord credits = all_credits();
     if (hello.slot_bytes == port_.slot_bytes && hello.credits == credits) return;
     throw std::runtime_error(fmt::format(
-        "the ends do not fit: slots of {} B and credits {:x} there, {} B and {:x} here; were all "
+        "the ends do not match: slots of {} B and credits {:x} there, {} B and {:x} here; were all "
         "ranks started with the same settings?",
         hello.slot_bytes, hello.credits, port_.slot_bytes, credits));
 }
 
-// From INIT through RTR to RTS. False: not now (trouble_ says why); neighbours may still be
-// resolved.
+// Takes the queue pair from INIT through RTR to RTS. Returns false if that is not possible now
+// (trouble_ has the reason); the neighbour may still have to be resolved.
 bool VerbsChannel::reach(const Hello& hello) {
     const InterfaceOptions& options = interface_.options_;
     const auto mtu = std::min(std::uint32_t(device_.mtu()), hello.mtu);
@@ -139,7 +144,7 @@ bool VerbsChannel::reach(const Hello& hello) {
     state.dest_qp_num = hello.queue_pair;
     state.rq_psn = hello.first_packet & sequence_bits;
     state.max_dest_rd_atomic = 1;
-    state.min_rnr_timer = std::uint8_t(options.rnr_timer);
+    state.min_rnr_timer = receiver_not_ready_timer;
     state.ah_attr = path_;
     int error = ibv_modify_qp(queue_pair_.get(), &state,
                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
@@ -151,8 +156,8 @@ bool VerbsChannel::reach(const Hello& hello) {
     state = {};
     state.qp_state = IBV_QPS_RTS;
     state.timeout = ack_code(options);
-    state.retry_cnt = std::uint8_t(options.retries);
-    state.rnr_retry = std::uint8_t(options.rnr_retries);
+    state.retry_cnt = most_resends;
+    state.rnr_retry = receiver_not_ready_retries;
     state.sq_psn = first_packet_;
     state.max_rd_atomic = 1;
     error = ibv_modify_qp(queue_pair_.get(), &state,
@@ -172,8 +177,8 @@ void VerbsChannel::open() {
     patience_.met = true;
     patience_.give_up_at = Clock::time_point::max();
     if (!patience_.again) --interface_.waiting_;
-    // The peer may not know yet that this end receives, and a datagram may be lost, which its
-    // process need not notice: a frame arrives in any case.
+    // The peer may not know yet that this end receives, and a datagram may be lost unnoticed by its
+    // process: a frame arrives in any case.
     post_control({.frame = Frame::grant});
     push();
 }
@@ -192,7 +197,7 @@ void VerbsChannel::fail(std::string why) {
     interface_.fallen_.push_back(this);
 }
 
-// Ends what has not been given to the device; what has comes back flushed.
+// Ends requests that have not been posted; posted ones return flushed.
 void VerbsChannel::give_up_waiting() {
     kept_.clear();
     for (const Write& write : writes_) {
@@ -214,12 +219,12 @@ std::string VerbsChannel::what_is_lost() const {
     const std::size_t writes = writes_.size() + (pieces_ != 0 ? 1 : 0);
     const std::size_t frames = kept_.size() + (posted_ - retired_);
     if (frames == 0 && writes == 0) return "";
-    return fmt::format("; {} requests and {} remote writes were under way", frames, writes);
+    return fmt::format("; {} requests and {} remote writes were in progress", frames, writes);
 }
 
 void VerbsChannel::close(std::string_view why) {
     if (state_ >= State::finished) return;
-    // No half-sent write may stand in front of the reason.
+    // A partly sent write must not precede the reason.
     if (can_post(1) && pieces_ == 0) {
         const auto reason = std::as_bytes(std::span(why.substr(0, longest_reason)));
         const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
@@ -234,7 +239,7 @@ void VerbsChannel::close(std::string_view why) {
 
 // ---- in ----
 
-// Handles what a completion brought. Returns how many packets core took.
+// Handles a completed receive. Returns how many packets core took.
 int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
     if (state_ >= State::finished) {
         interface_.slots_.give(slot);
@@ -246,9 +251,9 @@ int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
         header.transport_byte > std::uint8_t(Frame::last) ||
         header.virtual_channel >= port_.virtual_channels || !take_stamp(header)) {
         interface_.slots_.give(slot);
-        fail(fmt::format(
-            "a frame of {} B arrived (kind {}, virtual channel {}, length {}), which cannot be",
-            bytes, header.transport_byte, header.virtual_channel, header.length));
+        fail(
+            fmt::format("an invalid frame of {} B arrived (kind {}, virtual channel {}, length {})",
+                        bytes, header.transport_byte, header.virtual_channel, header.length));
         return 0;
     }
     heard_something_ = true;
@@ -264,7 +269,8 @@ int VerbsChannel::arrived(Slot* slot, std::size_t bytes, Sink& sink) {
     return taken;
 }
 
-// Our control frames that the peer has taken since the start; false: it claims more than we sent.
+// Handles the count of our control frames that the peer has taken since the start. Returns false if
+// it claims more than were sent.
 bool VerbsChannel::take_stamp(const PacketHeader& header) {
     if (header.stamp == controls_home_) return true;
     if (header.stamp - controls_home_ > controls_sent_ - controls_home_) return false;
@@ -277,7 +283,8 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
     switch (frame.frame) {
         case Frame::grant:
             take_grant(frame.credits);
-            return frame.credits != 0 ? 1 : 0;  // the first one only says that its sender receives
+            // The first one only reports that its sender receives.
+            return frame.credits != 0 ? 1 : 0;
         case Frame::notice:
             sink.on_notice(*this, frame.notice);
             return 1;
@@ -290,7 +297,7 @@ int VerbsChannel::take_control(const ControlFrame& frame, const Slot* slot, Sink
             give_up_waiting();
             return 0;
         default:
-            return 0;  // a credit frame has told all by its stamp
+            return 0;  // a credit frame carries only its stamp
     }
 }
 
@@ -301,7 +308,7 @@ int VerbsChannel::take_packet(Slot* slot, const PacketHeader& header, Sink& sink
         if (taken != 0 || state_ >= State::finished) return taken;
     } else if (held.size() >= port_.credits[header.virtual_channel]) {
         interface_.slots_.give(slot);
-        fail("more packets arrived than there are credits");
+        fail("more packets arrived than credits exist");
         return 0;
     }
     held.push_back(slot);
@@ -309,7 +316,7 @@ int VerbsChannel::take_packet(Slot* slot, const PacketHeader& header, Sink& sink
     return 0;
 }
 
-// Offers a packet to core. 0: core wants it again, and the slot remains the caller's, unless the
+// Offers a packet to core. Returns 0 if core holds it, so the slot remains the caller's, unless the
 // channel went down meanwhile.
 int VerbsChannel::deliver(Slot* slot, const PacketHeader& header, Sink& sink) {
     interface_.delivering_ = slot;
@@ -328,7 +335,7 @@ int VerbsChannel::offer_held(Sink& sink) {
             Slot* const slot = held.front();
             PacketHeader header;
             std::memcpy(&header, slot->memory, sizeof header);
-            // Off the queue before it is offered: what core does may bring the channel down.
+            // Removed from the queue before it is offered, because core may bring the channel down.
             held.pop_front();
             if (--held_count_ == 0) --interface_.holding_;
             if (deliver(slot, header, sink) != 0) {
@@ -344,7 +351,7 @@ int VerbsChannel::offer_held(Sink& sink) {
     return taken;
 }
 
-// Posts free slots to receive again, a few at a time.
+// Reposts free slots for receiving, a few at a time.
 void VerbsChannel::post_again(Slot* slot) {
     if (state_ >= State::finished) return interface_.slots_.give(slot);
     slot->channel = this;

@@ -4,22 +4,25 @@
 //
 // Life of the queue pair, as both ends see it:
 //
-//   waiting  INIT, slots posted: hellos go out. Nothing is sent; what core sends is kept in order.
-//   meeting  RTS: the peer's hello has come, so its packets are understood; it may not receive yet.
-//   open     the peer has said that it is ready, or something of it has come: everything is sent.
-//   finished the peer has said goodbye: it sends nothing more, and what is sent is swallowed.
-//   down     ERR: work under way is flushed and reported as failed; Sink::on_down() says why.
+// - waiting: INIT, slots posted; hellos are sent. Packets from core are kept in order.
+// - meeting: RTS; the peer's hello has arrived, so its packets can be received, but it may not
+//   receive yet.
+// - open: the peer has announced that it is ready, or a packet of it has arrived: everything is
+//   sent.
+// - finished: the peer has said goodbye: it sends nothing more, and packets to it are dropped.
+// - down: ERR; pending work is flushed and reported as failed; Sink::on_down() gives the reason.
+//
 // It goes from each state to the next, and to down from all but finished.
 //
 // A link that has died is connected again: another channel takes its port, and makes its queue pair
-// when everything that the former one had given to the device has come back (returning.cpp).
+// when the device has returned everything that the former one posted (returning.cpp).
 //
-// What is sent becomes work requests in a send queue. Small frames go inline. Larger ones are
-// copied into a slot, unless they lie in the slot that is being delivered: then that slot is sent,
-// and another one is posted in its place. One request in a few is signalled. During a poll,
-// requests are collected and given to the device together.
+// Sends become work requests in a send queue. Small frames go inline. Larger ones are copied into a
+// slot, unless they are in the slot that is being delivered: then that slot is sent, and another
+// one is posted in its place. One request in a few is signalled. During a poll, requests are
+// collected and posted together.
 //
-// Owned by its VerbsInterface, used under the Runtime's lock.
+// Owned by its VerbsInterface and used under the Runtime's lock.
 #pragma once
 
 #include <array>
@@ -44,10 +47,10 @@ class VerbsInterface;
 
 struct ChannelStatistics {
     std::uint64_t copied = 0;     // packets copied into a slot
-    std::uint64_t forwarded = 0;  // packets sent from the slot in which they came
+    std::uint64_t forwarded = 0;  // packets sent from the slot in which they arrived
     std::uint64_t written = 0;    // bytes by RDMA write from registered memory
     std::uint64_t bounced = 0;    // bytes by RDMA write through slots
-    std::uint64_t kept = 0;  // frames for which the send queue was full or the channel not open
+    std::uint64_t kept = 0;  // frames kept because the send queue was full or the channel not open
 };
 
 inline constexpr Capabilities capabilities{
@@ -80,9 +83,9 @@ class VerbsChannel final : public NetworkChannel {
   private:
     friend class VerbsInterface;
 
-    // The link port whose key we use for a peer's memory: direct peers have only one.
+    // The link port whose key this end uses for a peer's memory: direct peers have only one.
     static std::uint32_t key_port(std::uint32_t port) { return port < most_link_ports ? port : 0; }
-    // The key of the peer's memory for us; 0: none.
+    // The key of the peer's memory for this end; 0 if there is none.
     std::uint32_t key_of(const RemoteMemory& remote) const {
         return remote.as<PortKeys>().by_port[key_port(remote_port_)];
     }
@@ -90,19 +93,19 @@ class VerbsChannel final : public NetworkChannel {
     static constexpr std::size_t most_staged = 8;
     static constexpr std::size_t most_inline = 256;  // bytes that a staged request can carry
 
-    // A work request on its way to the device.
+    // A work request that is waiting to be posted.
     struct Staged {
         ibv_send_wr request;
         ibv_sge part;
         std::array<std::byte, most_inline> bytes;
     };
-    // What a request in the send queue holds until it has been sent.
+    // The resources that a request in the send queue holds until it has been sent.
     struct Out {
         Slot* slot = nullptr;
         Registration* registration = nullptr;
         std::uint64_t cookie = 0;
-        bool tells = false;  // core is told when it ends
-        bool piece = false;  // of a write
+        bool tells = false;  // core is notified when it ends
+        bool piece = false;  // it is part of a write
         bool sign_of_life = false;
     };
     // A remote write that has not been posted completely.
@@ -112,11 +115,10 @@ class VerbsChannel final : public NetworkChannel {
         ConstBytes left;
         std::uint64_t cookie;
         std::optional<std::uint64_t> notice;
-        Registration* registration;  // null: through slots
-        bool posted = false;         // completely
+        Registration* registration;  // null if it goes through slots
+        bool posted = false;         // posted completely
     };
-    // A frame that could not be posted yet; one that is placed has its payload behind `front`
-    // bytes.
+    // A frame that could not be posted yet. If it places payload, that follows `front` bytes.
     struct Kept {
         PacketHeader header;
         std::vector<std::byte> bytes;
@@ -152,7 +154,7 @@ class VerbsChannel final : public NetworkChannel {
     bool push_piece(Write& write);
     void push_kept();
     bool wants_push() const { return !kept_.empty() || !writes_.empty() || to_grant_ != 0; }
-    // Does what has become possible: kept frames, grants, writes.
+    // Posts what has become possible: kept frames, grants, writes.
     void push();
     void departed(std::uint32_t until, bool ok);
     Slot* take_delivered(ConstBytes payload);
@@ -171,15 +173,16 @@ class VerbsChannel final : public NetworkChannel {
     std::string what_is_lost() const;
 
     // --- life ---
-    // Makes room for its requests and what they carry. Throws std::runtime_error.
+    // Makes room for its requests and their payload. Throws std::runtime_error.
     void make_room();
     std::uint32_t receives() const;
     // Makes the queue pair, and posts slots. Throws std::runtime_error.
     void begin();
     void make_queue_pair();
-    // Whether everything that was given to the device has come back. Precondition: it is down.
+    // Whether the device has returned everything that was posted. Precondition: the channel is
+    // down.
     bool returned();
-    // Takes the place of one that has gone down, or that core has closed.
+    // Replaces a channel that has gone down, or that core has closed.
     void follow(VerbsChannel& before, std::chrono::nanoseconds pause);
     bool follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout);
     CreditWord all_credits() const;
@@ -189,24 +192,26 @@ class VerbsChannel final : public NetworkChannel {
     void give_up_waiting();
 
     VerbsInterface& interface_;
-    const std::uint32_t index_;  // of its port; part of the numbers of requests
+    const std::uint32_t index_;  // index of its port; part of the numbers of requests
     Device& device_;
-    QueuePair queue_pair_;  // null: not yet
+    QueuePair queue_pair_;  // null until it is made
     std::uint32_t serial_ = 1;
-    std::uint32_t bound_ = 0;     // the peer's queue pair to which ours is connected: its serial
-    std::uint32_t outdated_ = 0;  // no queue pair of the peer up to this serial is meant any more
+    // The serial number of the peer's queue pair to which ours is connected.
+    std::uint32_t bound_ = 0;
+    std::uint32_t outdated_ = 0;  // queue pairs of the peer up to this serial number are obsolete
 
     // The other end, as given to connect().
     Endpoint theirs_;
     std::optional<Pair> pair_;
     ibv_ah_attr path_{};
-    AddressHandle greets_;  // its datagram queue pair
+    AddressHandle greets_;  // address handle of its datagram queue pair
     std::uint32_t first_packet_ = 0;
-    std::optional<Hello> heard_;  // the peer's last one
+    std::optional<Hello> heard_;  // the peer's last hello
     Clock::time_point next_hello_{};
     std::chrono::milliseconds hello_pause_{};
-    bool mutual_ = false;                // then both ends are polling
-    std::chrono::nanoseconds waited_{};  // for the peer, while this end was looking
+    bool mutual_ = false;  // both ends connect it at start, so both are polling
+    // Time spent waiting for the peer while this end was polling.
+    std::chrono::nanoseconds waited_{};
     Patience patience_;
     Knock knock_;
 
@@ -220,20 +225,20 @@ class VerbsChannel final : public NetworkChannel {
     std::size_t staged_count_ = 0;
     std::deque<Kept> kept_;
     std::deque<Write> writes_;
-    std::size_t pieces_ = 0;  // of writes, posted and not yet sent
+    std::size_t pieces_ = 0;  // of writes: posted and not yet sent
     std::size_t piece_bytes_ = 0;
     CreditWord to_grant_ = 0;
     std::uint32_t controls_sent_ = 0;
     std::uint32_t controls_home_ = 0;  // our control frames that the peer has taken
     Slot* reserved_ = nullptr;
     std::vector<std::byte> reserved_apart_;  // used if no slot is free
-    bool recalled_ = false;                  // a request that brings the others back is under way
-    bool alive_asked_ = false;               // a sign of life is under way
-    bool heard_something_ = false;           // since the clock was last read
-    std::chrono::nanoseconds silence_{};     // of the peer's device, while this end was looking
+    bool recalled_ = false;               // a request whose completion returns the others is posted
+    bool alive_asked_ = false;            // a sign of life is in flight
+    bool heard_something_ = false;        // since the clock was last read
+    std::chrono::nanoseconds silence_{};  // of the peer's device, while this end was polling
 
     // In.
-    std::uint32_t receiving_ = 0;  // slots that the device has
+    std::uint32_t receiving_ = 0;  // slots posted to the device
     std::array<Held, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
     std::uint32_t controls_taken_ = 0;

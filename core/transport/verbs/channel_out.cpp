@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a verbs channel sends.
+// The sending side of a verbs channel.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -48,7 +48,7 @@ void VerbsChannel::staged(Staged& it, bool signalled) {
         hand_over();
 }
 
-// Gives all staged requests to the device, in one call.
+// Posts all staged requests to the device in one call.
 void VerbsChannel::hand_over() {
     if (staged_count_ == 0) return;
     for (std::size_t i = 0; i + 1 < staged_count_; ++i)
@@ -60,7 +60,7 @@ void VerbsChannel::hand_over() {
         interface_.broken_.emplace_back(this, fmt::format("cannot send: {}", std::strerror(error)));
 }
 
-// Posts a frame: header, front and payload, one after the other. Precondition: can_post(1).
+// Posts a frame: header, front and payload, one after another. Precondition: can_post(1).
 void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes payload,
                               const Out& out) {
     header.stamp = controls_told_ = controls_taken_;
@@ -84,7 +84,7 @@ void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes 
     post_slot(header, slot, bytes - sizeof header);
 }
 
-// Posts a frame whose body lies in a slot. Precondition: can_post(1).
+// Posts a frame whose body is in a slot. Precondition: can_post(1).
 void VerbsChannel::post_slot(PacketHeader header, Slot* slot, std::size_t bytes) {
     header.stamp = controls_told_ = controls_taken_;
     std::memcpy(slot->memory, &header, sizeof header);
@@ -142,7 +142,7 @@ void VerbsChannel::keep(const PacketHeader& header, ConstBytes front, ConstBytes
 
 void VerbsChannel::push_kept() {
     while (!kept_.empty() && state_ == State::open && room() >= requests_of_a_write) {
-        // Out of the queue while it is posted: if no slot is free it goes back to the front.
+        // Removed from the queue while it is posted: if no slot is free it returns to the front.
         const Kept it = std::move(kept_.front());
         kept_.pop_front();
         const std::size_t behind = kept_.size();
@@ -158,8 +158,8 @@ void VerbsChannel::push_kept() {
     }
 }
 
-// The slot that is being delivered, if these bytes lie in it: it is ours to send from, and another
-// one takes its place. Null if they do not, or there is no other.
+// Takes the slot that is being delivered, if these bytes are in it: it can be sent, and another one
+// takes its place. Null if they are not, or there is no other slot.
 Slot* VerbsChannel::take_delivered(ConstBytes payload) {
     Slot* const slot = interface_.delivering_;
     if (slot == nullptr || payload.empty() || payload.data() < slot->memory ||
@@ -223,7 +223,7 @@ void VerbsChannel::send_placed(const PacketHeader& header, ConstBytes front, Con
         keep(framed, front, payload, &target);
 }
 
-// Writes the payload to its place, from the slot in which it came or another one, and then the
+// Writes the payload to its place, from the slot in which it arrived or another one, and then the
 // frame.
 void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload,
                                const RemoteAddress& target) {
@@ -241,7 +241,7 @@ void VerbsChannel::place_frame(const PacketHeader& header, ConstBytes front, Con
     post_frame(header, front, {});
 }
 
-// ---- credits, of core and of frames ----
+// ---- credits of core and of frames ----
 
 // Precondition: can_post(1), and a credit if the frame needs one.
 void VerbsChannel::post_control(const ControlFrame& frame, const Out& out) {
@@ -294,8 +294,8 @@ void VerbsChannel::push_writes() {
     }
 }
 
-// Posts the next piece of a write, and with the last one the notice. False: it has to wait for a
-// slot, or for a credit.
+// Posts the next piece of a write, with the notice after the last one. Returns false if it has to
+// wait for a slot or for a credit.
 bool VerbsChannel::push_piece(Write& write) {
     const bool straight = write.registration != nullptr || write.left.empty();
     const std::size_t most = straight ? piece_bytes_ : interface_.slots_.bytes();
@@ -343,8 +343,7 @@ void VerbsChannel::push() {
     if (!writes_.empty()) push_writes();
 }
 
-// Writes nothing: the peer's device acknowledges it as long as the peer lives, without its process
-// having to look.
+// An empty write: the peer's device acknowledges it as long as the peer lives, without its process.
 void VerbsChannel::ask_for_life() {
     if (alive_asked_ || !can_post(1)) return;
     alive_asked_ = true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a VerbsInterface establishes connections: hellos by datagram.
+// How a VerbsInterface establishes connections: hellos in datagrams.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +17,7 @@ using std::chrono::milliseconds;
 constexpr milliseconds first_hello_pause(10);
 constexpr milliseconds longest_hello_pause(250);
 
-// The addresses over which two ends talk: over a cable or, if there is none between them, by routed
-// addresses.
+// The addresses that two ends use: over their common cable or, if there is none, routed addresses.
 std::optional<Pair> pair_for(const Endpoint& own, const Endpoint& peer, bool cable) {
     if (cable) return choose_pair(own, peer);
     Endpoint here = own;
@@ -70,7 +69,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     channel.hello_pause_ = first_hello_pause;
     if (again) {
         channel.follow(**before, options.pause);
-        // In its place, since core may be called from a loop over all channels.
+        // It keeps its place, since core may be called from a loop over all channels.
         replaced_.push_back(std::exchange(*before, std::move(made)));
     } else {
         channel.make_room();
@@ -82,21 +81,21 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     if (const auto pending = pending_.find(options.local_port); pending != pending_.end()) {
         if (pending->second.serial > channel.outdated_) {
             channel.heard_ = pending->second;
-            channel.patience_.not_before = {};  // the other end wants it now
+            channel.patience_.not_before = {};  // the other end wants the cable now
         }
         pending_.erase(pending);
     }
     next_look_at_clock_ = {};
     impatient_ = true;
-    if (again) return channel;  // it says hello when it has a queue pair
+    if (again) return channel;  // it sends a hello when it has a queue pair
     if (!try_to_reach(channel)) greet(channel);
-    // A cable that is known to be dead is not waited for when all links come up.
+    // The start of the job does not wait for a cable that is known to be dead.
     if (spared && !device.trouble().empty()) channel.patience_.give_up_at = Clock::now();
     return channel;
 }
 
-// How the peer's datagram queue pair is reached, as far as that is known now. False: trouble_ says
-// why it is not.
+// Finds the path to the peer's datagram queue pair, as far as it is known now. Returns false if
+// there is none; trouble_ has the reason.
 bool VerbsInterface::find_way(VerbsChannel& channel) {
     Device& device = channel.device_;
     const bool spared = channel.mutual_ && options_.spares_links;
@@ -104,7 +103,7 @@ bool VerbsInterface::find_way(VerbsChannel& channel) {
     if (spared) {
         channel.trouble_ = device.trouble();
         if (!channel.trouble_.empty()) return false;
-        if (!channel.pair_) {  // addresses of ours may have come since
+        if (!channel.pair_) {  // addresses of ours may have appeared since
             Endpoint own = address_.endpoint(channel.port_.port);
             own.addresses = addresses_kept_by(own.device);
             channel.pair_ = choose_pair(own, channel.theirs_);
@@ -116,7 +115,8 @@ bool VerbsInterface::find_way(VerbsChannel& channel) {
     }
     const auto gid = device.gid_of(channel.pair_->own);
     if (!gid) {
-        channel.trouble_ = fmt::format("{} is none of its GIDs now", channel.pair_->own.text());
+        channel.trouble_ =
+            fmt::format("{} is no longer one of its GIDs", channel.pair_->own.text());
         return false;
     }
     if (channel.greets_ && channel.path_.grh.sgid_index == *gid) return true;
@@ -130,13 +130,14 @@ bool VerbsInterface::find_way(VerbsChannel& channel) {
     channel.greets_.reset(ibv_create_ah(device.domain(), &channel.path_));
     if (channel.greets_) return true;
     channel.trouble_ = fmt::format("its address does not resolve: {}", std::strerror(errno));
-    // The kernel may look for the peer for a second meanwhile, and nothing else goes on here.
+    // The kernel may take a second to look for the peer, during which this process does nothing
+    // else.
     const auto now = Clock::now();
     if (spared) channel.next_hello_ = std::max(channel.next_hello_, now + 20 * (now - begun));
     return false;
 }
 
-// Tells the peer's device which queue pair this is, and whether it can receive.
+// Sends the peer's device the number of our queue pair, and whether it can receive.
 void VerbsInterface::greet(VerbsChannel& channel) {
     channel.next_hello_ = Clock::now() + channel.hello_pause_;
     channel.hello_pause_ = std::min(2 * channel.hello_pause_, longest_hello_pause);
@@ -162,8 +163,8 @@ void VerbsInterface::greet(VerbsChannel& channel) {
                                              hello);
 }
 
-// Handles a datagram that somebody sent. If it does not prove that it is of this job, and for us,
-// it is ignored.
+// Handles a datagram from any sender. It is ignored unless it proves that it belongs to this job
+// and is for this rank.
 void VerbsInterface::hear(const Hello& hello) {
     if (hello.greeting != greeting || hello.version != wire_version || hello.to != address_.id)
         return;
@@ -177,7 +178,7 @@ void VerbsInterface::hear(const Hello& hello) {
         return;
     }
     if (channel->peer_ != hello.from || channel->remote_port_ != hello.from_port) return;
-    // Of a queue pair that is gone, and was long on the way.
+    // It is from a queue pair that is gone, and was long on the way.
     if (hello.serial <= channel->outdated_ ||
         (channel->heard_ && hello.serial < channel->heard_->serial))
         return;
@@ -185,7 +186,7 @@ void VerbsInterface::hear(const Hello& hello) {
         case VerbsChannel::State::waiting:
             channel->heard_ = hello;
             channel->hello_pause_ = first_hello_pause;
-            // Whoever wants the cable sooner ends the other's pause.
+            // The end that wants the cable earlier ends the other's pause.
             channel->patience_.not_before = {};
             if (begin_again(*channel)) try_to_reach(*channel);
             return;
@@ -201,7 +202,7 @@ void VerbsInterface::hear(const Hello& hello) {
             // That end has seen the cable die, and waits for this one.
             pending_.insert_or_assign(hello.to_port, hello);
             channel->patience_.met = true;
-            return channel->fail("its other end has lost the connection, and connects again");
+            return channel->fail("its other end lost the connection and reconnects");
         case VerbsChannel::State::down:
             pending_.insert_or_assign(hello.to_port, hello);
             return;
@@ -210,13 +211,13 @@ void VerbsInterface::hear(const Hello& hello) {
     }
 }
 
-// Acts upon the peer's hello and answers it. False: none has come, or the peer cannot be reached
-// yet.
+// Handles the peer's hello and answers it. Returns false if none has arrived, or the peer cannot be
+// reached yet.
 bool VerbsInterface::try_to_reach(VerbsChannel& channel) {
     if (!channel.heard_) return false;
     try {
         channel.check(*channel.heard_);
-        // Only to a queue pair that knows of ours: an earlier one of the peer's may be gone by now.
+        // Only to a queue pair that knows ours: an earlier one of the peer may be gone by now.
         if (channel.heard_->heard == channel.serial_ && !channel.reach(*channel.heard_))
             return false;
     } catch (const std::runtime_error& error) {

@@ -14,13 +14,8 @@ std::unique_ptr<Interface> make(const config::Settings& settings, const Surround
                                 const std::vector<PortOptions>& ports) {
     InterfaceOptions options;
     options.take(settings, surroundings);
-    options.ack_timeout = settings[setting::ack_timeout];
-    options.retries = settings[setting::retries];
-    options.rnr_timer = settings[setting::rnr_timer];
-    options.rnr_retries = settings[setting::rnr_retries];
     options.gid_index = settings[setting::gid_index];
     options.cache = settings[setting::cache];
-    options.log = surroundings.log;
     return std::make_unique<VerbsInterface>(ports, std::move(options));
 }
 

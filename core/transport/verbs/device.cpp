@@ -208,7 +208,7 @@ bool Device::read_trouble(const std::function<void(const ibv_qp*, std::string_vi
                 usable = true;
                 break;
             default:
-                break;  // an event, but no harm
+                break;  // a harmless event
         }
         ibv_ack_async_event(&event);
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The RDMA device behind one network device: its completion queues, and what it can do.
+// The RDMA device behind one network device: its completion queues and capabilities.
 //
-// Three completion queues share one event channel: for what arrives, for what has been sent, and
-// for the datagrams by which connections are established. An armed queue stays armed until it has
-// rung, so that a rank that sleeps often has to rearm only those that did.
+// Three completion queues share one event channel: for received packets, for sent ones, and for the
+// datagrams that establish connections. An armed queue stays armed until it has rung, so a rank
+// that sleeps often has to rearm only those that did.
 //
 // Owned by the VerbsInterface and used under the Runtime's lock.
 #pragma once
@@ -26,11 +26,11 @@ class Device {
     enum Queue { receives, sends, greetings };
     static constexpr std::size_t queues = 3;
 
-    // `index` distinguishes it from the others of an interface. gid_index: the one to use, -1: that
-    // of the link's address. Throws std::runtime_error that names the device, what is wrong with it
-    // and what to do.
+    // `index` distinguishes it from the others of an interface. gid_index: the GID to use, or -1
+    // for the GID of the link's address. Throws std::runtime_error that names the device, the
+    // reason and the remedy.
     //
-    // may_be_down: its cable may be dead, and its addresses may come later.
+    // may_be_down: its cable may be dead, and its addresses may appear later.
     Device(const std::string& netdev, std::size_t index, int gid_index, bool may_be_down);
 
     const std::string& netdev() const { return facts_.netdev; }
@@ -45,30 +45,30 @@ class Device {
 
     // Addresses of the network device that a queue pair can use.
     const std::vector<DeviceAddress>& addresses() const { return addresses_; }
-    // The index of that address in the port's GID table, as it is now: GIDs come and go with their
-    // addresses, and may come back at another place.
+    // The present index of that address in the port's GID table: GIDs appear and disappear with
+    // their addresses, and may return at another index.
     std::optional<std::uint8_t> gid_of(const base::Address& address) const;
-    // Why nothing can be sent by it now, like "is down"; empty: it can.
+    // Why nothing can be sent by it now, such as "is down"; empty if it can.
     std::string trouble();
 
     ibv_cq* queue(Queue which) const { return queues_[which].get(); }
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
     void add_room(int receives, int sends);
 
-    // Before sleeping: asks for an event at the next completion of these queues, unless one is
+    // Before sleep: requests an event at the next completion of these queues, unless one is
     // pending.
     void arm(bool with_sends);
     int events_descriptor() const { return events_->fd; }
     int trouble_descriptor() const { return context_->async_fd; }
     void take_events();
-    // Calls tell(queue pair, or null for the whole device, what happened) for everything that
-    // failed. True: it can be used, which perhaps it could not before.
+    // Calls tell(queue pair, or null for the whole device, reason) for everything that failed.
+    // Returns true if the device can be used and may not have been usable before.
     bool read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
 
-    // What the device has counted, since it was opened here, of things that should not happen.
+    // The device's counters of abnormal events since it was opened here.
     struct Counters {
         std::uint64_t receiver_not_ready = 0;  // our bug: a packet found no slot
-        std::uint64_t retries = 0;             // the fabric's fault: packets were sent again
+        std::uint64_t retries = 0;             // a fault of the fabric: packets were resent
     };
     Counters counters() const;
 
@@ -80,7 +80,7 @@ class Device {
 
     RdmaPort facts_;
     std::size_t index_;
-    int gid_index_;  // the only one to use; negative: any
+    int gid_index_;  // the GID index to use; negative: any
     unsigned netdev_index_ = 0;
     Context context_;
     Domain domain_;

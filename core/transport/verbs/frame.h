@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What verbs channels say to each other beside core's packets: frames over the queue pair, and the
-// datagram by which two queue pairs find each other.
+// The frames that verbs channels exchange besides core's packets, and the datagram by which two
+// queue pairs find each other.
 //
-// Every frame takes a receive slot at the other end. Core's packets have theirs by its credits. The
-// frames of the transport itself (grant, notice) have `frame_credits` of their own, which come back
-// in the stamp of any frame, counted from the start. If nothing else is sent, a credit frame
-// reports every half of them, so that at most two of these are under way. Hence a queue pair posts
-// credits + frame_credits + 2 slots, and a few more that may wait to be posted again together:
-// every frame finds a slot.
+// Every frame takes a receive slot at the other end. Credits reserve those of core's packets. The
+// frames of the transport itself (grant, notice) have `frame_credits` of their own, which return in
+// the stamp of any frame, counted from the start. If nothing else is sent, a credit frame reports
+// every half of them, so at most two credit frames are in flight. Hence a queue pair posts credits
+// + frame_credits + 2 slots, and a few more that may wait to be reposted together: every frame
+// finds a slot.
 #pragma once
 
 #include <array>
@@ -25,14 +25,14 @@ enum class Frame : std::uint8_t {
     packet,   // core's
     grant,    // credits
     notice,   // a write is complete
-    credit,   // nothing but the number of frames taken
-    closed,   // the other end gives the link up; the payload says why
-    goodbye,  // the other end has nothing more to send
+    credit,   // only the number of frames taken
+    closed,   // the other end closes the link; the payload gives the reason
+    goodbye,  // the other end will send nothing more
     last = goodbye
 };
 
-// A frame of the transport's own. `length` and `frame` stand where PacketHeader has `length` and
-// `transport_byte`; in both, the first word counts the peer's control frames that were taken.
+// A frame of the transport itself. `length` and `frame` are at the offsets of `length` and
+// `transport_byte` in PacketHeader; in both, the first word counts the peer's control frames taken.
 struct ControlFrame {
     std::uint32_t taken = 0;
     std::uint32_t length = 0;
@@ -49,7 +49,7 @@ static_assert(sizeof(ControlFrame) == sizeof(PacketHeader) &&
               offsetof(ControlFrame, length) == offsetof(PacketHeader, length) &&
               offsetof(ControlFrame, frame) == offsetof(PacketHeader, transport_byte));
 
-// In the form of a packet header.
+// The frame in the form of a packet header.
 inline PacketHeader as_header(const ControlFrame& frame) {
     return std::bit_cast<PacketHeader>(frame);
 }
@@ -58,22 +58,23 @@ inline constexpr std::uint32_t frame_credits = 16;
 inline constexpr std::uint32_t most_credit_frames = 2;
 inline constexpr std::uint32_t posted_together = 8;
 // Slots beyond core's credits. One is for the packet that is being delivered, one for the last
-// frame of a link: a goodbye, or why it is given up.
+// frame of a link: a goodbye, or the reason for closing.
 inline constexpr std::uint32_t spare_slots =
     frame_credits + most_credit_frames + posted_together + 2;
 
-// Sent to the peer's datagram queue pair, again and again until both ends can receive.
+// Sent to the peer's datagram queue pair repeatedly until both ends can receive.
 //
 // Each end numbers the queue pairs that it makes for a port, since a link that has died is
-// connected again: so both know which of the other's is meant, whatever was still on the way.
+// connected again: so both know which queue pair of the other is meant, whatever is still in
+// flight.
 struct Hello {
     std::array<char, 8> greeting;
     std::uint32_t version;
-    std::uint32_t ready;  // 1: my queue pair knows yours and receives
+    std::uint32_t ready;  // 1: the sender's queue pair knows the receiver's and receives
     std::uint32_t from_port;
     std::uint32_t to_port;
-    std::uint32_t serial;  // of my queue pair, from 1
-    std::uint32_t heard;   // of yours, by its hellos; 0: none yet
+    std::uint32_t serial;  // of the sender's queue pair, from 1
+    std::uint32_t heard;   // of the receiver's, from its hellos; 0: none yet
     std::uint32_t queue_pair;
     std::uint32_t first_packet;  // sequence number, 24 bits
     std::uint32_t mtu;           // ibv_mtu

@@ -77,7 +77,7 @@ void Greeter::send(ibv_ah* to, std::uint32_t number, const Hello& hello) {
     request.wr.ud.remote_qpn = number;
     request.wr.ud.remote_qkey = queue_key;
     ibv_send_wr* bad = nullptr;
-    // If the queue is full this hello is lost, as it may be on the way.
+    // If the queue is full this hello is lost, as it may also be on the way.
     ibv_post_send(queue_pair_.get(), &request, &bad);
 }
 

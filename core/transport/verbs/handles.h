@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owners for what libibverbs returns; their holder destroys them in its own order.
+// Owners of the objects that libibverbs returns; their holder destroys them in its own order.
 //
-// Each is owned by one object and used under the Runtime's lock.
+// Each has one holder and is used under the Runtime's lock.
 #pragma once
 
 #include <infiniband/verbs.h>

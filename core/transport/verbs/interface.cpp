@@ -13,18 +13,18 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What an epoll event refers to.
+// The object of an epoll event.
 enum Watched : std::uint64_t { completions, trouble, monitor, bell, alarm };
 constexpr std::uint64_t kind_bits = 3;
 
 constexpr int completions_a_look = 16;
-// Polls between two looks: at devices other than the busiest, at finished sends that nobody waits
-// for, at greetings, and at descriptors and the clock. Powers of two.
+// Polls between two checks: of devices other than the busiest, of finished sends that no caller
+// awaits, of greetings, and of descriptors and the clock. Powers of two.
 constexpr unsigned others_every = 4;
 constexpr unsigned sends_polled_every = 16;
 constexpr unsigned greetings_every = 64;
 constexpr unsigned descriptors_every = 1024;
-// A sleeper wakes up this often even if nothing wakes it.
+// A sleeper wakes up at least this often.
 constexpr milliseconds longest_sleep(1000);
 // While connections are established, the clock is read this often.
 constexpr milliseconds attention(10);
@@ -35,7 +35,7 @@ bool every(unsigned turn, unsigned many) {
     return (turn & (many - 1)) == 0;
 }
 
-// Takes what still arrives while an interface is taken down.
+// Drops what still arrives while an interface is closed.
 class Deaf final : public Sink {
   public:
     Verdict on_packet(Channel&, const PacketHeader&, const std::byte*) override {
@@ -96,7 +96,8 @@ VerbsInterface::~VerbsInterface() {
     replaced_.clear();
 }
 
-// Tells every peer that nothing more comes, and waits until each has it or says the same.
+// Announces to every peer that nothing more will be sent, and waits until each has confirmed it or
+// announced the same.
 void VerbsInterface::say_goodbye() {
     if (std::exchange(said_goodbye_, true)) return;
     Deaf deaf;
@@ -161,7 +162,7 @@ int VerbsInterface::poll(Sink& sink) {
     hand_over_all();
     for (const auto& [channel, why] : std::exchange(broken_, {})) {
         channel->fail(why);
-        // What the device did not accept never completes.
+        // Requests that the device did not accept never complete.
         channel->departed(channel->posted_ - 1, false);
     }
     polling_ = false;
@@ -185,7 +186,7 @@ int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
             continue;
         }
         slots_.give(slot);
-        // Why it is in error: a request that failed says so, and slots are flushed behind it.
+        // The reason of the error is in the failed request; slots are flushed after it.
         if (channel->state_ < VerbsChannel::State::finished) take_send_completions(device);
         if (it.status != IBV_WC_WR_FLUSH_ERR)
             channel->fail(fmt::format("receiving failed: {}", ibv_wc_status_str(it.status)));
@@ -197,23 +198,20 @@ int VerbsInterface::take_receive_completions(Device& device, Sink& sink) {
 
 namespace {
 
-// What a failed request means, for whoever reads the message.
-std::string meaning(ibv_wc_status status, const InterfaceOptions& options) {
+// The meaning of a failed request, for error messages.
+std::string meaning(ibv_wc_status status) {
     switch (status) {
         case IBV_WC_RETRY_EXC_ERR:
-            return fmt::format(
-                "the peer's device does not answer, after {} tries (verbs.retries, "
-                "verbs.ack_timeout): its host is down, its process has ended, or the cable is out",
-                options.retries + 1);
+            return "the peer's device does not answer: its host is down, its process has ended, or "
+                   "the cable is out";
         case IBV_WC_RNR_RETRY_EXC_ERR:
             return "the peer has no slot for a packet that had a credit: a bug of torusmp, please "
                    "report it";
         case IBV_WC_REM_ACCESS_ERR:
-            return "the peer's device refuses a remote write: its memory is not registered there "
-                   "any more";
+            return "the peer's device rejected a remote write: its memory is no longer registered";
         case IBV_WC_REM_OP_ERR:
         case IBV_WC_REM_INV_REQ_ERR:
-            return fmt::format("the peer's device could not do what was asked ({})",
+            return fmt::format("the peer's device could not execute the request ({})",
                                ibv_wc_status_str(status));
         default:
             return fmt::format("sending failed: {}", ibv_wc_status_str(status));
@@ -229,7 +227,7 @@ void VerbsInterface::take_send_completions(Device& device) {
         const ibv_wc& it = found[std::size_t(i)];
         VerbsChannel& channel = *posting_[std::size_t(it.wr_id >> 32)];
         const bool ok = it.status == IBV_WC_SUCCESS;
-        if (!ok && it.status != IBV_WC_WR_FLUSH_ERR) channel.fail(meaning(it.status, options_));
+        if (!ok && it.status != IBV_WC_WR_FLUSH_ERR) channel.fail(meaning(it.status));
         if (!ok && channel.state_ < VerbsChannel::State::finished)
             channel.fail("its queue pair is in error");
         channel.departed(std::uint32_t(it.wr_id), ok);

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Verbs between the nodes of a torus: a reliable-connected queue pair for each link, on the RDMA
-// device of the link's network device, and others straight to ranks further away, if the kernels
+// device of the link's network device, and direct ones to ranks further away, if the kernels in
 // between forward RoCE v2 packets.
 //
-// What a peer must know is distributed by the bootstrap's exchange: for each port the device's
-// addresses and the number of its datagram queue pair (greeter.h). By datagrams both ends of a
-// channel tell each other their queue pairs, prove that they belong to the job, and say when they
-// can receive; this goes on inside poll(), beside traffic (channel.h has the states).
+// The bootstrap's exchange distributes what a peer must know: for each port the device's addresses
+// and the number of its datagram queue pair (greeter.h). By datagrams, both ends of a channel
+// exchange their queue pairs, prove that they belong to the job, and announce when they can
+// receive. This happens inside poll(), in parallel with traffic (channel.h describes the states).
 //
-// A link whose cable has died may be connected again, and waits until the cable is back
+// A link whose cable has died may be connected again, and waits for the cable to return
 // (returning.cpp).
 //
-// Polling reads the completion queues, which lie in this process's memory; waiting arms them and
+// Polling reads the completion queues, which are in this process's memory; waiting arms them and
 // sleeps in epoll.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -32,20 +31,13 @@ namespace torusmp::transport::verbs {
 
 // Every port has a device.
 struct InterfaceOptions : NetworkOptions {
-    // How a queue pair waits: InfiniBand's codes. A packet without an answer is sent again after
-    // 4.096 us * 2^ack_timeout; auto_number: as long as all retries together fit into `timeout`.
-    int ack_timeout = setting::ack_timeout.initial();
-    int retries = setting::retries.initial();
-    int rnr_timer = setting::rnr_timer.initial();
-    int rnr_retries = setting::rnr_retries.initial();
-    int gid_index = setting::gid_index.initial();  // auto_number: that of the link's address
+    int gid_index = setting::gid_index.initial();  // auto_number: the GID of the link's address
     std::size_t cache = setting::cache.initial();  // bytes of registered memory to keep
-    std::function<void(std::string_view)> log;
 };
 
 class VerbsInterface final : public Network<VerbsChannel> {
   public:
-    // Throws std::runtime_error that names the device, what is wrong with it and what to do.
+    // Throws std::runtime_error that names the device, the reason and the remedy.
     VerbsInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
     ~VerbsInterface() override;
 
@@ -88,7 +80,7 @@ class VerbsInterface final : public Network<VerbsChannel> {
     void greet(VerbsChannel& channel);
     bool try_to_reach(VerbsChannel& channel);
     bool find_way(VerbsChannel& channel);
-    // Gives the last frames of a channel that is being closed a moment to be sent.
+    // Gives the last frames of a channel that is being closed time to be sent.
     void give_time(VerbsChannel& channel);
 
     // time, and links whose cable has died (returning.cpp)
@@ -110,30 +102,31 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Registrations registrations_;
     Exposures exposures_;                     // by RemoteMemory::handle
     std::vector<Registration*> exposed_by_;   // by the index of an exposure
-    std::map<std::uint32_t, Hello> pending_;  // by port: proven, not connected here yet
-    std::vector<std::uint32_t> knocked_;      // ports of these that core has not been told yet
+    std::map<std::uint32_t, Hello> pending_;  // by port: proven, but not connected here yet
+    std::vector<std::uint32_t> knocked_;      // their ports, until reported to core
     std::vector<VerbsChannel*> dirty_;
-    // Channels whose device accepted no more requests, and why: brought down at the end of the
-    // poll, not while they are sending.
+    // Channels whose device accepted no more requests, with the reason: brought down at the end of
+    // the poll, not while they are sending.
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
-    Slot* delivering_ = nullptr;  // what is being delivered to core
-    Device* hot_ = nullptr;       // the busiest: the last one that received something
-    // By the index in the numbers of requests: whose they are.
+    Slot* delivering_ = nullptr;  // the slot that is being delivered to core
+    Device* hot_ = nullptr;       // the busiest: the last one to receive something
+    // Owners of requests, by the index in the requests' numbers.
     std::vector<VerbsChannel*> posting_;
-    // Down and replaced; kept until the device has given back what they had posted.
+    // Down and replaced; kept until the device has returned what they had posted.
     std::vector<std::unique_ptr<VerbsChannel>> replaced_;
     Clock::time_point last_look_at_clock_{};
     Clock::time_point next_look_at_clock_{};
     bool impatient_ = false;  // channels wait for their peers, so the clock is read often
-    // Since the last look at all channels: how long this process would have noticed an answer.
+    // For how long this process could have noticed an answer, since the last look at all channels.
     Clock::duration attended_{};
     Clock::duration slept_{};  // since the clock was read
     Clock::time_point fell_asleep_{};
-    Alarm alarm_;              // for a sleeper, when the clock has to be looked at
-    std::size_t awaited_ = 0;  // writes whose completion core waits for
-    std::size_t waiting_ = 0;  // channels that are connected for the first time, and not open yet
+    Alarm alarm_;              // for a sleeper, when the clock must be read
+    std::size_t awaited_ = 0;  // writes whose completion core awaits
+    // Channels that are connecting for the first time and are not open yet.
+    std::size_t waiting_ = 0;
     bool said_goodbye_ = false;
-    bool thorough_ = true;  // the next poll() looks at everything
+    bool thorough_ = true;  // the next poll() polls everything
     bool looked_ = false;   // since the last prepare_sleep()
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of a VerbsInterface that peers may reach, and its statistics.
+// The memory of a VerbsInterface that peers may access, and its statistics.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -50,7 +50,7 @@ std::vector<base::Address> gid_addresses(const Settings& settings, const CableEn
     return addresses;
 }
 
-// The pair over which the two ends of a cable can talk: of one network, else link-local.
+// The pair of addresses that the two ends of a cable can use: in one network, else link-local.
 std::optional<std::pair<base::Address, base::Address>> common_pair(
     const std::vector<base::Address>& ours, const std::vector<base::Address>& theirs) {
     for (const bool link_local : {false, true})
@@ -87,9 +87,9 @@ std::optional<Trouble> gid_trouble(const Settings& settings, const CableEnd& end
         return Trouble{fmt::format("verbs.gid_index: found {}, but {} has the RoCE v2 GIDs {}",
                                    wanted, device, has),
                        "expected one of these, or auto for the one of the link's address"};
-    return Trouble{fmt::format("the RoCE v2 GIDs of {} ({}), {}, are none of its addresses",
+    return Trouble{fmt::format("the RoCE v2 GIDs of {} ({}), {}, are not among its addresses",
                                describe_end(settings, end), port.device, has),
-                   fmt::format("give {} an IPv4 address, or switch IPv6 on there", port.netdev)};
+                   fmt::format("give {} an IPv4 address, or enable IPv6 there", port.netdev)};
 }
 
 // "rxe0 (10.0.0.1, MTU 4096)"
@@ -102,7 +102,7 @@ std::string describe_port(const Settings& settings, const CableEnd& end,
 
 const char* const lock_remedy =
     "raise it in /etc/security/limits.conf (\"* - memlock unlimited\") and log in again, "
-    "for services with LimitMEMLOCK=infinity; see with \"ulimit -l\" in a shell on it";
+    "for services with LimitMEMLOCK=infinity; check with \"ulimit -l\" in a shell there";
 
 bool locks_enough(const Settings& settings, const config::HostFacts& facts) {
     return !facts.lock_limit || *facts.lock_limit >= locked_memory_needed(settings);
@@ -142,15 +142,16 @@ std::optional<Trouble> RdmaProbe::trouble(const Settings& settings, const CableE
     const std::string name = device_of(settings, end), host = host_of(settings, end);
     if (name.empty())
         return Trouble{
-            fmt::format("[links] gives link {} of {} no device",
+            fmt::format("[links] has no device for link {} of {}",
                         config::direction_name(end.direction), host),
-            fmt::format("name the device of \"{}\" there", config::direction_name(end.direction))};
+            fmt::format("add the device of \"{}\" there", config::direction_name(end.direction))};
     if (!end.facts->find(name)) return Trouble{fmt::format("{} has no device {}", host, name), ""};
     const auto port = port_of(settings, end);
     if (!port)
         return Trouble{
             fmt::format("{} has no RDMA device", describe_end(settings, end)),
-            fmt::format("make one there, \"rdma link add rxe_{} type rxe netdev {}\", or load the "
+            fmt::format("create one there with \"rdma link add rxe_{} type rxe netdev {}\", or "
+                        "load the "
                         "RDMA driver of its card",
                         name, name)};
     const std::string device =
@@ -160,7 +161,7 @@ std::optional<Trouble> RdmaProbe::trouble(const Settings& settings, const CableE
     if (!port->active)
         return Trouble{
             fmt::format("{} is {}, not ACTIVE", device, port->state),
-            fmt::format("switch {} on, \"ip link set {} up\", and look at its cable", name, name)};
+            fmt::format("bring {} up with \"ip link set {} up\" and check its cable", name, name)};
     return gid_trouble(settings, end, *port);
 }
 
@@ -169,11 +170,11 @@ std::optional<Trouble> RdmaProbe::trouble_between(const Settings& settings, cons
     const auto ours = gid_addresses(settings, one), theirs = gid_addresses(settings, other);
     if (common_pair(ours, theirs)) return std::nullopt;
     return Trouble{
-        fmt::format("the RoCE v2 GIDs of {} ({}) and {} ({}) are of no common network",
+        fmt::format("the RoCE v2 GIDs of {} ({}) and {} ({}) are not in a common network",
                     describe_end(settings, one), listed(ours), describe_end(settings, other),
                     listed(theirs)),
-        "give both ends IPv4 addresses of one network (torus-info netplan plans them), or switch "
-        "IPv6 on at both"};
+        "give both ends IPv4 addresses of one network (torus-info netplan plans them), or enable "
+        "IPv6 at both"};
 }
 
 std::optional<Trouble> RdmaProbe::trouble_forwarded(const Settings& settings,
@@ -183,7 +184,7 @@ std::optional<Trouble> RdmaProbe::trouble_forwarded(const Settings& settings,
     if (std::any_of(addresses.begin(), addresses.end(),
                     [](const base::Address& address) { return !address.link_local(); }))
         return std::nullopt;
-    return Trouble{fmt::format("{} has no RoCE v2 GID that can be routed to (it has {})",
+    return Trouble{fmt::format("{} has no routable RoCE v2 GID (it has {})",
                                describe_end(settings, end), listed(addresses)),
                    "give it an IPv4 address (torus-info netplan plans them)"};
 }

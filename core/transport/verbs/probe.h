@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the ends of a link have RDMA that verbs can use, and what to do if they do not.
+// Checks whether the ends of a link have RDMA that verbs can use, and what to do if they do not.
 //
-// Constant; any thread may ask.
+// Constant; any thread may use it.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ class RdmaProbe final : public Probe {
                         const config::CableEnd& other) const override;
 };
 
-// How many bytes a rank must be allowed to lock: the slots of all its links, which are registered
-// with each of its RDMA devices and count once for each, and room for messages.
+// The number of bytes that a rank must be allowed to lock: the slots of all its links, which are
+// registered with each of its RDMA devices and count once for each, and room for messages.
 std::uint64_t locked_memory_needed(const config::Settings& settings);
 
 }  // namespace torusmp::transport::verbs

@@ -56,7 +56,7 @@ RdmaPort read_port(const fs::path& folder, const std::string& device, int number
     RdmaPort port;
     port.device = device;
     port.port = number;
-    // The first GID is that of the network device itself; those of its VLANs follow.
+    // The first GID belongs to the network device itself; those of its VLANs follow.
     port.netdev = read_line(folder / "gid_attrs/ndevs/0");
     port.state = state_name(read_line(folder / "state"));
     port.active = port.state == "ACTIVE";
@@ -75,7 +75,7 @@ struct FreeList {
     void operator()(ibv_device** list) const { ibv_free_device_list(list); }
 };
 
-// Its file below /dev/infiniband; empty: the kernel has none.
+// The device's file below /dev/infiniband; empty if the kernel has none.
 std::string device_file(const std::string& device) {
     const fs::path folder = "/sys/class/infiniband_verbs";
     for (const std::string& name : names_in(folder))
@@ -86,15 +86,15 @@ std::string device_file(const std::string& device) {
 std::string why_not_opened(const std::string& device, int error) {
     const std::string file = device_file(device);
     if (file.empty())
-        return "the kernel offers it to no program: load the module, \"modprobe ib_uverbs\"";
+        return "programs cannot access it: load the kernel module with \"modprobe ib_uverbs\"";
     if (::access(file.c_str(), F_OK) != 0)
         return fmt::format(
             "{} is missing: start udev, or in a container pass the devices below /dev/infiniband",
             file);
     if (::access(file.c_str(), R_OK | W_OK) != 0)
         return fmt::format(
-            "{} may not be opened by this user: expected leave to read and write it, as the udev "
-            "rules of the package rdma-core give to all",
+            "this user cannot open {}: expected read and write permission, as the udev rules of "
+            "the package rdma-core give to all users",
             file);
     if (error == 0) return "libibverbs has no driver for it: install the package ibverbs-providers";
     return fmt::format("it cannot be opened: {}", std::strerror(error));
@@ -109,7 +109,7 @@ std::string name_of(std::uint32_t netdev) {
     return ::if_indextoname(netdev, name) ? std::string(name) : std::string();
 }
 
-// The devices as libibverbs knows them; it loads its drivers to find them.
+// The devices that libibverbs finds; it loads its drivers to find them.
 class Devices {
   public:
     Devices() : list_(ibv_get_device_list(nullptr)) {}
@@ -135,7 +135,7 @@ class Devices {
     }
 
   private:
-    // `error`: the kernel's errno; 0: libibverbs does not know the device.
+    // `error`: the kernel's errno, or 0 if libibverbs does not know the device.
     Context open(const std::string& name, int& error) const {
         for (ibv_device** at = list_.get(); at && *at; ++at) {
             if (name != ibv_get_device_name(*at)) continue;
@@ -148,7 +148,7 @@ class Devices {
     }
 
     static std::vector<RdmaPort> with_gids(RdmaPort port, ibv_context& context) {
-        // Returns only those in use. The call takes at most 64 KiB of them.
+        // Returns only the used ones. The call accepts at most 64 KiB of them.
         std::vector<ibv_gid_entry> entries(std::size_t{1024});
         const ssize_t count = ibv_query_gid_table(&context, entries.data(), entries.size(), 0);
         if (count < 0) {
@@ -214,8 +214,8 @@ std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs) {
                (netdevs.empty() ||
                 std::find(netdevs.begin(), netdevs.end(), netdev) != netdevs.end());
     };
-    // A network device's own port comes before the port of one below it that has GIDs for it, too.
-    // Opening takes time: once all are found, no more are opened.
+    // A network device's own port precedes the port of one below it that also has GIDs for it.
+    // Opening takes time, so it stops once all are found.
     std::stable_partition(known.begin(), known.end(),
                           [&](const RdmaPort& port) { return wanted(port.netdev); });
     std::vector<RdmaPort> above;

@@ -42,7 +42,7 @@ Registrations::~Registrations() {
     for (const auto& [memory, bytes] : allocated_) munmap(memory, bytes);
 }
 
-// The kept registration that covers all of it.
+// The kept registration that covers the whole stretch.
 Registration* Registrations::find(std::uintptr_t begin, std::uintptr_t end) {
     auto after = by_begin_.upper_bound(begin);
     if (after == by_begin_.begin()) return nullptr;
@@ -50,7 +50,8 @@ Registration* Registrations::find(std::uintptr_t begin, std::uintptr_t end) {
     return before->end_ >= end ? before : nullptr;
 }
 
-// A new one that covers this stretch and all kept ones that overlap it: these are forgotten.
+// Makes a registration that covers this stretch and all kept ones that overlap it, which are
+// forgotten.
 Registration& Registrations::make(std::uintptr_t begin, std::uintptr_t end) {
     if (most_ != 0)
         for (;;) {
@@ -82,7 +83,7 @@ bool Registrations::register_with(Registration& registration, const Device& devi
         registration.writable_ ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0;
     const auto memory = reinterpret_cast<void*>(registration.begin_);
     region.reset(ibv_reg_mr(device.domain(), memory, bytes, access));
-    // Memory that the program itself may only read can still be sent.
+    // Memory that is read-only for the program can still be sent.
     if (!region && registration.writable_ && !to_write && (errno == EFAULT || errno == EACCES)) {
         registration.writable_ = false;
         region.reset(ibv_reg_mr(device.domain(), memory, bytes, 0));
@@ -98,7 +99,7 @@ void Registrations::refuse(const Device& device, std::size_t bytes, int error) {
     ++statistics_.refused;
     if (told_ || !log_) return;
     told_ = true;
-    log_(fmt::format("verbs: {}. Large messages go by copies meanwhile, which is slower.",
+    log_(fmt::format("verbs: {}. Until it succeeds, large messages are copied, which is slower.",
                      registration_trouble(device, bytes, error)));
 }
 
@@ -120,7 +121,7 @@ Registration* Registrations::acquire(ConstBytes memory, std::span<const Device* 
     for (const Device* device : devices) {
         if (register_with(*found, *device, to_write)) continue;
         int error = errno;
-        // Registrations that nobody uses may be what exceeds a limit.
+        // Unused registrations may be what exceeds a limit.
         if (error == ENOMEM && statistics_.bytes != 0) {
             const std::size_t most = std::exchange(most_, 1);
             evict();
@@ -176,7 +177,7 @@ void Registrations::forget_unmapped() {
     }
 }
 
-// Forgets the least recently used until no more is kept than wanted.
+// Forgets the least recently used registrations until no more than wanted are kept.
 void Registrations::evict() {
     for (auto it = all_.end(); statistics_.bytes > most_ && it != all_.begin();) {
         Registration& oldest = **--it;
@@ -192,7 +193,7 @@ void Registrations::evict() {
 void* Registrations::allocate(std::size_t bytes, std::size_t alignment) {
     const std::uintptr_t page = std::max<std::uintptr_t>(page_size(), alignment);
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
-    // If more than a page's alignment is asked for, the excess is given back.
+    // If the alignment is larger than a page, the excess is unmapped.
     const std::size_t mapped = whole + (page > page_size() ? page : 0);
     void* const raw =
         mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -206,7 +207,7 @@ void* Registrations::allocate(std::size_t bytes, std::size_t alignment) {
     Registration& made = make(begin, begin + whole);
     for (const auto& device : devices_)
         if (!register_with(made, *device, true)) {
-            // It is still good memory: large messages to it are copied.
+            // The memory is still usable: large messages to it are copied.
             refuse(*device, whole, errno);
             all_.erase(made.place_);
             allocated_.emplace(reinterpret_cast<void*>(begin), whole);

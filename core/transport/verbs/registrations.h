@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory of the program that devices may reach: registered when first used, and kept, because
+// Memory of the program that devices may access: registered when first used, and kept, because
 // registering pins every page. Registrations are found by address, so they must be forgotten when
 // the program unmaps that memory: the next mapping at the same address has other pages.
 //
-// Unmapping is noted when it happens (unmapped.h) and acted upon before the next look-up. If it
-// cannot be watched, nothing is kept.
+// Unmapping is recorded when it happens (unmapped.h) and handled before the next lookup. If it
+// cannot be monitored, nothing is kept.
 //
-// Owned by the VerbsInterface, used under the Runtime's lock.
+// Owned by the VerbsInterface and used under the Runtime's lock.
 #pragma once
 
 #include <cstddef>
@@ -37,26 +37,26 @@ class Registration {
     friend class Registrations;
     std::uintptr_t begin_ = 0;
     std::uintptr_t end_ = 0;
-    std::vector<MemoryRegion> regions_;  // by device; null: not needed yet
+    std::vector<MemoryRegion> regions_;  // by device; null until needed
     bool writable_ = true;
-    bool kept_ = false;     // it is found by address
-    bool lasting_ = false;  // registered until its memory is freed: it was allocated here
+    bool kept_ = false;     // it can be found by address
+    bool lasting_ = false;  // registered until its memory is freed, because it was allocated here
     int users_ = 0;
     std::list<std::unique_ptr<Registration>>::iterator place_;  // in the order of last use
 };
 
 struct RegistrationStatistics {
-    std::uint64_t found = 0;     // uses of memory that was registered already
+    std::uint64_t found = 0;     // uses of memory that was already registered
     std::uint64_t made = 0;      // registrations
-    std::uint64_t evicted = 0;   // forgotten for want of room
-    std::uint64_t unmapped = 0;  // forgotten because the program gave the memory back
-    std::uint64_t refused = 0;   // could not be registered; went by copies
-    std::uint64_t bytes = 0;     // kept now
+    std::uint64_t evicted = 0;   // forgotten for lack of room
+    std::uint64_t unmapped = 0;  // forgotten because the program unmapped the memory
+    std::uint64_t refused = 0;   // could not be registered; sent by copies
+    std::uint64_t bytes = 0;     // currently kept
 };
 
 class Registrations {
   public:
-    // most: how many bytes to keep while nobody uses them. log: told once about a refusal.
+    // most: bytes of unused memory to keep registered. log: called once at a refusal.
     Registrations(std::size_t most, const std::vector<std::unique_ptr<Device>>& devices,
                   std::function<void(std::string_view)> log);
     ~Registrations();
@@ -64,7 +64,7 @@ class Registrations {
     Registrations& operator=(const Registrations&) = delete;
 
     // The registration of this memory with these devices; null if the system refuses. to_write:
-    // peers, or the device, will write to it. To be given back with release().
+    // peers, or the device, will write to the memory. The caller must release() it.
     Registration* acquire(ConstBytes memory, std::span<const Device* const> devices, bool to_write);
     void release(Registration* registration);
 
@@ -82,16 +82,16 @@ class Registrations {
     bool register_with(Registration& registration, const Device& device, bool to_write);
     void refuse(const Device& device, std::size_t bytes, int error);
     void forget_unmapped();
-    void forget(Registration& registration);  // it is no longer found; destroyed when unused
+    void forget(Registration& registration);  // can no longer be found; destroyed when unused
     void evict();
 
     std::size_t most_;
     const std::vector<std::unique_ptr<Device>>& devices_;
     std::function<void(std::string_view)> log_;
-    All all_;                                           // the last used first
+    All all_;                                           // last used first
     std::map<std::uintptr_t, Registration*> by_begin_;  // kept ones, which do not overlap
     std::map<void*, std::size_t> allocated_;            // bytes mapped
-    std::unique_ptr<Unmapped> unmapped_;                // null: nothing is kept
+    std::unique_ptr<Unmapped> unmapped_;                // null if nothing is kept
     bool told_ = false;
     RegistrationStatistics statistics_;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died, and how long peers are silent. Core connects such a link again at
-// once, and the channel then waits for the cable (common/patience.h): it says hello again and again
+// Links whose cable has died, and the silence of peers. Core connects such a link again
+// immediately, and the channel then waits for the cable (common/patience.h): it repeats its hello
 // until the other end, which does the same, has heard it.
 //
-// The queue pair is made when all that the former one had been given has come back: so memory and
-// completion queues need no more room than before, and no completion is taken for that of another.
+// The queue pair is made when the device has returned everything that the former one posted: so
+// memory and completion queues need no more room than before, and no completion is mistaken for
+// another's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +19,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// A longer time without a look at the clock means that this process had other things to do; no more
-// than this of it counts as waiting.
+// A longer time between reads of the clock means that this process was busy; only this much of it
+// counts as waiting.
 constexpr milliseconds longest_gap(100);
-// From one look to the next while a peer's answer is due.
+// From one check to the next while a peer's answer is due.
 constexpr milliseconds close_look(50);
 constexpr milliseconds shortest_pause(10);  // between hellos
 // A device whose peer is silent for this part of the timeout is asked for a sign of life.
@@ -37,12 +38,12 @@ void VerbsChannel::follow(VerbsChannel& before, std::chrono::nanoseconds pause) 
     outdated_ = std::max(before.outdated_, before.bound_);
     if (before.heard_ && before.heard_->serial > outdated_) heard_ = before.heard_;
     statistics_ = before.statistics_;
-    // The kernel may need long to find the peer anew where it does not answer.
+    // The kernel may need long to resolve the peer again if it does not answer.
     path_ = before.path_;
     greets_ = std::move(before.greets_);
 }
 
-// Of requests that were sent without a signal nothing is heard until a later one has ended.
+// Requests sent without a signal are reported only when a later one has completed.
 bool VerbsChannel::returned() {
     if (posted_ != retired_ && !recalled_ && room() != 0) {
         recalled_ = true;
@@ -52,7 +53,7 @@ bool VerbsChannel::returned() {
     return receiving_ == 0 && staged_count_ == 0 && posted_ == retired_;
 }
 
-// Makes the queue pair, if that is possible by now.
+// Makes the queue pair, if that is now possible.
 bool VerbsInterface::begin_again(VerbsChannel& channel) {
     if (channel.queue_pair_) return true;
     if (channel.patience_.again && Clock::now() < channel.patience_.not_before) return false;
@@ -70,7 +71,7 @@ bool VerbsInterface::begin_again(VerbsChannel& channel) {
     return true;
 }
 
-// Nobody refers any more to those of which the device has nothing.
+// Destroys replaced channels that the device has returned completely; nothing refers to them.
 void VerbsInterface::bury() {
     for (std::size_t i = 0; i < replaced_.size();) {
         VerbsChannel* const it = replaced_[i].get();
@@ -90,7 +91,7 @@ void VerbsInterface::bury() {
     }
 }
 
-// ---- what devices tell ----
+// ---- events of devices ----
 
 void VerbsInterface::read_monitor() {
     const bool usable = monitor_.read([this](unsigned device, std::string_view what) {
@@ -119,7 +120,7 @@ void VerbsInterface::read_trouble(Device& device) {
     if (usable) call_again();
 }
 
-// A cable may be back.
+// A cable may have returned.
 void VerbsInterface::call_again() {
     for (const auto& it : channels_)
         if (it->connecting()) {
@@ -132,10 +133,9 @@ void VerbsInterface::call_again() {
 
 // ---- time ----
 
-// Says hello again, gives up cables over which no answer comes, and asks silent peers for a sign of
-// life. The silence of a datagram says nothing about the other end's process, except while both
-// ends are known to look for each other: when links are established. Otherwise devices and
-// launchers report deaths.
+// Repeats hellos, gives up cables without an answer, and asks silent peers for a sign of life. The
+// silence of datagrams shows nothing about the other end's process, except while both ends are
+// known to be polling: when links are established. Otherwise devices and launchers report deaths.
 void VerbsInterface::look_at_the_clock() {
     const auto now = Clock::now();
     const auto awake = now - last_look_at_clock_ - slept_;
@@ -163,7 +163,7 @@ void VerbsInterface::await_peer(VerbsChannel& channel, Clock::time_point now, Cl
                                         channel.trouble_.empty() ? "" : ": ", channel.trouble_));
     Patience& patience = channel.patience_;
     if (now >= channel.next_hello_) {
-        // There is a cable if the other kernel answers: its process may take any time.
+        // There is a cable if the other kernel answers; its process may take any time.
         if (patience.again && patience.give_up_at != Clock::time_point::max() && channel.pair_ &&
             channel.knock_.answered(*channel.pair_, channel.device_.netdev()))
             patience.give_up_at = now + options_.timeout;
@@ -172,8 +172,8 @@ void VerbsInterface::await_peer(VerbsChannel& channel, Clock::time_point now, Cl
             greet(channel);
     }
     if (now >= patience.give_up_at)
-        return channel.fail("there is no cable: " +
-                            (channel.trouble_.empty() ? "nobody answers" : channel.trouble_));
+        return channel.fail("the cable is missing or dead: " +
+                            (channel.trouble_.empty() ? "no answer" : channel.trouble_));
     impatient_ = true;
     next_look_at_clock_ =
         std::min({next_look_at_clock_,
@@ -181,16 +181,16 @@ void VerbsInterface::await_peer(VerbsChannel& channel, Clock::time_point now, Cl
                   patience.give_up_at});
 }
 
-// Whether the peer's device owes us an answer. Any frame is one, and any request that it has
-// acknowledged.
+// Whether the peer's device owes an answer. Any frame is an answer, and so is any request that it
+// has acknowledged.
 bool VerbsChannel::follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout) {
-    // What was heard may have come just after the last look.
+    // A frame may have arrived just after the last check.
     silence_ = std::exchange(heard_something_, false)
                    ? std::min<std::chrono::nanoseconds>(gap, timeout / silent_part)
                    : silence_ + gap;
     if (silence_ < timeout / silent_part) return false;
     if (silence_ >= timeout && posted_ != retired_) {
-        fail("the peer's device does not answer any more: its host is down, or the cable is out");
+        fail("the peer's device no longer answers: its host is down, or the cable is out");
         return false;
     }
     ask_for_life();

@@ -30,7 +30,7 @@ std::string registration_trouble(const Device& device, std::size_t bytes, int er
 }
 
 int Slots::register_with(Chunk& chunk, const Device& device) {
-    if (chunk.refused[device.index()]) return ENOMEM;  // not asked again for every packet
+    if (chunk.refused[device.index()]) return ENOMEM;  // not tried again for every packet
     MemoryRegion& region = chunk.regions[device.index()];
     region.reset(ibv_reg_mr(device.domain(), chunk.memory, chunk.bytes, IBV_ACCESS_LOCAL_WRITE));
     if (!region) {

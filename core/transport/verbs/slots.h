@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for packets: slots of one size. Each belongs to the device for whose channels it was made,
-// and is registered with others when the first packet that arrived in it is sent through them, from
-// where it lies. If nothing is relayed, memory is registered once.
+// Memory for packets: slots of one size. Each belongs to the device of the channels for which it
+// was made, and is registered with another one when the first packet that arrived in it is sent
+// through that device in place. If nothing is relayed, memory is registered once.
 //
-// A slot is posted to receive, holds a packet that waits, or holds one that is being sent; whoever
-// has it gives it back. Owned by the VerbsInterface; one thread at a time. Taking and giving back
-// do not allocate.
+// A slot is posted to receive, holds a waiting packet, or holds one that is being sent; its current
+// user returns it. Owned by the VerbsInterface; one thread at a time may call. Taking and returning
+// slots do not allocate.
 #pragma once
 
 #include <cstddef>
@@ -26,14 +26,14 @@ class Slots {
         std::byte* memory = nullptr;
         Chunk* chunk = nullptr;
         VerbsChannel* channel = nullptr;  // where it is posted to receive
-        Slot* next = nullptr;             // in the list that it is in
+        Slot* next = nullptr;             // in its current list
     };
     struct Chunk {
         ~Chunk();
         const Device* device = nullptr;
         std::byte* memory = nullptr;
         std::size_t bytes = 0;
-        std::vector<MemoryRegion> regions;  // by device; null: not needed yet
+        std::vector<MemoryRegion> regions;  // by device; null until needed
         std::vector<bool> refused;          // by device
         std::vector<Slot> slots;
     };
@@ -42,10 +42,10 @@ class Slots {
     Slots(std::size_t bytes, const std::vector<std::unique_ptr<Device>>& devices)
         : stride_((bytes + 63) / 64 * 64), devices_(devices) {}
 
-    // Makes `count` more for a device. Throws std::runtime_error that says how much memory may be
-    // locked, how much was asked for and what to do.
+    // Makes `count` more for a device. Throws std::runtime_error with the limit of locked memory,
+    // the amount requested and the remedy.
     void add(const Device& device, std::size_t count);
-    // Whether so many of a device can be taken.
+    // Whether that many slots of a device are free.
     bool has(const Device& device, std::size_t count) const {
         const Slot* it = free_[device.index()];
         for (; it != nullptr && count != 0; --count) it = it->next;
@@ -54,7 +54,7 @@ class Slots {
     std::size_t bytes() const { return stride_; }
     std::size_t registered() const { return registered_; }  // bytes, counted for each device
 
-    // Null: all of this device are in use.
+    // Null if all slots of this device are in use.
     Slot* take(const Device& device) {
         Slot*& free = free_[device.index()];
         Slot* const slot = free;
@@ -89,7 +89,7 @@ class Slots {
 
 using Slot = Slots::Slot;
 
-// What is wrong if memory cannot be registered (errno), and what to do about it.
+// The error text for memory that cannot be registered (errno), with the remedy.
 std::string registration_trouble(const Device& device, std::size_t bytes, int error);
 
 }  // namespace torusmp::transport::verbs

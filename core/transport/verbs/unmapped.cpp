@@ -20,7 +20,7 @@ struct Hooks {
 Hooks load() {
     setenv("UCX_HANDLE_ERRORS", "none", 0);
     Hooks hooks;
-    // Never unloaded: the calls that they have patched jump into them.
+    // Never unloaded, because the calls that they have patched jump into them.
     if (dlopen("libucs.so.0", RTLD_LAZY | RTLD_GLOBAL) == nullptr) return hooks;
     void* const ucm = dlopen("libucm.so.0", RTLD_LAZY | RTLD_GLOBAL);
     if (ucm == nullptr) return hooks;
@@ -64,8 +64,8 @@ void Unmapped::note(std::uintptr_t begin, std::uintptr_t end) noexcept {
 }
 
 std::vector<Unmapped::Range> Unmapped::take() {
-    // Reserved before the lock is taken: allocating may unmap, and noting that would wait for the
-    // lock.
+    // Reserved before the lock is taken: allocating may unmap memory, and recording that would wait
+    // for the lock.
     std::vector<Range> taken;
     taken.reserve(room);
     lock();

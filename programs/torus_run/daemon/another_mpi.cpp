@@ -21,8 +21,8 @@
 namespace torusmp::launch {
 namespace {
 
-// Our own library has a name of its own, and programs link that one; but the name that all
-// implementations of the standard's binary interface share may be ours.
+// torusmp's library has a distinct name, which programs link directly; but a library with the name
+// shared by all implementations of the standard's binary interface may be torusmp's own.
 constexpr std::string_view shared_name = "libmpi_abi.so";
 
 std::optional<std::string> describe(std::string_view library) {
@@ -33,14 +33,14 @@ std::optional<std::string> describe(std::string_view library) {
         return std::nullopt;
     const std::size_t end = library.find(".so.");
     const int version = end == library.npos ? 0 : std::atoi(library.data() + end + 4);
-    // The first number of the name is all that distinguishes them.
+    // The major version of the library is the only difference between them.
     const char* maker = begins("libmpich") || version == 12 ? " of MPICH or a relative"
                         : version >= 20                     ? " of Open MPI"
                                                             : "";
     return fmt::format("{}{}", library, maker);
 }
 
-// Reads from a file that may be damaged, or no program at all.
+// Reads a file that may be damaged or not a program.
 class Image {
   public:
     explicit Image(const std::string& path) : file_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
@@ -74,7 +74,7 @@ Segments segments_of(const Image& image) {
     return segments;
 }
 
-// The position in the file of an address of the running program.
+// The file offset of an address in the loaded program.
 std::optional<std::uint64_t> offset_of(const Segments& segments, std::uint64_t address) {
     for (const auto& segment : segments)
         if (segment.p_type == PT_LOAD && address >= segment.p_vaddr &&

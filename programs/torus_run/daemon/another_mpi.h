@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Programs of another MPI: each of their processes does not find its own launcher and silently
-// takes itself for the only rank. The libraries they load give them away.
+// Recognizes programs linked with another MPI. Each of their processes fails to find the launcher
+// of that MPI and silently runs as the only rank. The libraries that they load reveal them.
 #pragma once
 
 #include <sys/types.h>
@@ -11,15 +11,16 @@
 
 namespace torusmp::launch {
 
-// The library of another MPI that a program file asks the loader for, as "libmpi.so.40 of Open
-// MPI"; nothing where there is none.
+// Returns the library of another MPI that a program file asks the loader for, for example
+// "libmpi.so.40 of Open MPI"; nothing if there is none.
 std::optional<std::string> mpi_needed_by(const std::string& program);
-// The same, of what a process or one that it has started has loaded by now.
+// As mpi_needed_by(), for the libraries that a process or one of its descendants has loaded so far.
 std::optional<std::string> mpi_loaded_by(pid_t process);
 
-// Looks for one among the ranks of a host while nobody has connected. When a process has ended it
-// is too late to see what it had loaded, and at its start too early; so it looks now and then, less
-// and less often, and in the end into the program file. Found once, then over.
+// Searches the ranks of a host for another MPI while no rank has connected. At the start of a
+// process its libraries are not loaded yet, and after its end they are gone; so the search samples
+// a running process at growing intervals, and finally reads the program file. It stops at the first
+// find.
 class MpiSearch {
   public:
     using Clock = std::chrono::steady_clock;
@@ -34,7 +35,7 @@ class MpiSearch {
   private:
     std::optional<std::string> found(std::optional<std::string> library);
 
-    std::optional<Clock::time_point> next_;  // nothing: not looking
+    std::optional<Clock::time_point> next_;  // nothing: not searching
     std::chrono::milliseconds pause_{100};
     std::string seen_;  // the last file examined
 };

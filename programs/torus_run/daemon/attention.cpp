@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -25,14 +26,14 @@ Attention::Attention(Loop& loop, const DaemonContext& context, Listener& listene
     signals_ = base::Descriptor(signalfd(-1, &listened, SFD_CLOEXEC | SFD_NONBLOCK));
     null_ = base::Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
     loop_.watch(front_, EPOLLIN, [this](auto) { hear_front(); });
-    loop_.watch(signals_.get(), EPOLLIN, [](auto) {});  // every step checks them first
+    loop_.watch(signals_.get(), EPOLLIN, [](auto) {});  // checked first in every step
     rlimit files = context.files;
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
 }
 
-// The signals are consumed before children are reaped: a SIGCHLD that comes after reap() must wake
-// the next step.
+// Consumes the signals before reaping children: a SIGCHLD that arrives after reap() must wake the
+// next step.
 void Attention::step(int milliseconds) {
     loop_.step(milliseconds, [this] {
         hear_signals();
@@ -60,15 +61,18 @@ void Attention::reap() {
     struct Change {
         pid_t pid;
         int status;
+        std::uint64_t memory;
     };
     std::vector<Change> changes;
     int status = 0;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED)) > 0;)
-        changes.push_back({pid, status});
-    // If several have ended at once, one killed by a signal is the likelier cause.
+    rusage used{};
+    for (pid_t pid; (pid = wait4(-1, &status, WNOHANG | WUNTRACED | WCONTINUED, &used)) > 0;)
+        changes.push_back({pid, status, std::uint64_t(used.ru_maxrss) * 1024});
+    // If several ended at the same time, one killed by a signal is the more likely cause.
     std::stable_partition(changes.begin(), changes.end(),
                           [](const Change& change) { return WIFSIGNALED(change.status); });
-    for (const Change& change : changes) listener_.child_changed(change.pid, change.status);
+    for (const Change& change : changes)
+        listener_.child_changed(change.pid, change.status, change.memory);
 }
 
 }  // namespace torusmp::launch

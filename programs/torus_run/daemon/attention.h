@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both kinds of daemon listen to besides ranks and other daemons: the front, signals, children
-// that end. Owned by the daemon and used by its one thread.
+// Event sources that both kinds of daemon handle besides ranks and other daemons: the front,
+// signals, and child processes that end. Owned by the daemon and used by its one thread.
 #pragma once
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 
 #include "base/descriptor.h"
@@ -18,14 +19,15 @@ class Attention {
     struct Listener {
         virtual void user_signal(int signal) = 0;
         virtual void front_gone() = 0;
-        // A debugger that started torus-run knows the ranks: they may go on.
+        // The debugger that started torus-run has read the process table: the ranks may continue.
         virtual void debugger_ready() {}
-        // waitpid's status, stops and continuations included.
-        virtual void child_changed(pid_t pid, int status) = 0;
+        // `status` is waitpid's, stops and continuations included. `memory` is the peak resident
+        // size of the child or of any of its own children, in bytes.
+        virtual void child_changed(pid_t pid, int status, std::uint64_t memory) = 0;
         virtual ~Listener() = default;
     };
 
-    // Raises the limit of open files: each rank takes five.
+    // Raises the limit of open files: each rank needs five.
     Attention(Loop& loop, const DaemonContext& context, Listener& listener);
 
     // One step of the loop. Deaths come first: what peers report about a dead rank must not hide

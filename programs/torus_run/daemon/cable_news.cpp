@@ -23,7 +23,7 @@ std::string length(CableNews::Clock::duration time) {
     return fmt::format("{:.{}f} s", seconds, seconds < 10 ? 1 : 0);
 }
 
-// Whether a path goes from rank to rank, and to the peer.
+// Whether the path of a detour leads from rank to rank, and to the peer.
 bool leads(const routing::Torus& ranks, routing::Rank rank, const routing::LinkNews& news) {
     for (const routing::Hop& hop : news.path) {
         if (hop.direction.dimension >= ranks.dimensions() ||
@@ -43,7 +43,7 @@ CableNews::CableNews(const config::Settings& settings, int ranks)
 void CableNews::dead_at_start(std::span<const routing::Link> cables, Moment now) {
     for (const routing::Link& link : cables) {
         Cable& cable = cables_[link];
-        cable.dead = cable.told_dead = true;
+        cable.dead = cable.reported_dead = true;
         cable.died = cable.changed = now;
     }
 }
@@ -79,7 +79,8 @@ void CableNews::die(Cable& cable, Moment now) {
     cable.dead = cable.news = true;
     cable.why.clear();
     cable.died = cable.changed = now;
-    cable.say_at = now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
+    cable.report_at =
+        now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
 }
 
 void CableNews::come_back(Cable& cable, Moment now) {
@@ -87,7 +88,8 @@ void CableNews::come_back(Cable& cable, Moment now) {
     cable.dead = false;
     cable.news = true;
     cable.changed = now;
-    cable.say_at = now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
+    cable.report_at =
+        now.at + (cable.flapping ? Clock::duration(quiet) : Clock::duration(settling));
 }
 
 void CableNews::gone(routing::Rank rank) {
@@ -97,7 +99,7 @@ void CableNews::gone(routing::Rank rank) {
             const auto direction = routing::Direction::from_index(it.first.second);
             return it.first.first == rank || ranks_->neighbour(it.first.first, direction) == rank;
         });
-        if (cable.ends.empty() && cable.dead && !cable.told_dead) cable = {};
+        if (cable.ends.empty() && cable.dead && !cable.reported_dead) cable = {};
     }
 }
 
@@ -110,74 +112,75 @@ bool CableNews::is_first(int node, const LinkTrouble& trouble) {
 std::optional<CableNews::Clock::time_point> CableNews::next() const {
     std::optional<Clock::time_point> next;
     for (const auto& [link, cable] : cables_)
-        if (cable.say_at) next = next ? std::min(*next, *cable.say_at) : *cable.say_at;
+        if (cable.report_at) next = next ? std::min(*next, *cable.report_at) : *cable.report_at;
     return next;
 }
 
 std::vector<std::string> CableNews::due(Clock::time_point now) {
     std::vector<std::string> lines;
     for (auto& [link, cable] : cables_)
-        if (cable.say_at && *cable.say_at <= now)
-            if (auto line = speak(link, cable, now, false)) lines.push_back(std::move(*line));
+        if (cable.report_at && *cable.report_at <= now)
+            if (auto line = report_line(link, cable, now, false)) lines.push_back(std::move(*line));
     return lines;
 }
 
 std::vector<std::string> CableNews::rest(Clock::time_point now) {
     std::vector<std::string> lines;
     for (auto& [link, cable] : cables_)
-        if (cable.say_at)
-            if (auto line = speak(link, cable, now, true)) lines.push_back(std::move(*line));
+        if (cable.report_at)
+            if (auto line = report_line(link, cable, now, true)) lines.push_back(std::move(*line));
     return lines;
 }
 
 std::string CableNews::detour_of(const Cable& cable) const {
     for (const auto& [end, way] : cable.ends)
         if (!way.empty())
-            return "the job goes around it, over " + config::describe_detour(settings_, way);
-    return "nothing carries its messages";
+            return "the job uses a detour over " + config::describe_detour(settings_, way);
+    return "its messages cannot be carried";
 }
 
-std::optional<std::string> CableNews::speak(const routing::Link& link, Cable& cable,
-                                            Clock::time_point now, bool last) {
+std::optional<std::string> CableNews::report_line(const routing::Link& link, Cable& cable,
+                                                  Clock::time_point now, bool last) {
     const std::string name = "the cable from " + config::describe_cable(settings_, link);
     const bool carried = std::any_of(cable.ends.begin(), cable.ends.end(),
                                      [](const auto& end) { return !end.second.empty(); });
     if (!last && !cable.flapping && cable.dead && !carried &&
         now < cable.died.at + time_for_the_cause) {
-        cable.say_at = cable.died.at + time_for_the_cause;
+        cable.report_at = cable.died.at + time_for_the_cause;
         return std::nullopt;
     }
-    cable.say_at.reset();
+    cable.report_at.reset();
     if (!cable.news) return std::nullopt;
     if (cable.flapping) {
-        const std::string count = fmt::format("{} went away {} times in {}", name, cable.deaths,
+        const std::string count = fmt::format("{} died {} times in {}", name, cable.deaths,
                                               length(cable.changed.at - cable.first.at));
         cable.flapping = cable.news = false;
         cable.deaths = 0;
-        cable.told_dead = cable.dead;
-        return cable.dead
-                   ? fmt::format("warning: {}; it is dead since {}; {}", count,
-                                 on_the_wall(cable.changed), detour_of(cable))
-                   : fmt::format("{}; it is back since {}", count, on_the_wall(cable.changed));
+        cable.reported_dead = cable.dead;
+        return cable.dead ? fmt::format("warning: {} and has been dead since {}; {}", count,
+                                        on_the_wall(cable.changed), detour_of(cable))
+                          : fmt::format("{} and has been up again since {}", count,
+                                        on_the_wall(cable.changed));
     }
     if (cable.deaths >= most_deaths && !last) {
         cable.flapping = true;
-        cable.say_at = cable.changed.at + quiet;
+        cable.report_at = cable.changed.at + quiet;
         return fmt::format(
-            "warning: {} comes and goes, {} times in {} so far; the next word on it comes when it "
-            "has been quiet for {}",
+            "warning: {} is flapping, {} times in {} so far; the next report follows when it has "
+            "been stable for {}",
             name, cable.deaths, length(now - cable.first.at), length(quiet));
     }
     cable.news = false;
-    if (cable.dead == cable.told_dead && cable.dead) return std::nullopt;  // as it was told
-    const bool told = std::exchange(cable.told_dead, cable.dead);
+    if (cable.dead == cable.reported_dead && cable.dead) return std::nullopt;  // already reported
+    const bool was_reported = std::exchange(cable.reported_dead, cable.dead);
     if (cable.dead)
-        return fmt::format("warning: {} is dead since {}{}{}; {}", name, on_the_wall(cable.died),
-                           cable.why.empty() ? "" : ": ", cable.why, detour_of(cable));
+        return fmt::format("warning: {} has been dead since {}{}{}; {}", name,
+                           on_the_wall(cable.died), cable.why.empty() ? "" : ": ", cable.why,
+                           detour_of(cable));
     const std::string away = length(cable.changed.at - cable.died.at);
-    return told ? fmt::format("{} is back after {}", name, away)
-                : fmt::format("{} was away for {}, and is back{}{}", name, away,
-                              cable.why.empty() ? "" : "; ", cable.why);
+    return was_reported ? fmt::format("{} is back after {}", name, away)
+                        : fmt::format("{} was dead for {} and is back{}{}", name, away,
+                                      cable.why.empty() ? "" : "; ", cable.why);
 }
 
 }  // namespace torusmp::launch

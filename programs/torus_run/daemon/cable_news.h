@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks tell of cables, said once: one line when a cable dies and one when it is back, however
-// many links it carries and although both ends of each report. A cable that comes and goes is said
-// to do so, and then only counted until it has been quiet for a while. What kernels at both ends
-// notice of a cable that lives is news once.
+// Turns the reports of ranks about cables into messages for the user: one line when a cable dies
+// and one when it is back, although both ends of each link that it carries report it. A flapping
+// cable is reported as such once, and then only counted until it has been quiet for a while. Faults
+// that the kernels at both ends notice on a live cable are reported once.
 //
-// Nothing is said at once: with the first report of a fault come others, of the far end, of what
-// carries the links now, or of a host that died, whose cables nobody asks about.
+// Each message is delayed: further reports follow the first one, from the far end, about the
+// detours of the links, or about a host that died and whose cables do not matter.
 //
 // Pure bookkeeping. Owned by the coordinator and used by its one thread.
 #pragma once
@@ -29,7 +29,7 @@ namespace torusmp::launch {
 class CableNews {
   public:
     using Clock = std::chrono::steady_clock;
-    // By the clock that counts and by the one on the wall.
+    // A moment on the steady clock, for intervals, and on the wall clock, for messages.
     struct Moment {
         Clock::time_point at;
         std::chrono::system_clock::time_point wall;
@@ -38,7 +38,7 @@ class CableNews {
     };
 
     static constexpr std::chrono::milliseconds settling{300};
-    // For a cable without a detour: what ends the job then says more.
+    // Delay for a cable without a detour: the cause that ends the job says more.
     static constexpr std::chrono::seconds time_for_the_cause{3};
     static constexpr std::chrono::seconds quiet{30};
     static constexpr int most_deaths = 3;  // without quiet between them
@@ -46,23 +46,23 @@ class CableNews {
     // `settings` must outlive this.
     CableNews(const config::Settings& settings, int ranks);
 
-    // These have been told of.
+    // Cables that were reported before the ranks started.
     void dead_at_start(std::span<const routing::Link> cables, Moment now);
-    // False: there is no such link.
+    // Returns false if there is no such link.
     bool heard(routing::Rank rank, const routing::LinkNews& news, Moment now);
-    // A rank that is dead: nothing is wrong with the cables of its links.
+    // Marks a rank as dead: reports about the cables of its links are dropped.
     void gone(routing::Rank rank);
 
-    // Whether nobody has told of this trouble with the cable yet, at either end.
+    // Whether this trouble with the cable is reported for the first time, from either end.
     bool is_first(int node, const LinkTrouble& trouble);
 
-    // The lines that are due.
+    // Returns the lines that are due.
     std::vector<std::string> due(Clock::time_point now);
-    // When there may be some; nothing: not before more is heard.
+    // When the next line may be due; nothing: not before another report.
     std::optional<Clock::time_point> next() const;
-    // At the end of a job that ended well: what has not been said yet.
+    // Returns the lines that are still pending, at the end of a job that succeeded.
     std::vector<std::string> rest(Clock::time_point now);
-    // The end of the job says it all.
+    // Drops all pending lines: the message that ends the job covers them.
     void drop() { cables_.clear(); }
 
   private:
@@ -70,25 +70,25 @@ class CableNews {
 
     struct Cable {
         bool dead = false;
-        bool told_dead = false;  // by the last line about it
-        bool flapping = false;   // which has been told
-        bool news = false;       // there is something to say
-        int deaths = 0;          // without quiet between them
+        bool reported_dead = false;  // the last line about it said so
+        bool flapping = false;       // and reported as such
+        bool news = false;           // a message is pending
+        int deaths = 0;              // without quiet between them
         Moment first{}, died{}, changed{};
         std::string why;
-        // Those that call it dead, and the nodes by which they go on; empty: no way.
+        // The ends that report it dead, and the nodes of their detours; empty: no detour.
         std::map<End, std::vector<int>> ends;
-        std::optional<Clock::time_point> say_at;
+        std::optional<Clock::time_point> report_at;
     };
 
     void die(Cable& cable, Moment now);
     void come_back(Cable& cable, Moment now);
-    std::optional<std::string> speak(const routing::Link& link, Cable& cable, Clock::time_point now,
-                                     bool last);
+    std::optional<std::string> report_line(const routing::Link& link, Cable& cable,
+                                           Clock::time_point now, bool last);
     std::string detour_of(const Cable& cable) const;
 
     const config::Settings& settings_;
-    const std::optional<routing::Torus> ranks_;  // nothing: no torus of nodes, no cables
+    const std::optional<routing::Torus> ranks_;  // nothing: no torus of nodes, and no cables
     std::map<routing::Link, Cable> cables_;
     std::set<routing::Rank> gone_;
     std::set<std::pair<routing::Link, LinkTrouble::Kind>> troubles_;

@@ -9,7 +9,6 @@
 
 #include "base/units.h"
 #include "core/transport/common/settings.h"
-#include "launch/link_news.h"
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
@@ -21,12 +20,10 @@ using std::chrono::milliseconds;
 
 // From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
 constexpr milliseconds grace{700};
-// The same where ranks name the dead themselves before they get SIGTERM.
+// The same if ranks report deaths themselves before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};
 // On several hosts the death of a rank may become known later than its effects on its peers.
-constexpr milliseconds time_to_settle{500};
-// From what a rank has seen of a link to the end of the job to which it may lead.
-constexpr milliseconds time_for_the_cause{3000};
+constexpr milliseconds suspicion_time{500};
 
 }  // namespace
 
@@ -38,6 +35,7 @@ Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
       gathering_(job.size()),
       began_(Clock::now()),
       cables_(job.settings, job.size()),
+      plugs_(job.settings),
       hang_(
           job, outputs, [this] { hosts_.question(); },
           [this](int rank) { return state_of(rank); }) {
@@ -48,6 +46,7 @@ Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
 void Coordinator::started(std::span<const routing::Link> dead_cables) {
     started_ = true;
     cables_.dead_at_start(dead_cables, CableNews::Moment::now());
+    plugs_.dead_at_start(dead_cables);
     for (Rank& rank : ranks_) rank.alive = true;
     alive_ = job_.size();
 }
@@ -64,9 +63,10 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
         if (time) next = next ? std::min(*next, *time) : *time;
     };
     consider(kill_at_);
-    consider(settle_at_);
-    consider(tell_notes_at_);
+    consider(suspicion_ends_);
+    consider(print_notes_at_);
     consider(cables_.next());
+    consider(plugs_.next());
     consider(hang_.next_tick());
     if (job_.timeout.count() > 0 && !kill_at_ && !timed_out_) consider(began_ + job_.timeout);
     return next;
@@ -74,11 +74,12 @@ std::optional<Clock::time_point> Coordinator::next_tick() const {
 
 void Coordinator::tick(Clock::time_point now) {
     if (kill_at_ && now >= *kill_at_) kill_now_ = true;
-    if (suspected_ && (now >= *settle_at_ || alive_ == 0)) {
-        settle_at_.reset();
+    if (suspected_ && (now >= *suspicion_ends_ || alive_ == 0)) {
+        suspicion_ends_.reset();
         announce(std::exchange(suspected_, std::nullopt).value());
     }
-    if (tell_notes_at_ && now >= *tell_notes_at_) tell_notes();
+    if (print_notes_at_ && now >= *print_notes_at_) print_notes();
+    if (const auto verdict = plugs_.due(now)) judge(*verdict);
     say(cables_.due(now));
     hang_.tick(now);
     end_in_time(now);
@@ -87,7 +88,7 @@ void Coordinator::tick(Clock::time_point now) {
         return;
     timed_out_ = true;
     outputs_.say(
-        fmt::format("torus-run: the job ran longer than its --timeout of {} s and is ended; still "
+        fmt::format("torus-run: the job exceeded its --timeout of {} s and is ended; still "
                     "running: {}\n",
                     double(job_.timeout.count()) / 1000, running_ranks()));
     exit_code_ = exit_timeout;
@@ -96,14 +97,14 @@ void Coordinator::tick(Clock::time_point now) {
     end_in_time(now);
 }
 
-// What the ranks wait for is said first.
+// The report of what the ranks wait for comes first.
 void Coordinator::end_in_time(Clock::time_point now) {
     if (!timed_out_ || hang_.busy() || kill_at_ || kill_now_) return;
     kill_at_ = now + grace;
     hosts_.terminate();
 }
 
-// Whether any process is a rank of ours; others cannot say what they wait for.
+// Whether any process is a rank of torusmp; others cannot report what they wait for.
 bool Coordinator::is_ours() const {
     return std::any_of(ranks_.begin(), ranks_.end(), [](const Rank& it) { return it.connected; });
 }
@@ -132,24 +133,18 @@ void Coordinator::stop(int code) {
     kill_now_ = true;
 }
 
-void Coordinator::link_trouble(int node, const LinkTrouble& trouble) {
-    if (cables_.is_first(node, trouble))
-        outputs_.say(fmt::format(
-            "torus-run: warning: the kernel of host {} {}; torus-check tests the cables\n",
-            job_.hosts[std::size_t(node)].name, trouble.what));
-}
-
 void Coordinator::user_signal(int signal) {
     if (ends_programs(signal)) {
         if (alive_ == 0) return stop(exit_signal_base + signal);
         if (sigismember(&ending_signals_seen_, signal) == 1 && signal != SIGHUP) {
-            outputs_.say(
-                fmt::format("torus-run: a second {}: the ranks are killed\n", signal_name(signal)));
+            outputs_.say(fmt::format("torus-run: received a second {}: killing the ranks\n",
+                                     signal_name(signal)));
             return stop(exit_signal_base + signal);
         }
         sigaddset(&ending_signals_seen_, signal);
     }
-    // It asks the ranks, and may kill none: a program that handles it is told all the same.
+    // SIGUSR1 requests reports and must not kill a rank; programs that handle it receive it as
+    // well.
     const bool asks = signal == SIGUSR1 && is_ours();
     if (asks) hang_.want(HangWatch::Why::user);
     hosts_.signal(asks ? signal | only_if_caught : signal);
@@ -157,7 +152,7 @@ void Coordinator::user_signal(int signal) {
 
 // ---- what happens to ranks ----
 
-void Coordinator::happened(RankEvent event) {
+void Coordinator::handle_event(RankEvent event) {
     if (event.rank < 0 || event.rank >= job_.size()) return;
     Rank& rank = ranks_[std::size_t(event.rank)];
     switch (event.kind) {
@@ -175,7 +170,7 @@ void Coordinator::happened(RankEvent event) {
             return stop(int(event.number));
         case RankEvent::Kind::connected:
             rank.connected = true;
-            // Under a wrapper it is another process than the one that was started.
+            // Under a wrapper, this is a process other than the one that was started.
             if (std::exchange(rank.pid, pid_t(event.number)) != rank.pid && known_ >= job_.size())
                 show_processes();
             return;
@@ -189,10 +184,10 @@ void Coordinator::happened(RankEvent event) {
             return collective(event);
         case RankEvent::Kind::aborted: {
             const int code = int(event.number);
-            // A rank that was told of a death names it in words of its own.
+            // Ranks that watch for deaths report them themselves.
             if (kill_at_ && rank.watching)
                 return outputs_.say(
-                    fmt::format("torus-run: {} says: {}\n", describe(event.rank), event.text));
+                    fmt::format("torus-run: {}: {}\n", describe(event.rank), event.text));
             return fail(
                 {fmt::format("{} aborted with code {}: {}", describe(event.rank), code, event.text),
                  (code & 0xff) != 0 ? code & 0xff : exit_failure,
@@ -205,14 +200,14 @@ void Coordinator::happened(RankEvent event) {
                          true,
                          {}});
         case RankEvent::Kind::ended:
-            return ended(event.rank, int(event.number));
+            return ended(event.rank, int(event.number), event.text);
         case RankEvent::Kind::noted:
             return note(event.rank, event.text);
         case RankEvent::Kind::link:
             return hear_of_link(event);
         case RankEvent::Kind::waits:
         case RankEvent::Kind::seen:
-            if (!hang_.heard(event)) damaged(event.rank, "word of what it waits for");
+            if (!hang_.heard(event)) damaged(event.rank, "report of its waits");
             return;
         case RankEvent::Kind::another_mpi:
             another_mpi_ = event.text;
@@ -221,7 +216,7 @@ void Coordinator::happened(RankEvent event) {
             return died(event.rank, event.text, int(event.number), false);
         case RankEvent::Kind::stopped:
             return died(event.rank,
-                        fmt::format("is stopped by {} for longer than transport.timeout = {}",
+                        fmt::format("has been stopped by {} for longer than transport.timeout = {}",
                                     signal_name(int(event.number)),
                                     base::format_time(job_.settings[transport::setting::timeout])),
                         exit_signal_base + int(event.number), true);
@@ -236,9 +231,10 @@ void Coordinator::report_rest() {
 void Coordinator::report_other_mpi() {
     if (is_ours() || another_mpi_.empty()) return;
     outputs_.say(
-        fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI, so each "
-                    "ran as the only rank of a job of its own; build it with the mpicc, mpicxx or "
-                    "mpifort of torusmp, or start it with the mpirun of that MPI\n",
+        fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI "
+                    "implementation, so each ran as a separate job of one rank. Build the program "
+                    "with the mpicc, mpicxx or mpifort of torusmp, or start it with the mpirun of "
+                    "that MPI\n",
                     job_.size(), another_mpi_));
 }
 
@@ -249,7 +245,7 @@ void Coordinator::mark_ended(int index) {
     hang_.lost(index);
 }
 
-void Coordinator::ended(int index, int status) {
+void Coordinator::ended(int index, int status, const std::string& why) {
     mark_ended(index);
     const Rank& rank = ranks_[std::size_t(index)];
     if (rank.dead) return;  // its death was reported before
@@ -262,20 +258,22 @@ void Coordinator::ended(int index, int status) {
               true,
               {}});
     else if (code != 0)
-        died(index, describe_end(status), code, by_signal);
+        died(index, describe_end(status) + why, code, by_signal);
     else if (rank.connected && !rank.finalized)
-        died(index, "exited with code 0 without finalize()", exit_failure, false);
+        died(index, "exited with code 0 without MPI_Finalize or QMP_finalize_msg_passing",
+             exit_failure, false);
     check_absent();
 }
 
-// A rank that has left can join no collective call: those who wait for it would wait for ever.
+// A rank that has left cannot join a collective call, so the ranks that wait for it would wait
+// forever.
 void Coordinator::check_absent() {
     if (!gathering_.open()) return;
     for (int i = 0; i < job_.size(); ++i) {
         const Rank& rank = ranks_[std::size_t(i)];
         if (gathering_.joined(i) || rank.dead || (rank.alive && !rank.finalized)) continue;
         return fail({fmt::format("{} {} while {}", describe(i),
-                                 rank.finalized ? "called finalize()" : "ended without connecting",
+                                 rank.finalized ? "has left the job" : "ended without connecting",
                                  gathering_.describe_waiting()),
                      exit_failure,
                      false,
@@ -288,7 +286,7 @@ void Coordinator::collective(RankEvent& event) {
     if (rank.dead) return;
     std::optional<std::string> wrong;
     if (rank.finalized)
-        wrong = "made a collective call after finalize()";
+        wrong = "called a collective operation after it had left the job";
     else
         wrong = gathering_.join(event.rank, FrameKind(event.call), std::uint32_t(event.number),
                                 std::move(event.bytes));
@@ -306,7 +304,7 @@ void Coordinator::show_processes() {
     hosts_.show(all);
 }
 
-void Coordinator::go_on() {
+void Coordinator::resume() {
     held_ = false;
     answer_if_complete();
 }
@@ -333,12 +331,11 @@ void Coordinator::host_lost(int node, const std::string& why, const std::vector<
         exit_failure,
         true,
         {}};
-    lose_ranks(node, "is lost with its host, which " + why, cause);
+    lose_ranks(node, "is lost because its host " + why, cause);
     for (const int other : behind)
-        lose_ranks(
-            other,
-            fmt::format("is cut off with its host, which is reached over host {}", host.name),
-            cause);
+        lose_ranks(other,
+                   fmt::format("is cut off because its host is reached over host {}", host.name),
+                   cause);
     if (!behind.empty())
         cause.text += fmt::format("; {} more host{} behind it {} cut off", behind.size(),
                                   behind.size() == 1 ? "" : "s", behind.size() == 1 ? "is" : "are");
@@ -356,46 +353,22 @@ void Coordinator::lose_ranks(int node, const std::string& why, Cause& cause) {
 
 void Coordinator::fail(Cause cause) {
     if (kill_at_ || kill_now_) return;
-    if (job_.common.keep_going && !cause.deaths.empty()) return bury(cause);
+    if (job_.common.keep_going && !cause.deaths.empty()) return continue_without(cause);
     if (job_.hosts.size() == 1 || cause.original) return announce(cause);
     if (suspected_) return;
     suspected_ = std::move(cause);
-    settle_at_ = Clock::now() + time_to_settle;
-}
-
-void Coordinator::note(int rank, const std::string& text) {
-    if (kill_at_ || kill_now_) return;
-    notes_.push_back(fmt::format("torus-run: {} reports: {}\n", describe(rank), text));
-    if (job_.common.keep_going) return tell_notes();
-    if (!tell_notes_at_) tell_notes_at_ = Clock::now() + time_for_the_cause;
-}
-
-// A cable that dies ends nothing while its links can go on over others.
-void Coordinator::hear_of_link(const RankEvent& event) {
-    if (kill_at_ || kill_now_) return;
-    const auto news = decode_link_news(event.bytes, job_.size());
-    if (!news || !cables_.heard(event.rank, *news, CableNews::Moment::now()))
-        damaged(event.rank, "report of a link");
+    suspicion_ends_ = Clock::now() + suspicion_time;
 }
 
 void Coordinator::damaged(int rank, const char* what) {
     fail({fmt::format("{} sent a damaged {}", describe(rank), what), exit_failure, true, {}});
 }
 
-void Coordinator::say(const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) outputs_.say(fmt::format("torus-run: {}\n", line));
-}
-
-void Coordinator::tell_notes() {
-    tell_notes_at_.reset();
-    for (const std::string& text : std::exchange(notes_, {})) outputs_.say(text);
-}
-
-// The job is ended.
+// Reports the cause and ends the job.
 void Coordinator::announce(const Cause& cause) {
     suspected_.reset();
-    settle_at_.reset();
-    tell_notes_at_.reset();
+    suspicion_ends_.reset();
+    print_notes_at_.reset();
     cables_.drop();
     outputs_.say(
         fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
@@ -403,13 +376,13 @@ void Coordinator::announce(const Cause& cause) {
     const bool named = std::any_of(ranks_.begin(), ranks_.end(),
                                    [](const Rank& rank) { return rank.alive && rank.watching; });
     kill_at_ = Clock::now() + (named ? grace_with_names : grace);
-    if (!cause.deaths.empty()) tell_deaths(cause.deaths);
-    hosts_.tell_over(cause.text);
+    if (!cause.deaths.empty()) send_deaths(cause.deaths);
+    hosts_.send_end(cause.text);
     hosts_.terminate();
 }
 
-// The others go on.
-void Coordinator::bury(const Cause& cause) {
+// Reports deaths; the other ranks continue.
+void Coordinator::continue_without(const Cause& cause) {
     if (!first_death_) exit_code_ = cause.code;
     first_death_ = true;
     for (const Death& death : cause.deaths) {
@@ -417,14 +390,14 @@ void Coordinator::bury(const Cause& cause) {
         cables_.gone(death.rank);
         gathering_.leave(death.rank);
     }
-    outputs_.say(
-        fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the others go on" : ""));
-    tell_deaths(cause.deaths);
+    outputs_.say(fmt::format("torus-run: {}{}\n", cause.text,
+                             alive_ > 0 ? "; the other ranks continue" : ""));
+    send_deaths(cause.deaths);
     answer_if_complete();
     check_absent();
 }
 
-void Coordinator::tell_deaths(const std::vector<Death>& deaths) {
+void Coordinator::send_deaths(const std::vector<Death>& deaths) {
     Packer packer;
     for (const Death& death : deaths) {
         const DeathRecord record{death.rank, std::uint32_t(death.host.size()),
@@ -433,7 +406,7 @@ void Coordinator::tell_deaths(const std::vector<Death>& deaths) {
         packer.append(std::as_bytes(std::span(death.host)));
         packer.append(std::as_bytes(std::span(death.cause)));
     }
-    hosts_.tell_deaths(share(packer.take()));
+    hosts_.send_deaths(share(packer.take()));
 }
 
 const std::string& Coordinator::host_of(int rank) const {

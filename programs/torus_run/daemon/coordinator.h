@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to ranks anywhere, and what it means for the job: who waits for whom, which failure
-// is the cause, when the job ends and with which code. Pure bookkeeping and decisions; processes
-// and other hosts are reached through `Hosts`.
+// Tracks the events of all ranks and decides their consequences for the job: which ranks wait for
+// each other, which failure is the cause, when the job ends and with which code. Pure bookkeeping
+// and decisions; processes and other hosts are reached through `Hosts`.
 //
 // Owned by the daemon at the head and used by its one thread.
 #pragma once
@@ -16,6 +16,7 @@
 #include "programs/torus_run/daemon/gathering.h"
 #include "programs/torus_run/daemon/hang_watch.h"
 #include "programs/torus_run/daemon/local_ranks.h"
+#include "programs/torus_run/daemon/plug_news.h"
 #include "programs/torus_run/front/debugger.h"
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
@@ -28,9 +29,9 @@ class Coordinator {
     struct Hosts {
         virtual void signal(int signal) = 0;
         virtual void answer(FrameHeader header, SharedBytes bytes) = 0;
-        virtual void tell_deaths(SharedBytes records) = 0;
-        virtual void tell_over(const std::string& why) = 0;
-        // What do the ranks wait for? Each answers, or is told of.
+        virtual void send_deaths(SharedBytes records) = 0;
+        virtual void send_end(const std::string& why) = 0;
+        // Asks all ranks what they wait for. Each rank answers, or its daemon answers for it.
         virtual void question() = 0;
         // All ranks are known: for a debugger.
         virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
@@ -40,30 +41,31 @@ class Coordinator {
 
     Coordinator(const Job& job, Outputs& outputs, Hosts& hosts);
 
-    // The ranks are being started: from here on `over()` waits for them. `dead_cables` have been
-    // told of.
+    // Called when ranks are started: from now on `over()` waits for them. `dead_cables` have
+    // already been reported.
     void started(std::span<const routing::Link> dead_cables);
-    void happened(RankEvent event);
+    void handle_event(RankEvent event);
     bool has_started() const { return started_; }
-    // A host that can no longer be reached; `why` completes "host qcd001 ...". Ranks on it are
-    // dead, and so are those of hosts that are reached only through it.
+    // Reports an unreachable host; `why` completes "host qcd001 ...". Ranks on it are dead, and so
+    // are those on hosts that are reached only through it.
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
-    // What the kernel of a node has noticed of one of its links.
+    // Reports a fault that the kernel of a node has noticed on one of its links.
     void link_trouble(int node, const LinkTrouble& trouble);
     void user_signal(int signal);
-    // Ranks that come are kept in their first exchange until go_on().
+    // Ranks that connect are held in their first exchange until resume().
     void hold() { held_ = true; }
-    void go_on();
-    // Ends the job at once, before or after its start.
+    void resume();
+    // Ends the job immediately, before or after its start.
     void stop(int code);
 
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
-    // At the end: what has not been said of cables yet, and whether all were ranks of another MPI.
+    // Called at the end: reports pending events of cables, and whether all processes used another
+    // MPI.
     void report_rest();
 
-    // There is nothing more to wait for: what still lives may be killed.
+    // Nothing remains to be awaited: processes that are still alive may be killed.
     bool over() const;
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
@@ -72,7 +74,7 @@ class Coordinator {
   private:
     struct Rank {
         int node = 0;
-        pid_t pid = -1;  // the pid to name: that of the process that connected, once one has
+        pid_t pid = -1;  // shown in messages: the connected process, if any
         bool alive = false;
         bool connected = false;
         bool finalized = false;
@@ -80,8 +82,8 @@ class Coordinator {
         bool dead = false;
     };
 
-    // A reason to end the job. If there are several at once, the one that cannot follow from
-    // another counts.
+    // A reason to end the job. If there are several at the same time, the one that cannot follow
+    // from another counts.
     struct Cause {
         std::string text;
         int code = 0;
@@ -89,23 +91,25 @@ class Coordinator {
         std::vector<Death> deaths;
     };
 
-    void ended(int rank, int status);
+    // `why` follows "was killed by SIGKILL" if more is known.
+    void ended(int rank, int status, const std::string& why);
     void died(int rank, const std::string& cause, int code, bool original);
     void collective(RankEvent& event);
     void answer_if_complete();
     void check_absent();
     void fail(Cause cause);
     void announce(const Cause& cause);
-    void bury(const Cause& cause);
+    void continue_without(const Cause& cause);
     void note(int rank, const std::string& text);
     void hear_of_link(const RankEvent& event);
     void say(const std::vector<std::string>& lines);
+    void judge(const PlugNews::Verdict& verdict);
     void report_other_mpi();
     void end_in_time(Clock::time_point now);
-    void tell_notes();
+    void print_notes();
     void show_processes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
-    void tell_deaths(const std::vector<Death>& deaths);
+    void send_deaths(const std::vector<Death>& deaths);
     void mark_ended(int rank);
     std::optional<job::RankState> state_of(int rank) const;
     bool is_ours() const;
@@ -125,20 +129,21 @@ class Coordinator {
     sigset_t ending_signals_seen_{};
     const Clock::time_point began_;
     std::optional<Cause> suspected_;
-    std::optional<Clock::time_point> settle_at_, kill_at_;
+    std::optional<Clock::time_point> suspicion_ends_, kill_at_;
     bool timed_out_ = false;
-    bool held_ = false;  // a debugger has not looked yet
+    bool held_ = false;  // until a debugger has attached
     int known_ = 0;      // processes of ranks
     bool kill_now_ = false;
-    bool first_death_ = false;  // one has died and the job went on
+    bool first_death_ = false;  // a rank died and the job continued
     int exit_code_ = 0;
-    // What ranks have seen of links and of each other. If the job ends soon after, its last line
-    // names the cause, and these are only echoes of it; otherwise they are printed.
+    // Reports of ranks about links and each other. If the job ends soon afterwards, its last line
+    // names the cause, and these are only consequences; otherwise they are printed.
     std::vector<std::string> notes_;
-    std::optional<Clock::time_point> tell_notes_at_;
+    std::optional<Clock::time_point> print_notes_at_;
     CableNews cables_;
+    PlugNews plugs_;
     HangWatch hang_;
-    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: none was seen
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: no such process
 };
 
 }  // namespace torusmp::launch

@@ -8,12 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <string>
+
+#include "base/process_state.h"
 
 namespace torusmp::launch {
 namespace {
@@ -22,24 +22,6 @@ struct CloseDirectory {
     void operator()(DIR* directory) const { closedir(directory); }
 };
 
-// From /proc/PID/stat: the first two fields after the name, which may contain anything in brackets.
-struct Stat {
-    char state = 0;
-    pid_t parent = -1;
-};
-
-Stat stat_of(const std::string& pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    const std::size_t name_end = text.rfind(')');
-    Stat stat;
-    if (name_end == std::string::npos ||
-        std::sscanf(text.c_str() + name_end + 1, " %c %d", &stat.state, &stat.parent) != 2)
-        return {};
-    return stat;
-}
-
 // For kernels without /proc/PID/task/TID/children.
 std::vector<pid_t> children_by_scan(pid_t parent) {
     std::vector<pid_t> found;
@@ -47,7 +29,7 @@ std::vector<pid_t> children_by_scan(pid_t parent) {
     if (!proc) return found;
     while (const dirent* entry = readdir(proc.get()))
         if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' &&
-            stat_of(entry->d_name).parent == parent)
+            base::process_state(pid_t(std::atol(entry->d_name))).parent == parent)
             found.push_back(pid_t(std::atol(entry->d_name)));
     return found;
 }
@@ -62,7 +44,7 @@ std::vector<pid_t> children() {
     return children(getpid());
 }
 
-// What its main thread has started: processes here start others from no other thread.
+// The children of a process's main thread: the processes here start children from no other thread.
 std::vector<pid_t> children(pid_t parent) {
     std::ifstream file(fmt::format("/proc/{}/task/{}/children", parent, parent));
     if (!file) return children_by_scan(parent);
@@ -72,7 +54,7 @@ std::vector<pid_t> children(pid_t parent) {
 }
 
 bool is_stopped(pid_t pid) {
-    return stat_of(std::to_string(pid)).state == 'T';
+    return base::process_state(pid).state == 'T';
 }
 
 std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience) {
@@ -84,9 +66,10 @@ std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience) {
         for (const pid_t pid : children()) kill(pid, SIGKILL);
         pid_t reaped = 0;
         while ((reaped = waitpid(-1, nullptr, WNOHANG)) > 0) continue;
-        if (reaped < 0) return {};  // no child is left, so no descendant is
+        if (reaped < 0) return {};  // no child is left, and so no descendant
         if (std::chrono::steady_clock::now() > end) return children();
-        // A child that dies hands its own children to us: look again then, or soon.
+        // The children of a dead child become children of this process: check again immediately or
+        // soon.
         const timespec soon{0, 2'000'000};
         sigtimedwait(&child_ended, nullptr, &soon);
     }

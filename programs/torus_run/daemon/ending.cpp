@@ -10,25 +10,25 @@
 
 namespace torusmp::launch {
 
-std::string word_for_stopped_front(int exit_code) {
+std::string stopped_front_message(int exit_code) {
     if (!is_stopped(getppid())) return {};
     return fmt::format(
         "torus-run: the job has ended with exit code {}, but torus-run (pid {}) is "
-        "stopped: kill -CONT {} lets it end too\n",
+        "stopped: kill -CONT {} lets it exit\n",
         exit_code, getppid(), getppid());
 }
 
-std::string word_for_silent_host(const std::string& host, std::chrono::nanoseconds timeout) {
+std::string silent_host_message(const std::string& host, std::chrono::nanoseconds timeout) {
     return fmt::format(
-        "torus-run: warning: host {} did not answer when the job ended: what its ranks printed "
-        "last may be missing, and what is left there ends by itself within {}\n",
+        "torus-run: warning: host {} did not answer when the job ended: the last output of its "
+        "ranks may be missing; processes left there end by themselves within {}\n",
         host, base::format_time(timeout + Pulse::patience_of_login(timeout)));
 }
 
-std::string word_for_own_sleep(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout) {
+std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout) {
     return fmt::format(
-        "gave up torus-run, whose daemon process here (pid {}) stood still for {:.1f} s, longer "
-        "than transport.timeout = {} allows",
+        "gave up on torus-run: the daemon process on this host (pid {}) did not run for {:.1f} s, "
+        "longer than transport.timeout = {}",
         getpid(), std::chrono::duration<double>(slept).count(), base::format_time(timeout));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-run says at its end, and of hosts that do not hear of it.
+// Messages of torus-run about its own end, and about hosts that cannot be reached then.
 #pragma once
 
 #include <chrono>
@@ -7,14 +7,15 @@
 
 namespace torusmp::launch {
 
-// A stopped front cannot end: whoever waits for torus-run would not learn of the end otherwise.
-// Empty: it is not stopped.
-std::string word_for_stopped_front(int exit_code);
+// A message for a stopped front, which cannot exit: a caller that waits for torus-run would not
+// learn that the job has ended. Empty if the front is not stopped.
+std::string stopped_front_message(int exit_code);
 
-// Where the torus is the only network: a host has not said that everything there has ended.
-std::string word_for_silent_host(const std::string& host, std::chrono::nanoseconds timeout);
+// A message for a host that has not confirmed its end, where the torus is the only network.
+std::string silent_host_message(const std::string& host, std::chrono::nanoseconds timeout);
 
-// Completes "host qcd001 ...": it heard nothing of this process, which had not run for so long.
-std::string word_for_own_sleep(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout);
+// Completes "host qcd001 ...": the host heard nothing from this process, which was not running for
+// that time.
+std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout);
 
 }  // namespace torusmp::launch

@@ -10,7 +10,8 @@ namespace torusmp::launch {
 namespace {
 
 const char* call_name(FrameKind kind) {
-    return kind == FrameKind::barrier ? "barrier()" : "exchange()";
+    return kind == FrameKind::barrier ? "the barrier at the start or the end of the job"
+                                      : "MPI_Init or QMP_init_msg_passing";
 }
 
 SharedBytes concatenate(const std::vector<std::vector<std::byte>>& bytes) {
@@ -33,10 +34,13 @@ SharedBytes concatenate(const std::vector<std::vector<std::byte>>& bytes) {
 std::optional<std::string> Gathering::join(int rank, FrameKind kind, std::uint32_t sequence,
                                            std::vector<std::byte> bytes) {
     if (joined(rank))
-        return fmt::format("called {} twice before the others called it once", call_name(kind));
+        return fmt::format("called {} twice before the other ranks called it once",
+                           call_name(kind));
     if (sequence != sequence_)
-        return fmt::format("counts its collective call as number {}, the other ranks as number {}",
-                           sequence, sequence_);
+        return fmt::format(
+            "sent collective call number {} (expected number {}, as on the other "
+            "ranks)",
+            sequence, sequence_);
     if (open() && kind != kind_)
         return fmt::format("called {} while {}", call_name(kind), describe_waiting());
     kind_ = kind;

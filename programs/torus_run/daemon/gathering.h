@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective call in progress: one gather and one broadcast. Pure bookkeeping, no I/O.
+// The collective call in progress: one gather followed by one broadcast. Pure bookkeeping, no I/O.
 //
 // A rank waits inside its call, so at most one collective is open at any time, and each rank
 // contributes to it once.
@@ -20,13 +20,14 @@ class Gathering {
     explicit Gathering(int ranks)
         : bytes_(std::size_t(ranks)), joined_(std::size_t(ranks)), gone_(std::size_t(ranks)) {}
 
-    // Adds a rank's call. Returns a text if the call contradicts the others.
+    // Adds a rank's call. Returns an error text if the call contradicts the others.
     std::optional<std::string> join(int rank, FrameKind kind, std::uint32_t sequence,
                                     std::vector<std::byte> bytes);
-    // A rank that is gone: nobody waits for it any more, and an exchange has no bytes of it.
+    // Removes a rank that is gone: the call completes without it, and an exchange holds no bytes
+    // from it.
     void leave(int rank);
     bool open() const { return count_ > 0; }
-    // An exchange is open: ranks wait in it for the job to begin.
+    // Whether the open call is an exchange: ranks wait in it for the job to begin.
     bool exchanges() const { return open() && kind_ == FrameKind::exchange; }
     bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
     bool joined(int rank) const { return joined_[std::size_t(rank)]; }
@@ -34,7 +35,7 @@ class Gathering {
     // "rank 0 waits in exchange()"; precondition: open().
     std::string describe_waiting() const;
 
-    // The answer for all; precondition: complete(). The next collective may begin.
+    // Returns the answer for all ranks and closes the call. Precondition: complete().
     struct Answer {
         FrameHeader header;
         SharedBytes bytes;
@@ -46,8 +47,8 @@ class Gathering {
 
     FrameKind kind_{};
     std::uint32_t sequence_ = 0;
-    int count_ = 0;   // that have joined the open call
-    int absent_ = 0;  // that are gone, and had not joined it
+    int count_ = 0;   // ranks that have joined the open call
+    int absent_ = 0;  // ranks that are gone and had not joined it
     std::vector<std::vector<std::byte>> bytes_;
     std::vector<bool> joined_, gone_;
 };

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <utility>
 
+#include "config/cable.h"
+#include "config/geometry.h"
 #include "core/settings.h"
 #include "job/hang/summary.h"
 
@@ -18,10 +20,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// Hosts tell of every rank sooner; this is for hosts that are lost meanwhile.
+// Hosts report the state of every rank sooner; this limit is for hosts that are lost meanwhile.
 constexpr std::chrono::seconds patience{15};
-// Messages that are on their way look like a circle. So ranks must have stood still for as long
-// before it is said that they can never go on, and are asked again until they have.
+// Messages in flight look like a cycle of waiting ranks. So ranks must have been idle for this time
+// before a deadlock is reported, and are asked again until they have.
 constexpr double still = 0.5;  // seconds
 constexpr milliseconds before_again{300};
 constexpr int most_repeats = 8;
@@ -32,7 +34,7 @@ void HangWatch::want(Why why) {
     const auto now = Clock::now();
     if (why == Why::overdue && quiet_until_ && now < *quiet_until_) return;
     if (round_ || again_) {
-        // Whoever asks gets an answer, also if ranks had begun to complain.
+        // A user's question is always answered, even if ranks have already complained.
         if (round_ && why != Why::overdue) round_->why = why;
         if (again_ && why != Why::overdue) again_why_ = why;
         return;
@@ -49,11 +51,11 @@ void HangWatch::begin(Why why, int repeats) {
     round_->missing = std::size_t(job_.size());
     round_->ends = Clock::now() + patience;
     for (int rank = 0; rank < job_.size(); ++rank)
-        if (auto state = known_(rank)) settle(rank, std::move(*state));
+        if (auto state = known_(rank)) record(rank, std::move(*state));
     if (round_ && round_->missing != 0) ask_();
 }
 
-void HangWatch::settle(int rank, job::RankState state) {
+void HangWatch::record(int rank, job::RankState state) {
     if (!round_ || !round_->open[std::size_t(rank)]) return;
     round_->open[std::size_t(rank)] = false;
     round_->states[std::size_t(rank)] = std::move(state);
@@ -64,18 +66,18 @@ bool HangWatch::heard(const RankEvent& event) {
     if (event.kind == RankEvent::Kind::seen) {
         if (event.number < 0 || event.number > std::int64_t(job::RankState::Kind::silent))
             return false;
-        settle(event.rank, {job::RankState::Kind(event.number), {}, event.text});
+        record(event.rank, {job::RankState::Kind(event.number), {}, event.text});
         return true;
     }
     auto waits = core::decode_waits(event.bytes, job_.size());
     if (!waits || waits->rank != event.rank) return false;
     if (event.number != 0) want(Why::overdue);
-    settle(event.rank, {job::RankState::Kind::answered, std::move(waits), {}});
+    record(event.rank, {job::RankState::Kind::answered, std::move(waits), {}});
     return true;
 }
 
 void HangWatch::lost(int rank) {
-    settle(rank, {job::RankState::Kind::ended, {}, {}});
+    record(rank, {job::RankState::Kind::ended, {}, {}});
 }
 
 std::optional<HangWatch::Clock::time_point> HangWatch::next_tick() const {
@@ -95,7 +97,8 @@ void HangWatch::tick(Clock::time_point now) {
 void HangWatch::finish() {
     const Round round = std::move(*round_);
     round_.reset();
-    const job::Summary summary = job::summarize(round.states);
+    const job::Summary summary = job::summarize(
+        round.states, [this](int rank, int direction) { return name_of_cable(rank, direction); });
     if (summary.final && summary.least_seconds < still && round.repeats < most_repeats) {
         again_ = Clock::now() + before_again;
         again_why_ = round.why;
@@ -109,6 +112,15 @@ void HangWatch::finish() {
     }
     outputs_.say("torus-run: " + summary.text());
     if (!job_.reports.empty()) write_reports(round.states);
+}
+
+std::string HangWatch::name_of_cable(int rank, int direction) const {
+    if (!node_torus(job_.settings)) return {};
+    const routing::Torus ranks = rank_torus(job_.settings, job_.size());
+    if (direction >= 2 * ranks.dimensions()) return {};
+    const auto cable =
+        config::cable_under(job_.settings, ranks, rank, routing::Direction::from_index(direction));
+    return cable ? "the cable from " + config::describe_cable(job_.settings, *cable) : "";
 }
 
 void HangWatch::write_reports(const job::Snapshot& states) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks all ranks what they wait for, and says once why the job does not go on: when the user asks,
-// when ranks have waited for long, and at the end of the job's time.
+// Asks all ranks what they wait for, and reports once why the job makes no progress: on the user's
+// request, when ranks have waited for too long, and when the job's time limit expires.
 //
 // Owned by the coordinator and used by its one thread. Ranks are reached through `ask`.
 #pragma once
@@ -21,21 +21,21 @@ namespace torusmp::launch {
 class HangWatch {
   public:
     using Clock = std::chrono::steady_clock;
-    // Why it is asked: by the user, because ranks wait for long, or because the job is ended.
+    // The reason of a round: the user's request, ranks that wait for too long, or the time limit.
     enum class Why { user, overdue, timeout };
     using Ask = std::function<void()>;
-    // What the launcher itself knows of a rank; nothing: only the rank, or its host, can tell.
+    // The launcher's own knowledge of a rank; nothing: only the rank or its host can answer.
     using Known = std::function<std::optional<job::RankState>(int rank)>;
 
     HangWatch(const Job& job, Outputs& outputs, Ask ask, Known known)
         : job_(job), outputs_(outputs), ask_(std::move(ask)), known_(std::move(known)) {}
 
-    // A round of questions begins, unless one is under way.
+    // Starts a round of questions, unless one is under way.
     void want(Why why);
     bool busy() const { return round_ || again_; }
-    // RankEvents `waits` and `seen`. False: it is damaged.
+    // Handles RankEvents `waits` and `seen`. Returns false if the event is malformed.
     bool heard(const RankEvent& event);
-    // The rank answers no more.
+    // The rank will not answer.
     void lost(int rank);
 
     void tick(Clock::time_point now);
@@ -47,13 +47,14 @@ class HangWatch {
         job::Snapshot states;
         std::vector<bool> open;
         std::size_t missing = 0;
-        Clock::time_point ends{};  // whatever is missing then
-        int repeats = 0;           // because not all ranks stood still yet
+        Clock::time_point ends{};  // the round ends then, even if answers are missing
+        int repeats = 0;           // rounds repeated because some ranks were still active
     };
 
     void begin(Why why, int repeats);
-    void settle(int rank, job::RankState state);
+    void record(int rank, job::RankState state);
     void finish();
+    std::string name_of_cable(int rank, int direction) const;
     void write_reports(const job::Snapshot& states);
 
     const Job& job_;
@@ -61,10 +62,10 @@ class HangWatch {
     Ask ask_;
     Known known_;
     std::optional<Round> round_;
-    std::optional<Clock::time_point> again_;  // the round is repeated
+    std::optional<Clock::time_point> again_;  // when the round is repeated
     Why again_why_{};
     int again_repeats_ = 0;
-    std::optional<Clock::time_point> quiet_until_;  // after a summary that nobody asked for
+    std::optional<Clock::time_point> quiet_until_;  // after a report that the user did not request
     std::chrono::nanoseconds quiet_{0};
     bool failed_to_write_ = false;
 };

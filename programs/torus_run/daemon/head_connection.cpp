@@ -22,8 +22,8 @@ Channel greet(base::Descriptor input, base::Descriptor output) {
         const ssize_t n = write(output.get(), words.data() + done, words.size() - done);
         if (n < 0 && errno != EINTR)
             throw std::runtime_error(
-                fmt::format("nobody listens at its standard output: {}; torus-run starts this by "
-                            "itself",
+                fmt::format("no reader at its standard output: {}; torus-run --daemon is started "
+                            "only by torus-run",
                             std::strerror(errno)));
         if (n > 0) done += std::size_t(n);
     }
@@ -32,8 +32,8 @@ Channel greet(base::Descriptor input, base::Descriptor output) {
     return {std::move(input), std::move(output)};
 }
 
-// The pipes of the agent become ours alone: ranks must not inherit them, and nothing may print
-// there.
+// Moves the pipes of the agent to private descriptors: ranks must not inherit them, and nothing may
+// print to them.
 Channel take_over_standard_streams() {
     base::Descriptor input(fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
     base::Descriptor output(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));

@@ -17,6 +17,7 @@
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/ending.h"
 #include "programs/torus_run/daemon/link_watch.h"
+#include "programs/torus_run/daemon/plug_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/remote_output.h"
@@ -101,7 +102,7 @@ class Head : private Attention::Listener,
             repair_.emplace(ways_, head_node(job_), job_.settings[transport::setting::timeout],
                             listener);
         }
-        if (shared) unbind(job_.settings[launch::setting::bind], cpus_);
+        if (shared) unbind(job_.common.bind, cpus_);
         if (!own_ || own_->job.ranks.front() != 0) forward_input();
         if (own_) {
             own_->job.dead_cables = dead_cables_;
@@ -111,10 +112,11 @@ class Head : private Attention::Listener,
                                       context_.standard_input, &context_.signals, &context_.files},
                            listener);
             if (!local_->start_all()) return false;
+            plugs_.emplace(loop_, job_.settings, own_->job.node, own_->job.secret);
         }
         if (const std::string why = monitor_.open(job_, getppid()); !why.empty() && job_.verbose)
-            outputs_.say(fmt::format("torus-run: nobody can watch this job: {}\n", why));
-        // From here on only the ranks hold what they read from.
+            outputs_.say(fmt::format("torus-run: this job cannot be watched: {}\n", why));
+        // From now on only the ranks hold their standard input.
         if (!input_) dup2(attention_.null(), STDIN_FILENO);
         return true;
     }
@@ -130,7 +132,7 @@ class Head : private Attention::Listener,
         input_->start();
     }
 
-    // Part of what the ranks said was lost to a full disk.
+    // Output of ranks was lost because a disk is full.
     int exit_code() const {
         const int code = coordinator_.exit_code();
         return code == 0 && outputs_.lost() ? exit_failure : code;
@@ -146,6 +148,7 @@ class Head : private Attention::Listener,
         sooner(outputs_.next_tick());
         if (local_) sooner(local_->next_tick());
         sooner(monitor_.next_tick());
+        if (plugs_) sooner(plugs_->next());
         attention_.step(pulse_.wait(next, !child_daemons_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) {
@@ -155,27 +158,28 @@ class Head : private Attention::Listener,
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
-        for (const LinkTrouble& trouble : links_.look(now))
-            coordinator_.link_trouble(head_node(job_), trouble);
+        std::vector<LinkTrouble> troubles = links_.look(now, local_ ? &local_->pages() : nullptr);
+        if (plugs_) plugs_->look(now, troubles);
+        for (const LinkTrouble& it : troubles) coordinator_.link_trouble(head_node(job_), it);
         monitor_.tick(now);
         coordinator_.tick(now);
         outputs_.pump();
     }
 
     void user_signal(int signal) override { coordinator_.user_signal(signal); }
-    void debugger_ready() override { coordinator_.go_on(); }
+    void debugger_ready() override { coordinator_.resume(); }
     void front_gone() override {
         front_gone_ = true;
         coordinator_.stop(exit_failure);
     }
-    void child_changed(pid_t pid, int status) override {
-        if (local_ && local_->reaped(pid, status)) return;
-        child_daemons_.reaped(pid, status);  // or an orphan that came to us
+    void child_changed(pid_t pid, int status, std::uint64_t memory) override {
+        if (local_ && local_->reaped(pid, status, memory)) return;
+        child_daemons_.reaped(pid, status);  // or an orphan that became a child of this process
     }
 
     // ---- ranks of this host ----
 
-    void happened(RankEvent event) override { coordinator_.happened(std::move(event)); }
+    void handle_event(RankEvent event) override { coordinator_.handle_event(std::move(event)); }
     void printed(int rank, int stream, std::string_view text) override {
         outputs_.take(rank, stream, text);
     }
@@ -222,20 +226,17 @@ class Head : private Attention::Listener,
             case DaemonFrame::facts:
                 return preflight_.answered(node, decode_facts(frame.body));
             case DaemonFrame::event:
-                return coordinator_.happened(decode_event(frame.body));
+                return coordinator_.handle_event(decode_event(frame.body));
             case DaemonFrame::output:
                 return remote_output_.printed(node, body);
             case DaemonFrame::output_ended:
                 return remote_output_.ended(body);
             case DaemonFrame::input_taken:
-                if (input_) input_->taken(std::size_t(body.get<std::uint64_t>()));
-                return;
+                return input_ ? input_->taken(std::size_t(body.get<std::uint64_t>())) : void();
             case DaemonFrame::input_closed:
-                if (input_) input_->close();
-                return;
+                return input_ ? input_->close() : void();
             case DaemonFrame::done:
-                ends_[node] = decode_end(frame.body);
-                return;
+                return void(ends_[node] = decode_end(frame.body));
             case DaemonFrame::unheard:
                 return unheard(node);
             case DaemonFrame::link_trouble:
@@ -245,7 +246,7 @@ class Head : private Attention::Listener,
             case DaemonFrame::lost:
                 return daemon_lost(node, body.text());
             default:
-                return;  // alive: its arrival is all that matters
+                return;  // alive: only its arrival matters
         }
     }
 
@@ -269,7 +270,7 @@ class Head : private Attention::Listener,
     void tree_frame(int node, Frame& frame) override {
         if (!repair_->heard(node, frame)) understand(node, frame);
     }
-    // The others hear of it first: a child that is here already is joined at once.
+    // Notifies the other daemons first, because a child that is connected is joined immediately.
     void tree_changed(const TreeWays& ways) override {
         tree_.parents = ways.parents;
         child_daemons_.send(DaemonFrame::ways, every_node, share(encode(ways)));
@@ -284,27 +285,28 @@ class Head : private Attention::Listener,
         if (!ending_) coordinator_.host_lost(node, why, ways_.behind(node));
     }
 
-    // A host has ended its ranks because it heard nothing from here: whose fault was that?
+    // A host ended its ranks because it received nothing from the head: reports which side was
+    // asleep.
     void unheard(int node) {
         const std::chrono::nanoseconds timeout = job_.settings[transport::setting::timeout];
         const auto slept = pulse_.longest_sleep(Clock::now());
         if (ending_ || 2 * slept < timeout)
-            return daemon_lost(node,
-                               fmt::format("is lost: it heard nothing of torus-run for longer than "
-                                           "transport.timeout = {}",
-                                           base::format_time(timeout)));
-        coordinator_.host_lost(node, word_for_own_sleep(slept, timeout));
+            return daemon_lost(
+                node, fmt::format("is lost: it received nothing from torus-run for longer than "
+                                  "transport.timeout = {}",
+                                  base::format_time(timeout)));
+        coordinator_.host_lost(node, own_sleep_message(slept, timeout));
     }
 
-    void daemon_muttered(int node, const std::string& text) override {
+    void daemon_output(int node, const std::string& text) override {
         if (!job_.verbose) return;
-        outputs_.say(fmt::format("torus-run: host {} says: {}{}", host(node).name, text,
-                                 text.ends_with('\n') ? "" : "\n"));
+        const char* const end = text.ends_with('\n') ? "" : "\n";
+        outputs_.say(fmt::format("torus-run: host {}: {}{}", host(node).name, text, end));
     }
 
     const HostPlan& host(int node) const { return job_.hosts[std::size_t(node)]; }
 
-    // ---- what the coordinator decides ----
+    // ---- decisions of the coordinator ----
 
     void signal(int number) override {
         if (local_) local_->signal(number);
@@ -318,12 +320,12 @@ class Head : private Attention::Listener,
         if (bytes) packer.append(*bytes);
         tell(DaemonFrame::answer, every_node, share(packer.take()));
     }
-    void tell_deaths(SharedBytes records) override {
-        if (local_) local_->tell_deaths(records);
+    void send_deaths(SharedBytes records) override {
+        if (local_) local_->send_deaths(records);
         tell(DaemonFrame::deaths, every_node, records);
     }
-    void tell_over(const std::string& why) override {
-        if (local_) local_->tell_over(why);
+    void send_end(const std::string& why) override {
+        if (local_) local_->send_end(why);
         tell(DaemonFrame::over, every_node, share(Packer().add(why).take()));
     }
     void show(const std::vector<ProcessEntry>& ranks) override {
@@ -338,11 +340,11 @@ class Head : private Attention::Listener,
         tell(DaemonFrame::terminate, every_node, nullptr);
     }
 
-    // ---- where output goes ----
+    // ---- flow of output ----
 
     void pause(int stream, bool paused) override {
         if (local_) local_->streams().pause(stream, paused);
-        if (!paused) remote_output_.go_on(stream);
+        if (!paused) remote_output_.resume(stream);
     }
     void reader_gone(int stream) override {
         if (local_) local_->streams().close(stream);
@@ -355,13 +357,13 @@ class Head : private Attention::Listener,
     void end_everything() {
         ending_ = true;
         const bool orderly = coordinator_.orderly();
-        HostEnd& own = ends_[head_node(job_)];
+        const int here = head_node(job_);
+        HostEnd& own = ends_[here];
         if (orderly) own.left_behind = child_daemons_.orphans();  // no rank is left
         if (local_) local_->kill();
         end_other_hosts();
         for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
         if (front_gone_) return;
-        const int here = head_node(job_);
         for (const auto& [node, end] : ends_)
             outputs_.say(end.describe(node == here ? "" : " on host " + host(node).name, orderly));
         say_who_did_not_answer();
@@ -373,11 +375,11 @@ class Head : private Attention::Listener,
                                      std::chrono::duration<double>(Clock::now() - began_).count(),
                                      exit_code()));
         monitor_.over(exit_code());
-        outputs_.say(word_for_stopped_front(exit_code()));
+        outputs_.say(stopped_front_message(exit_code()));
         outputs_.flush(context_.front.get());
     }
 
-    // What they print meanwhile is still passed on, as long as somebody reads it.
+    // Output that arrives meanwhile is still passed on while there is a reader.
     void end_other_hosts() {
         child_daemons_.give_up_waiting();
         if (child_daemons_.empty()) return;
@@ -395,10 +397,10 @@ class Head : private Attention::Listener,
         const auto timeout = job_.settings[transport::setting::timeout];
         for (int node = 0; repair_ && node < int(job_.hosts.size()); ++node)
             if (ends_.count(node) == 0 && !ways_.is_lost(node))
-                outputs_.say(word_for_silent_host(host(node).name, timeout));
+                outputs_.say(silent_host_message(host(node).name, timeout));
     }
 
-    // No writer is left: every pipe is read to its end.
+    // All writers have exited: reads every pipe to its end.
     void write_rest() {
         while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
             if (!outputs_.flush(context_.front.get())) return;
@@ -421,7 +423,7 @@ class Head : private Attention::Listener,
                                 }};
     Coordinator coordinator_;
     HostOrder tree_;
-    DaemonTree ways_;  // whose parents are those of the tree
+    DaemonTree ways_;  // its parents are those of the tree
     ChildDaemons child_daemons_;
     std::optional<TreeRepair> repair_;  // over the torus, once ranks run
     Preflight preflight_;
@@ -432,6 +434,7 @@ class Head : private Attention::Listener,
     std::vector<config::CpuList> cpus_;
     std::vector<routing::Link> dead_cables_;  // at the start
     std::optional<LocalRanks> local_;
+    std::optional<PlugWatch> plugs_;
     std::optional<InputSource> input_;
     std::map<int, HostEnd> ends_;
     bool ending_ = false;

@@ -24,12 +24,12 @@ constexpr const char* processes = "processes";
 constexpr const char* files = "open files";
 constexpr const char* memory = "of memory";
 
-// For the daemon itself: signals, agents, the sockets of a rank that is being started.
+// Descriptors of the daemon itself: signals, agents, the sockets of a rank that is being started.
 constexpr std::uint64_t spare_files = 64;
-// Kernel stack, page tables, and the pages that even /bin/true writes to.
+// Bytes for the kernel stack, page tables, and the pages that even /bin/true writes to.
 constexpr std::uint64_t least_memory = 128 * 1024;
 
-// Nothing: no such file, or no number in it ("max").
+// Returns nothing if the file is missing or holds no number ("max").
 std::optional<std::uint64_t> number_in(const fs::path& file) {
     std::ifstream in(file);
     std::uint64_t number = 0;
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> number_in(const fs::path& file) {
     return number;
 }
 
-// Counts threads: /proc/PID/task has a link for each, and two more.
+// Counts threads: the link count of /proc/PID/task is the number of threads plus two.
 std::uint64_t threads_of_this_user() {
     std::uint64_t threads = 0;
     std::error_code error;
@@ -53,7 +53,7 @@ std::uint64_t threads_of_this_user() {
     return threads;
 }
 
-// "0.20 0.18 0.12 1/80 11206": the fourth word ends with the number of threads.
+// In "0.20 0.18 0.12 1/80 11206" the fourth field ends with the number of threads.
 std::uint64_t threads_of_this_machine() {
     std::ifstream file("/proc/loadavg");
     std::string word;
@@ -63,7 +63,7 @@ std::uint64_t threads_of_this_machine() {
     return threads;
 }
 
-// Users that the kernel does not count.
+// Users without a limit on processes.
 bool may_start_any_number() {
     return getuid() == 0 || base::has_capability(CAP_SYS_RESOURCE) ||
            base::has_capability(CAP_SYS_ADMIN);
@@ -91,7 +91,7 @@ void add_files(std::vector<Limit>& limits, std::uint64_t needed) {
         limits.push_back({files, "ulimit -Hn (RLIMIT_NOFILE)", own.rlim_max, 0, needed});
 }
 
-// "MemAvailable:   22601000 kB"
+// Reads "MemAvailable:   22601000 kB".
 void add_memory(std::vector<Limit>& limits, std::uint64_t needed) {
     std::ifstream file("/proc/meminfo");
     std::uint64_t available = 0, number = 0;
@@ -128,7 +128,8 @@ std::vector<std::string> exceeded(const std::vector<Limit>& limits, int ranks) {
                                       : std::to_string(number);
         };
         clauses.push_back(fmt::format(
-            "{} ranks need {}{} {}, but {} is {}{}: raise it, or start fewer ranks on this host",
+            "{} ranks need {}{} {}, but {} is {}{}: raise this limit, or start fewer ranks on "
+            "this host",
             ranks, limit.of == processes ? "" : "at least ", amount(limit.needed), limit.of,
             limit.name, amount(limit.most),
             limit.used == 0 ? "" : fmt::format(", of which {} are in use", amount(limit.used))));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What keeps this system from starting so many ranks, checked before the first of them: a job that
-// the kernel refuses half way has already done harm.
+// Limits of this system that prevent it from starting all ranks, checked before the first one
+// starts: a job that the kernel refuses half way has already done harm.
 #pragma once
 
 #include <cstdint>
@@ -9,20 +9,20 @@
 
 namespace torusmp::launch {
 
-// One limit of the system, and what the job needs of it.
+// One limit of the system, and the amount that the job needs.
 struct Limit {
     std::string of;    // "processes", "of memory"
     std::string name;  // "ulimit -u (RLIMIT_NPROC)"
     std::uint64_t most = 0;
-    std::uint64_t used = 0;  // already in use, by this job's user, group or machine
+    std::uint64_t used = 0;  // in use by the job's user, group or machine
     std::uint64_t needed = 0;
 };
 
-// The limits that are set here, each with the least that so many ranks need. `descriptors`: those
-// that the daemon holds for each of them.
+// The limits that are set here, each with the minimum that so many ranks need. `descriptors`: open
+// files of the daemon for each rank.
 std::vector<Limit> limits_for(int ranks, int descriptors);
 
-// A clause for each limit that is too low for the job.
+// Returns one clause for each limit that is too low for the job.
 std::vector<std::string> exceeded(const std::vector<Limit>& limits, int ranks);
 
 }  // namespace torusmp::launch

@@ -9,10 +9,11 @@
 namespace torusmp::launch {
 namespace {
 
-constexpr double slow = 0.4;  // of what the others carry
+constexpr double slow = 0.4;  // as a share of the other links' rate
 constexpr int intervals_of_slowness = 3;
-constexpr std::uint64_t fewest_bytes = 4u << 20;  // in an interval: less says nothing
-constexpr int busy_part = 5;  // a link that holds others up is busy for this part of the time
+// in an interval; smaller amounts are not significant
+constexpr std::uint64_t fewest_bytes = 4u << 20;
+constexpr int busy_part = 5;  // a limiting link is busy for at least this fraction of the time
 constexpr std::size_t fewest_others = 2;
 
 double rate(const LinkPace::Sent& sent) {  // MB/s
@@ -23,7 +24,7 @@ std::string megabytes(double rate) {
     return fmt::format("{:.{}f} MB/s", rate, rate < 10 ? 1 : 0);
 }
 
-// The median rate of the others; nothing if too few of them have sent enough.
+// The median rate of the others; nothing if too few of them have sent enough data.
 std::optional<double> others(const std::map<std::string, LinkPace::Sent>& sent,
                              const std::string& device) {
     std::vector<double> rates;
@@ -46,7 +47,7 @@ std::map<std::string, std::string> LinkPace::add(const std::map<std::string, Sen
                              its.busy * busy_part >= interval && rate(its) < slow * *usual;
         int& times = slow_for_[device];
         times = is_slow ? times + 1 : 0;
-        if (times >= intervals_of_slowness && told_.insert(device).second)
+        if (times >= intervals_of_slowness && reported_.insert(device).second)
             news[device] = fmt::format("sends {} over {}, {} over its other links",
                                        megabytes(rate(its)), device, megabytes(*usual));
     }

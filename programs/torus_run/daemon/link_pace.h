@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links of a host are much slower than its others, from what its kernel has sent over them
-// while a job runs: how many bytes in how much of the time in which there were any to send. A
-// program that sends little, or a receiver that does not listen, makes no link slow.
+// Finds the links of a host that are much slower than its other links, from what the kernel has
+// sent over them during a job: bytes per time during which there was data to send. Neither a
+// program that sends little nor a receiver that does not read makes a link slow.
 //
-// Pure bookkeeping, of a daemon.
+// Pure bookkeeping; used by one daemon.
 #pragma once
 
 #include <chrono>
@@ -19,17 +19,19 @@ class LinkPace {
   public:
     struct Sent {
         std::uint64_t bytes = 0;
-        std::chrono::microseconds busy{};  // there were bytes to send, and room for them
+        // time with data to send and room in the receiver's window
+        std::chrono::microseconds busy{};
     };
 
-    // What was sent by each device during one interval. By device, a clause for each that has been
-    // slow for several intervals, once: "sends 3.1 MB/s over eth1, 118 MB/s over its other links".
+    // Adds the amounts that each device sent during one interval. Returns, by device and once for
+    // each, a clause for devices that have been slow for several intervals: "sends 3.1 MB/s over
+    // eth1, 118 MB/s over its other links".
     std::map<std::string, std::string> add(const std::map<std::string, Sent>& sent,
                                            std::chrono::microseconds interval);
 
   private:
-    std::map<std::string, int> slow_for_;  // intervals, one after the other
-    std::set<std::string> told_;
+    std::map<std::string, int> slow_for_;  // consecutive intervals
+    std::set<std::string> reported_;
 };
 
 }  // namespace torusmp::launch

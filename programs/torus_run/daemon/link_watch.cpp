@@ -18,7 +18,8 @@ namespace {
 using base::LinkCounters;
 
 constexpr std::chrono::seconds interval{5};
-// A single packet is no news, and kernels also drop what nobody asked for.
+constexpr std::chrono::seconds interval_for_loss{1};  // jobs are short
+// Single packets are not reported; kernels also drop unsolicited packets.
 constexpr std::uint32_t fewest_damaged = 3, packets_for_one_damaged = 1'000'000;
 constexpr std::uint32_t fewest_dropped = 100, packets_for_one_dropped = 100;
 
@@ -30,7 +31,7 @@ bool is_news(const LinkCounters& counted) {
            (dropped >= fewest_dropped && dropped > counted.packets() / packets_for_one_dropped);
 }
 
-// 0 where the device does not know.
+// 0 if the device does not report its speed.
 std::uint32_t megabits_of(const std::string& device) {
     std::ifstream file(fmt::format("/sys/class/net/{}/speed", device));
     std::int64_t speed = 0;
@@ -76,25 +77,55 @@ void LinkWatch::add_devices(Sample& sample) {
     }
 }
 
-std::vector<LinkTrouble> LinkWatch::look(Clock::time_point now) {
-    if (devices_.empty() || now < next_) return {};
-    next_ = now + interval;
-    const auto passed = std::exchange(last_, now);
+std::vector<LinkTrouble> LinkWatch::look(Clock::time_point now, const RankPages* ranks) {
+    if (devices_.empty() || now < next_for_loss_) return {};
+    next_for_loss_ = now + interval_for_loss;
+    const bool all = now >= next_;
     std::vector<LinkTrouble> news;
-    const auto ask = [&](auto&& about) {
-        try {
-            for (LinkTrouble& trouble : about()) news.push_back(std::move(trouble));
-        } catch (const std::system_error&) {
-        }
-    };
-    ask([&] { return compare(base::read_counters()); });
-    ask([&] {
-        std::map<std::string, unsigned> indices;
-        for (const std::string& device : devices_) indices[device] = if_nametoindex(device.c_str());
-        return compare(base::read_tcp_traffic(), indices,
-                       std::chrono::duration_cast<std::chrono::microseconds>(now - passed));
-    });
+    try {
+        if (all) news = compare(base::read_counters());
+    } catch (const std::system_error&) {
+    }
+    try {
+        look_at_connections(now, all, news);
+    } catch (const std::system_error&) {
+    }
+    if (ranks != nullptr) look_at_frames(*ranks, news);
     return news;
+}
+
+std::map<std::string, unsigned> LinkWatch::device_indices() const {
+    std::map<std::string, unsigned> indices;
+    for (const std::string& device : devices_) indices[device] = if_nametoindex(device.c_str());
+    return indices;
+}
+
+// A rank's session on a link counts like a connection of the kernel.
+void LinkWatch::look_at_frames(const RankPages& ranks, std::vector<LinkTrouble>& news) {
+    std::vector<base::TcpTraffic> now;
+    for (const auto& [rank, counts] : ranks.arrivals()) {
+        base::TcpTraffic& it = now.emplace_back();
+        it.connection = std::uint64_t(rank) << 32 | counts.session;
+        it.device = counts.device;
+        it.packets = std::uint32_t(counts.packets);
+        it.lost = std::uint32_t(counts.lost);
+    }
+    for (auto& [device, what] : loss_of_frames_.add(now, device_indices()))
+        news.push_back({LinkTrouble::Kind::loss, device, what});
+}
+
+void LinkWatch::look_at_connections(Clock::time_point now, bool at_pace,
+                                    std::vector<LinkTrouble>& news) {
+    const std::map<std::string, unsigned> indices = device_indices();
+    const std::vector<base::TcpTraffic> connections = base::read_tcp_traffic();
+    for (auto& [device, what] : loss_.add(connections, indices))
+        news.push_back({LinkTrouble::Kind::loss, device, what});
+    if (!at_pace) return;
+    next_ = now + interval;
+    const auto passed =
+        std::chrono::duration_cast<std::chrono::microseconds>(now - std::exchange(last_, now));
+    for (LinkTrouble& trouble : compare(connections, indices, passed))
+        news.push_back(std::move(trouble));
 }
 
 std::vector<LinkTrouble> LinkWatch::compare(const std::vector<base::TcpTraffic>& now,
@@ -109,7 +140,7 @@ std::vector<LinkTrouble> LinkWatch::compare(const std::vector<base::TcpTraffic>&
         its.busy += std::chrono::microseconds(it.busy - was.busy);
         connections_[it.connection] = it;
     }
-    if (!std::exchange(looked_, true)) return {};  // what was before the job is no matter of it
+    if (!std::exchange(sampled_, true)) return {};  // ignore counts from before the job
     std::map<std::string, LinkPace::Sent> by_device;
     for (const auto& [device, index] : indices)
         if (const auto found = sent.find(index); found != sent.end())
@@ -128,7 +159,7 @@ std::vector<LinkTrouble> LinkWatch::compare(const std::map<std::string, LinkCoun
         const auto before = before_.find(device);
         if (before != before_.end()) {
             const LinkCounters counted = found->second.since(before->second);
-            if (is_news(counted) && told_.insert(device).second)
+            if (is_news(counted) && reported_.insert(device).second)
                 news.push_back({LinkTrouble::Kind::damage, device,
                                 fmt::format("counts {} in {} packets on {}", counted.describe(),
                                             counted.packets(), device)});

@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -12,8 +14,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/descriptor.h"
+#include "base/process_state.h"
 #include "base/text.h"
 #include "config/binding.h"
 #include "config/raw.h"
@@ -28,7 +32,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// For ranks that name a death themselves, from the notice to SIGTERM.
+// Delay from the notice of a death to SIGTERM, for ranks that report the death themselves.
 constexpr milliseconds time_to_name_deaths{800};
 
 SharedBytes bytes_of(std::string_view text) {
@@ -55,7 +59,7 @@ LocalRanks::LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Lo
                [this](std::size_t local_rank, int stream, std::string_view text) {
                    listener_.printed(ranks_[local_rank].number, stream, text);
                }),
-      questions_([this](RankEvent event) { listener_.happened(std::move(event)); }) {
+      questions_([this](RankEvent event) { listener_.handle_event(std::move(event)); }) {
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
         ranks_[i].number = job.ranks[i];
         ranks_[i].cpus = std::move(cpus[i]);
@@ -91,12 +95,12 @@ bool LocalRanks::start_all() {
         Program wrapped = in_a_window ? in_window(program, job_.window) : Program();
         if (!start(rank, local_rank++, in_a_window ? wrapped : program)) return false;
     }
-    // A rank that is alone in its job works with any MPI.
+    // A job of one rank works with any MPI.
     if (job_.size > 1) another_mpi_.begin();
     return true;
 }
 
-// The variables of one rank go behind those that all of its program share.
+// The variables of a rank follow those of its program.
 bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     std::vector<std::string>& environment = program.environment;
     int control[2], notices[2];
@@ -153,7 +157,7 @@ void LocalRanks::watch_channels(Rank& rank) {
         hear(rank);
         if (control.open() && !control.has_unsent()) loop_.change(control.fd(), heard);
     });
-    // Nothing comes back through this one.
+    // The rank sends nothing on this socket.
     Channel& notices = *rank.notices;
     loop_.watch(notices.fd(), 0, [this, &notices](auto events) {
         if (events & EPOLLOUT) notices.flush();
@@ -179,20 +183,20 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
     return false;
 }
 
-// ---- what the job does with them ----
+// ---- commands for the ranks ----
 
 void LocalRanks::signal(int signal) {
     const bool only_caught = (signal & only_if_caught) != 0;
     signal &= ~only_if_caught;
-    // A user who stops the whole job does not stop single ranks.
+    // Stopping the whole job does not count as stopping single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
         user_stopped_ = false;
         for (Rank& rank : ranks_)
             if (rank.stopped_since) rank.stopped_since = Clock::now();
     }
-    // A signal that asks the program something goes to the program; the others go to everything
-    // that a wrapper started.
+    // SIGUSR1 and SIGUSR2 go to the program only; other signals go to everything that a wrapper
+    // started.
     const bool question = signal == SIGUSR1 || signal == SIGUSR2;
     sigval passed_on{};
     passed_on.sival_int = passed_on_by_torus_run;
@@ -220,12 +224,12 @@ void LocalRanks::answer(FrameHeader header, const SharedBytes& bytes) {
         if (rank.channel) send(*rank.channel, heard, header, bytes);
 }
 
-void LocalRanks::tell_deaths(const SharedBytes& records) {
+void LocalRanks::send_deaths(const SharedBytes& records) {
     for (Rank& rank : ranks_)
         if (rank.notices) send(*rank.notices, 0, {std::uint32_t(FrameKind::deaths), 0, 0}, records);
 }
 
-void LocalRanks::tell_over(std::string_view why) {
+void LocalRanks::send_end(std::string_view why) {
     answer({std::uint32_t(FrameKind::over), 0, 0}, bytes_of(why));
 }
 
@@ -247,7 +251,7 @@ void LocalRanks::kill() {
 
 // ---- ends and stops ----
 
-bool LocalRanks::reaped(pid_t pid, int status) {
+bool LocalRanks::reaped(pid_t pid, int status, std::uint64_t memory) {
     const auto found = std::find_if(ranks_.begin(), ranks_.end(), [pid](const Rank& rank) {
         return rank.running && rank.pid == pid;
     });
@@ -258,22 +262,55 @@ bool LocalRanks::reaped(pid_t pid, int status) {
     } else if (WIFCONTINUED(status)) {
         found->stopped_since.reset();
     } else {
-        ended(*found, status);
+        ended(*found, status, memory);
     }
     return true;
 }
 
-void LocalRanks::ended(Rank& rank, int status) {
-    hear(rank);  // what it said before it died
+void LocalRanks::ended(Rank& rank, int status, std::uint64_t memory) {
+    hear(rank);  // messages from before its death
     take_output(rank);
     found_another_mpi(rank, another_mpi_.look_at_file(path_of(rank)));
     rank.running = false;
     --running_;
     pages_.ended(rank.number);
-    // The end of the job comes before another sample is due.
+    // The end of the job precedes the next regular sample.
     if (running_ == 0)
         if (auto sample = pages_.last(Clock::now())) listener_.sampled(std::move(*sample));
-    tell(rank, RankEvent::Kind::ended, status);
+    // A shell reports the death of a process that it waited for by its own exit code.
+    const bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
+                        (WIFEXITED(status) && WEXITSTATUS(status) == exit_signal_base + SIGKILL);
+    const pid_t process = rank.connected ? rank.connected_pid : rank.pid;
+    tell(rank, RankEvent::Kind::ended, status,
+         pages_.deed(rank.number) +
+             (killed ? memory_killer_.describe(process, memory) : std::string()));
+}
+
+// A process closes its descriptors before its parent can reap it, so another rank may see a death
+// and abort before this daemon knows of it. The death is reported first, since it is the cause.
+void LocalRanks::take_deaths_before(const Rank& rank) {
+    constexpr int patience = 500;  // ms, in which the kernel completes an end
+    // A dead rank may have aborted too, and the rank that aborted first may be dead by now:
+    // its own death is reported after its message.
+    if (std::exchange(takes_deaths_, true)) return;
+    for (Rank& other : ranks_) {
+        const pid_t process = other.connected ? other.connected_pid : other.pid;
+        const bool child = process == other.pid;
+        const bool already_reported = !child && !other.connected_process;
+        if (&other == &rank || !other.running || other.finalized || already_reported ||
+            !base::process_state(process).ended())
+            continue;
+        const base::Descriptor handle(int(syscall(SYS_pidfd_open, process, 0)));
+        pollfd end{handle.get(), POLLIN, 0};
+        if (handle) ::poll(&end, 1, patience);
+        int status = 0;
+        rusage used{};
+        if (!child)
+            connected_process_ended(other);
+        else if (wait4(other.pid, &status, WNOHANG, &used) == other.pid)
+            ended(other, status, std::uint64_t(used.ru_maxrss) * 1024);
+    }
+    takes_deaths_ = false;
 }
 
 // Under a wrapper (a shell script) the rank is not our child, and the wrapper may outlive it.
@@ -282,19 +319,21 @@ void LocalRanks::connected_process_ended(Rank& rank) {
     if (rank.connected_process) loop_.forget(rank.connected_process.get());
     rank.connected_process.reset();
     if (!rank.running || rank.finalized) return;
-    tell(
-        rank, RankEvent::Kind::vanished, exit_failure,
-        fmt::format("ended without finalize() (process {} under the wrapper)", rank.connected_pid));
+    tell(rank, RankEvent::Kind::vanished, exit_failure,
+         fmt::format("ended without MPI_Finalize or QMP_finalize_msg_passing (process {} under the "
+                     "wrapper){}{}",
+                     rank.connected_pid, pages_.deed(rank.number),
+                     memory_killer_.describe(rank.connected_pid, 0)));
     end_with_the_dead(rank);
 }
 
-// The others may go on without this rank: it must not come back, and nothing waits for its wrapper.
+// With --keep-going the others continue without this one, so it must not come back; its wrapper is
+// killed too.
 void LocalRanks::end_with_the_dead(const Rank& rank) {
     if (job_.keep_going) ::kill(-rank.pid, SIGKILL);
 }
 
-// The kernel tells a parent of the stops of its children. Those under a wrapper have to be looked
-// at.
+// The kernel notifies a parent of stopped children. Ranks under a wrapper must be polled.
 void LocalRanks::look_for_stops(Rank& rank, Clock::time_point now) {
     if (!rank.running) return;
     if (rank.connected_process) {

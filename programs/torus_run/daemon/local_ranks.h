@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of one host: starts them, listens to them, passes on what they print, ends them. A
-// listener is told what happens to them; what it means for the job is decided elsewhere.
+// The ranks of one host: starts them, serves their control sockets, forwards their output, ends
+// them. A listener is notified of their events and decides what these mean for the job.
 //
-// Owned by a daemon and used by its one thread. The daemon reaps children and hands over those that
+// Owned by a daemon and used by its one thread. The daemon reaps children and passes on those that
 // are ranks.
 #pragma once
 
@@ -20,6 +20,7 @@
 #include "base/descriptor.h"
 #include "config/cpus.h"
 #include "programs/torus_run/daemon/another_mpi.h"
+#include "programs/torus_run/daemon/memory_killer.h"
 #include "programs/torus_run/daemon/rank_sight.h"
 #include "programs/torus_run/daemon/rank_streams.h"
 #include "programs/torus_run/front/job.h"
@@ -32,58 +33,59 @@ namespace torusmp::launch {
 
 using Clock = std::chrono::steady_clock;
 
-// What ranks inherit from the daemon that starts them; not owned.
+// Descriptors and limits that ranks inherit from the daemon; not owned.
 struct RankWiring {
     int lifeline;             // reopened for every rank
-    int null;                 // what all ranks but the first read from
-    int standard_input;       // what rank 0 reads from
-    const sigset_t* signals;  // the mask with which the user's program starts
-    const rlimit* files;      // and its limit of open files
+    int null;                 // standard input of all ranks but rank 0
+    int standard_input;       // standard input of rank 0
+    const sigset_t* signals;  // signal mask of the user's program
+    const rlimit* files;      // limit of open files of the user's program
 };
 
 class LocalRanks {
   public:
     struct Listener {
-        virtual void happened(RankEvent event) = 0;
-        // Only output that comes through torus-run; an empty text is the end of the stream.
+        virtual void handle_event(RankEvent event) = 0;
+        // Called only for output that goes through torus-run. An empty text ends the stream.
         virtual void printed(int rank, int stream, std::string_view text) = 0;
-        // While the job is watched.
+        // Called while the job is watched.
         virtual void sampled(Sample sample) = 0;
         virtual ~Listener() = default;
     };
 
-    // `job` must outlive this. `cpus`: by local rank.
+    // `job` must outlive this object. `cpus` is indexed by local rank.
     LocalRanks(const HostJob& job, std::vector<config::CpuList> cpus, Loop& loop, RankWiring wiring,
                Listener& listener);
     LocalRanks(const LocalRanks&) = delete;
     LocalRanks& operator=(const LocalRanks&) = delete;
     ~LocalRanks();
 
-    // False: one could not be started, which has been reported.
+    // Returns false if a rank could not be started; this has been reported.
     bool start_all();
     int running() const { return running_; }
-    // That the daemon holds for each rank, at least.
+    // Minimum number of descriptors that the daemon holds for each rank.
     static int descriptors_each(const HostJob& job);
 
-    // ---- what the job does with them ----
-    void signal(int signal);  // of the user
-    void question();          // what do they wait for?
+    // ---- commands for the ranks ----
+    void signal(int signal);  // forwarded from the user
+    void question();          // asks the ranks what they wait for
     void answer(FrameHeader header, const SharedBytes& bytes);
-    void tell_deaths(const SharedBytes& records);
-    void tell_over(std::string_view why);
-    // SIGTERM; ranks that were told of a death may name it first.
+    void send_deaths(const SharedBytes& records);
+    void send_end(std::string_view why);
+    // Sends SIGTERM; ranks that were notified of a death may report it first.
     void terminate();
     void kill();
 
-    // ---- what the daemon does ----
-    // True: it was a rank of this host. The status is waitpid's, with WUNTRACED and WCONTINUED.
-    bool reaped(pid_t pid, int status);
-    // `asleep`: how long the daemon itself has not run; a rank that was stopped together with it is
-    // not overdue.
+    // ---- called by the daemon ----
+    // Returns true if the process was a rank of this host. `status` is waitpid's, with WUNTRACED
+    // and WCONTINUED. `memory` is its peak resident size in bytes.
+    bool reaped(pid_t pid, int status, std::uint64_t memory);
+    // `asleep` is how long the daemon itself was not running; a rank that was stopped together with
+    // it is not overdue.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
-    // When tick() has something to do; nothing: never.
+    // When tick() is due; nothing: never.
     std::optional<Clock::time_point> next_tick() const;
-    // After kill() they may be drained.
+    // After kill() the streams may be drained.
     RankStreams& streams() { return streams_; }
     RankPages& pages() { return pages_; }
 
@@ -91,13 +93,14 @@ class LocalRanks {
     struct Rank {
         int number = 0;
         config::CpuList cpus;
-        pid_t pid = -1;  // the process that we started
+        pid_t pid = -1;  // the process that the daemon started
         bool running = false;
         std::optional<Channel> channel, notices;
         bool connected = false;
         bool finalized = false;
-        bool watching = false;     // it wants to be told of deaths
-        pid_t connected_pid = -1;  // what called connect: under a wrapper a child of `pid`
+        bool watching = false;  // it wants to be notified of deaths
+        // the process that called connect; under a wrapper a child of `pid`
+        pid_t connected_pid = -1;
         base::Descriptor connected_process;
         std::optional<Clock::time_point> stopped_since;
         int stop_signal = 0;
@@ -109,16 +112,17 @@ class LocalRanks {
     void watch_channels(Rank& rank);
     void tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,
               std::string text = {});
-    void ended(Rank& rank, int status);
+    void ended(Rank& rank, int status, std::uint64_t memory);
+    void take_deaths_before(const Rank& rank);
     void connected_process_ended(Rank& rank);
     void end_with_the_dead(const Rank& rank);
     void hear(Rank& rank);
     void understand(Rank& rank, Frame& frame);
     void hello(Rank& rank, const Frame& frame);
     void aborted(Rank& rank, const Frame& frame);
-    // What a control socket is always watched for.
+    // Events for which a control socket is always watched.
     static constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
-    // `events`: what the channel is watched for in any case.
+    // `events`: those for which the channel is watched even without unsent data.
     void send(Channel& channel, std::uint32_t events, FrameHeader header, SharedBytes bytes);
     void take_output(const Rank& rank);
     void look_for_stops(Rank& rank, Clock::time_point now);
@@ -134,8 +138,10 @@ class LocalRanks {
     RankStreams streams_;
     int running_ = 0;
     bool user_stopped_ = false;
+    bool takes_deaths_ = false;
     std::optional<Clock::time_point> terminate_watchers_at_;
     MpiSearch another_mpi_;
+    MemoryKiller memory_killer_;
     Questions questions_;
     RankPages pages_;
 };

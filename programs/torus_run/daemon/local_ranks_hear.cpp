@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks say, and what is said to them.
+// The messages from ranks, and the answers to them.
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -15,7 +15,7 @@ namespace torusmp::launch {
 
 void LocalRanks::tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
                       std::string text) {
-    listener_.happened({kind, rank.number, number, 0, std::move(text), {}});
+    listener_.handle_event({kind, rank.number, number, 0, std::move(text), {}});
 }
 
 void LocalRanks::hear(Rank& rank) {
@@ -37,18 +37,19 @@ void LocalRanks::hear(Rank& rank) {
 void LocalRanks::understand(Rank& rank, Frame& frame) {
     const auto kind = FrameKind(frame.header.kind);
     if (kind != FrameKind::hello && !rank.connected)
-        return tell(rank, RankEvent::Kind::failed, exit_failure, "spoke before it connected");
+        return tell(rank, RankEvent::Kind::failed, exit_failure,
+                    "sent a frame before it connected");
     switch (kind) {
         case FrameKind::hello:
             return hello(rank, frame);
         case FrameKind::exchange:
         case FrameKind::barrier:
-            return listener_.happened({RankEvent::Kind::collective,
-                                       rank.number,
-                                       frame.header.sequence,
-                                       frame.header.kind,
-                                       {},
-                                       std::move(frame.body)});
+            return listener_.handle_event({RankEvent::Kind::collective,
+                                           rank.number,
+                                           frame.header.sequence,
+                                           frame.header.kind,
+                                           {},
+                                           std::move(frame.body)});
         case FrameKind::finalize:
             rank.finalized = true;
             return tell(rank, RankEvent::Kind::finalized);
@@ -60,16 +61,16 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
                 base::printable(
                     {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
         case FrameKind::link:
-            return listener_.happened(
+            return listener_.handle_event(
                 {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
         case FrameKind::waits:
             questions_.answered(rank.number);
-            return listener_.happened({RankEvent::Kind::waits,
-                                       rank.number,
-                                       frame.header.sequence,
-                                       0,
-                                       {},
-                                       std::move(frame.body)});
+            return listener_.handle_event({RankEvent::Kind::waits,
+                                           rank.number,
+                                           frame.header.sequence,
+                                           0,
+                                           {},
+                                           std::move(frame.body)});
         case FrameKind::page:
             return pages_.opened(rank.number, rank.connected_pid, frame.body);
         case FrameKind::watch:
@@ -88,8 +89,8 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
         return tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
     if (rank.connected)
         return tell(rank, RankEvent::Kind::failed, exit_failure,
-                    fmt::format("connected, and then process {} did so in its place: only one of "
-                                "the processes that a rank starts may join the job",
+                    fmt::format("connected, and then process {} connected in its place: only one "
+                                "of the processes that a rank starts may join the job",
                                 frame.sender));
     rank.connected = true;
     another_mpi_.end();
@@ -100,7 +101,7 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
     if (rank.connected_process)
         loop_.watch(rank.connected_process.get(), EPOLLIN,
                     [this, &rank](auto) { connected_process_ended(rank); });
-    else if (errno == ESRCH)  // its wrapper has reaped it already
+    else if (errno == ESRCH)  // already reaped by its wrapper
         connected_process_ended(rank);
 }
 
@@ -114,6 +115,7 @@ void LocalRanks::aborted(Rank& rank, const Frame& frame) {
     }
     while (!text.empty() && text.back() == '\n') text.pop_back();
     take_output(rank);
+    take_deaths_before(rank);
     tell(rank, RankEvent::Kind::aborted, code, text);
 }
 
@@ -123,7 +125,7 @@ void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header
     if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
 }
 
-// What a rank printed comes before what is said about it.
+// Output that a rank printed precedes messages about the rank.
 void LocalRanks::take_output(const Rank& rank) {
     streams_.read(std::size_t(&rank - ranks_.data()));
 }

@@ -30,7 +30,7 @@ std::string own_name() {
     return name;
 }
 
-// What the user's shell has, except for what describes this host and this login.
+// Adopts the environment of the user's shell, except for variables of this host and login.
 void take_environment(std::vector<std::string>& environment) {
     std::erase_if(environment, [](const std::string& variable) {
         return belongs_to_a_host(variable_of(variable));
@@ -48,8 +48,8 @@ const char* value_of(const std::vector<std::string>& environment, std::string_vi
 
 void enter_working_directory(const std::string& directory, std::vector<std::string>& problems) {
     if (chdir(directory.c_str()) != 0)
-        problems.push_back(fmt::format("the working directory '{}' cannot be entered: {}",
-                                       directory, std::strerror(errno)));
+        problems.push_back(fmt::format("cannot enter the working directory '{}': {}", directory,
+                                       std::strerror(errno)));
 }
 
 void describe(const HostOrder& order, HostFacts& facts) {
@@ -59,16 +59,15 @@ void describe(const HostOrder& order, HostFacts& facts) {
         facts.description =
             config::format_facts(transport::this_host(order.geometry, order.routes));
     } catch (const std::exception& error) {
-        facts.problems.push_back(
-            fmt::format("its network devices cannot be listed: {}", error.what()));
+        facts.problems.push_back(fmt::format("cannot list its network devices: {}", error.what()));
     }
 }
 
 std::vector<config::CpuList> bind_ranks(const HostJob& job, std::vector<std::string>& problems) {
     try {
-        return config::local_binding(int(job.ranks.size()), job.bind);
+        return config::local_binding(int(job.ranks.size()), job.bind, job.cores_each);
     } catch (const std::exception& error) {
-        problems.push_back(fmt::format("ranks cannot be bound to processors: {}", error.what()));
+        problems.push_back(fmt::format("cannot bind ranks to processors: {}", error.what()));
         return std::vector<config::CpuList>(job.ranks.size());
     }
 }
@@ -80,7 +79,7 @@ void check_limits(const HostJob& job, std::vector<std::string>& problems) {
         problems.push_back(std::move(clause));
 }
 
-// Only programs that have ranks here.
+// Finds only programs with ranks on this host.
 void find_programs(HostJob& job, std::vector<std::string>& problems) {
     std::set<int> here;
     for (const int rank : job.ranks) here.insert(job.program_of(rank));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Makes one host ready for its ranks, or reports what prevents it. Starts nothing.
+// Prepares one host for its ranks, or reports what prevents it. Starts no process.
 #pragma once
 
 #include <vector>
@@ -14,18 +14,18 @@ struct Prepared {
     std::vector<config::CpuList> cpus;  // by local rank
 };
 
-// On a host that an agent reached: takes on the working directory, the file mode mask and the
-// environment of the order, finds the program, and looks at the geometry file. Changes this
-// process, and `order` to what holds here.
+// On a host that an agent reached: adopts the working directory, the file mode mask and the
+// environment of the order, finds the program, and checks the geometry file. Changes this process,
+// and adapts `order` to this host.
 Prepared prepare_remote_host(HostOrder& order);
-// On the user's own host, where all this is in place already.
+// On the user's own host, where the environment is already in place.
 Prepared prepare_own_host(const HostOrder& order);
 
-// Takes the processors away again where the choice was left to us: hosts that share a machine would
-// all bind their ranks to the same ones.
+// Removes the binding if torus-run chose it: hosts that share a machine would all bind their ranks
+// to the same processors.
 void unbind(config::Bind bind, std::vector<config::CpuList>& cpus);
 
-// Names of variables that describe a host or a login there, and not the job.
+// Whether a variable describes a host or a login on it, rather than the job.
 bool belongs_to_a_host(std::string_view variable);
 
 }  // namespace torusmp::launch

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
+#include "base/process_state.h"
 #include "launch/environment.h"
 
 namespace torusmp::launch {
@@ -21,36 +20,18 @@ using State = job::RankState::Kind;
 using std::chrono::milliseconds;
 
 constexpr milliseconds between_looks{50};
-// A rank that calls the library now and then would have answered within this processor time.
+// A rank that sometimes calls the library would have answered within this processor time.
 constexpr double cpu_to_answer = 0.3;  // seconds
-// Looks that find a rank asleep, and unanswered, before it is taken for asleep elsewhere.
+// Samples that must find a rank asleep without an answer before it counts as asleep elsewhere.
 constexpr unsigned looks_asleep = 4;
-// Whatever a rank does, it is told of by then.
+// Deadline for reporting a rank's state.
 constexpr std::chrono::seconds answer_patience{10};
 
-struct ProcessState {
-    char state = 0;  // as in /proc/PID/stat; 0: there is none
-    double cpu = 0;  // seconds
-};
-
-ProcessState state_of(pid_t pid) {
-    std::ifstream file(fmt::format("/proc/{}/stat", pid));
-    std::string text;
-    std::getline(file, text);
-    const std::size_t name_end = text.rfind(')');  // the name may contain anything
-    if (name_end == std::string::npos) return {};
-    std::istringstream fields(text.substr(name_end + 1));
-    ProcessState found;
-    fields >> found.state;
-    std::string skipped;
-    for (int field = 4; field < 14; ++field) fields >> skipped;
-    double user = 0, system = 0;
-    fields >> user >> system;
-    found.cpu = (user + system) / double(sysconf(_SC_CLK_TCK));
-    return found;
+double cpu_seconds(const base::ProcessState& process) {
+    return double(process.cpu) * 1e-9;
 }
 
-// The system call that a thread sleeps in; -1: none, or it cannot be told.
+// The system call that a thread sleeps in; -1: none, or unknown.
 long system_call_of(const std::string& task) {
     std::ifstream file(task + "/syscall");
     std::string word;
@@ -100,7 +81,7 @@ const char* name_of_call(long number) {
     }
 }
 
-// The library sleeps in none of these, and the first of them would end early for a question.
+// System calls in which the library never sleeps; a question would interrupt the first of them.
 bool is_of_the_program(long number) {
     switch (number) {
         case SYS_nanosleep:
@@ -121,7 +102,7 @@ bool is_of_the_program(long number) {
     }
 }
 
-// No thread can be in the library.
+// Whether no thread can be inside the library.
 bool is_elsewhere(pid_t pid) {
     std::error_code none;
     bool any = false;
@@ -152,7 +133,7 @@ bool catches(pid_t pid, int signal) {
 void Questions::ask(const std::vector<Subject>& subjects) {
     open_.clear();
     for (const Subject& subject : subjects) {
-        Open open{subject, false, state_of(subject.pid).cpu, 0};
+        Open open{subject, false, cpu_seconds(base::process_state(subject.pid)), 0};
         if (subject.connected && !is_elsewhere(subject.pid)) {
             sigval nothing{};
             open.asked = sigqueue(subject.pid, question_signal, nothing) == 0;
@@ -169,7 +150,7 @@ void Questions::answered(int rank) {
 }
 
 std::optional<job::RankState> Questions::look(Open& open) const {
-    const ProcessState now = state_of(open.subject.pid);
+    const base::ProcessState now = base::process_state(open.subject.pid);
     const bool late = Clock::now() >= give_up_;
     switch (now.state) {
         case 0:
@@ -192,7 +173,7 @@ std::optional<job::RankState> Questions::look(Open& open) const {
                                   where_asleep(open.subject.pid)};
         default:
             open.asleep = 0;
-            if (now.cpu - open.cpu < cpu_to_answer && !late) return std::nullopt;
+            if (cpu_seconds(now) - open.cpu < cpu_to_answer && !late) return std::nullopt;
             return job::RankState{
                 open.subject.connected ? State::computes : State::outside, {}, {}};
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the kernel tells of a rank that does not say itself what it waits for.
+// The kernel's view of a rank that does not answer what it waits for.
 #pragma once
 
 #include <sys/types.h>
@@ -16,12 +16,12 @@
 
 namespace torusmp::launch {
 
-// Whether a process handles a signal by a function of its own.
+// Whether a process has a handler of its own for a signal.
 bool catches(pid_t pid, int signal);
 
-// The ranks of one host that have been asked what they wait for. Those that are in the library
-// answer by themselves; the others are looked at until it is clear what they do. Processor time
-// decides and not the clock, so that a busy host makes nobody look hung.
+// The ranks of one host that have been asked what they wait for. Ranks inside the library answer by
+// themselves; the others are sampled until their state is clear. The decision uses processor time,
+// not the clock, so that no rank looks hung on a busy host.
 //
 // Owned by LocalRanks, used by the daemon's one thread.
 class Questions {
@@ -30,7 +30,7 @@ class Questions {
     struct Subject {
         int rank = 0;
         pid_t pid = -1;
-        bool connected = false;  // it has joined the job, and so knows the question
+        bool connected = false;  // it has joined the job, and so understands the question
     };
     using Tell = std::function<void(RankEvent)>;
     explicit Questions(Tell tell) : tell_(std::move(tell)) {}
@@ -44,10 +44,10 @@ class Questions {
     struct Open {
         Subject subject;
         bool asked = false;
-        double cpu = 0;       // seconds used when it was asked
-        unsigned asleep = 0;  // looks in a row that found it so
+        double cpu = 0;       // seconds used when the rank was asked
+        unsigned asleep = 0;  // consecutive samples that found it asleep
     };
-    // Nothing: not clear yet.
+    // Returns nothing while the state is not clear.
     std::optional<job::RankState> look(Open& open) const;
 
     Tell tell_;

@@ -50,11 +50,15 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
     environment.push_back(fmt::format("{}={}", env_size, job.size));
     environment.push_back(fmt::format("{}={}", env_local_rank, local_rank));
     environment.push_back(fmt::format("{}={}", env_program, job.program_of(rank)));
+    // As torchrun and other launchers of learning name them; the user's own values win.
+    inherit(environment, {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", job.size),
+                          fmt::format("LOCAL_RANK={}", local_rank),
+                          fmt::format("LOCAL_WORLD_SIZE={}", job.ranks.size())});
 }
 
 namespace {
 
-// Becomes the program once gdb holds it, which stops where the program begins. $1: gdb's command.
+// Executes the program once gdb is attached, which stops at the program's start. $1: gdb's command.
 constexpr const char* under_gdb = R"(gdb="gdb -q -p $$ -ex 'set breakpoint pending on' \
 -ex 'catch exec' -ex continue -ex 'delete 1' -ex 'tbreak main' -ex continue"
 if [ -n "$TMUX" ]; then

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank is given at its start: its environment, and the first frame on its socket.
+// The start parameters of a rank: its environment, and the first frame on its socket.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 
 namespace torusmp::launch {
 
-// Descriptors that a rank inherits, see env_bootstrap.
+// Descriptors that a rank inherits; see env_bootstrap.
 struct Inherited {
     int control, notices, lifeline;
 };
 
-// The variables that all of the job share follow those of the program, which win.
+// Appends the variables of the whole job; those of the program come first and win.
 void inherit(std::vector<std::string>& environment, const std::vector<std::string>& job);
-// The variables of one rank, which follow those that all of its program share. `local_rank`: among
+// Appends the variables of one rank, after those of its program. `local_rank` is its number among
 // the ranks of its host.
 void add_identity(std::vector<std::string>& environment, const HostJob& job, int rank,
                   std::size_t local_rank, const Inherited& inherited);
-// As execve takes them.
+// Returns a null-terminated array for execve.
 std::vector<char*> pointers(std::vector<std::string>& strings);
 
-// The program in a window, instead of the program itself: see --gdb and --xterm.
+// Wraps the program in a terminal window, see --gdb and --xterm.
 Program in_window(const Program& program, Window window);
 
 SharedBytes welcome(const HostJob& job, int rank);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks of one host print, as far as it goes through torus-run: the pipes that they write
-// to. Owned by LocalRanks and used by its one thread.
+// The pipes for the output of one host's ranks, for streams that go through torus-run. Owned by
+// LocalRanks and used by its one thread.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ inline constexpr int streams = 2;
 
 class RankStreams {
   public:
-    // An empty text is the end of the stream.
+    // An empty text ends the stream.
     using Printed = std::function<void(std::size_t local_rank, int stream, std::string_view text)>;
 
     RankStreams(Loop& loop, Capture capture, std::size_t ranks, Printed printed);
@@ -28,28 +28,40 @@ class RankStreams {
     RankStreams& operator=(const RankStreams&) = delete;
     ~RankStreams();
 
-    // How many pipes each rank has.
+    // The number of pipes for each rank.
     static int pipes(Capture capture);
 
-    // The rank's ends; nothing for a stream that it shares with torus-run. False: see errno.
+    // Sets the rank's ends; none for a stream that it shares with torus-run. Returns false on
+    // error, with errno set.
     bool open(std::size_t local_rank, std::array<base::Descriptor, streams>& ends);
-    // Reads what a rank has written.
+    // Reads and forwards the output of a rank.
     void read(std::size_t local_rank);
     void pause(int stream, bool paused);
     void close(int stream);
-    // Once nobody writes any more: takes what is left. False: more will fit when the streams are no
-    // longer paused.
+    // Reads the rest, once all writers have closed their ends. Returns false if more is left and
+    // the streams are paused.
     bool drain();
 
   private:
+    struct Pipe {
+        base::Descriptor end;
+        bool rests = false;
+    };
+
     base::Descriptor open_pipe(std::size_t local_rank, int stream);
-    void read_stream(std::size_t local_rank, int stream);
+    void arrived(std::size_t local_rank, int stream);
+    void rest(Pipe& pipe);
+    void end_rests();
+    // Returns the number of bytes read.
+    std::size_t read_stream(std::size_t local_rank, int stream);
     void close_stream(std::size_t local_rank, int stream);
 
     Loop& loop_;
     const Capture capture_;
     const Printed printed_;
-    std::vector<std::array<base::Descriptor, streams>> pipes_;
+    std::vector<std::array<Pipe, streams>> pipes_;
+    base::Descriptor rest_timer_;
+    bool some_rest_ = false;
     bool paused_[streams] = {false, false};
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemon of a host that an agent reached: starts the ranks as it is told, and reports to the
-// head what happens to them. Where the torus is the only network, it also starts the daemons one
-// link further on, and forwards what they and the head say.
+// The daemon of a host that an agent reached: starts the ranks on the head's command, and reports
+// their events to the head. Where the torus is the only network, it also starts the daemons of the
+// next hosts, and forwards frames between them and the head.
 #include <fmt/format.h>
 
 #include <stdexcept>
@@ -14,6 +14,7 @@
 #include "programs/torus_run/daemon/head_connection.h"
 #include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/daemon/link_watch.h"
+#include "programs/torus_run/daemon/plug_watch.h"
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/signals.h"
@@ -28,7 +29,7 @@
 namespace torusmp::launch {
 namespace {
 
-// Of each output stream, on the way to the head. A slow reader there stops the ranks here.
+// Bytes in flight to the head for each output stream. A slow reader there blocks the ranks here.
 constexpr std::uint64_t output_window = 256 * 1024;
 
 class RemoteDaemon : private Attention::Listener,
@@ -54,7 +55,9 @@ class RemoteDaemon : private Attention::Listener,
     // ---- the loop ----
 
     void step() {
-        const auto next = ranks_ ? ranks_->next_tick() : std::nullopt;
+        auto next = ranks_ ? ranks_->next_tick() : std::nullopt;
+        if (plugs_ && plugs_->next())
+            next = next ? std::min(*next, *plugs_->next()) : plugs_->next();
         attention_.step(pulse_.wait(next, true));
         const auto now = Clock::now();
         if (pulse_.beat(now) && order_) beat();
@@ -66,56 +69,58 @@ class RemoteDaemon : private Attention::Listener,
         }
         if (!ranks_) return;
         ranks_->tick(now, pulse_.asleep());
-        for (const LinkTrouble& trouble : links_->look(now))
+        std::vector<LinkTrouble> troubles = links_->look(now, &ranks_->pages());
+        plugs_->look(now, troubles);
+        for (const LinkTrouble& trouble : troubles)
             tell_head(DaemonFrame::link_trouble, share(encode(trouble)));
     }
 
-    // Who is cut off together with this host hears of it at least that it is not alone.
+    // Also pings the daemons below: those cut off together with this host still hear from it.
     void beat() {
         tell_head_now(DaemonFrame::alive, streams_ ? streams_->taken() : nullptr);
         if (streams_) child_daemons_->send(DaemonFrame::ping, every_node, nullptr);
     }
 
-    // The cable to it may have died: then this host is reached over another one.
+    // If the cable to the head is dead, this host will be reached over another one.
     void silent_head(Clock::time_point now) {
         if (!streams_) return give_up_the_head();
         head_.close();
         if (now - last_heard_ > timeout_ + Pulse::patience_of_login(timeout_))
-            leave("nothing was heard of torus-run for too long, and it came by no other cable");
+            leave("torus-run was silent for too long and did not connect over another cable");
     }
 
-    // It may only be stopped, and read this later.
+    // The head may only be stopped, and read this later.
     void give_up_the_head() {
         if (order_) tell_head_now(DaemonFrame::unheard, nullptr);
-        leave("nothing was heard of torus-run for too long");
+        leave("torus-run was silent for too long");
     }
 
-    // Somebody on this host ends this daemon, and with it everything that it started.
+    // A user of this host ends this daemon, and with it everything that it started.
     void user_signal(int signal) override {
-        if (ends_programs(signal)) leave(fmt::format("it was told so by {}", signal_name(signal)));
+        if (ends_programs(signal)) leave(fmt::format("it received {}", signal_name(signal)));
     }
     void front_gone() override { alone_ = true; }
-    void child_changed(pid_t pid, int status) override {
-        if (ranks_ && ranks_->reaped(pid, status)) return;
+    void child_changed(pid_t pid, int status, std::uint64_t memory) override {
+        if (ranks_ && ranks_->reaped(pid, status, memory)) return;
         if (probe_ && probe_->reaped(pid, status)) return;
         if (child_daemons_) child_daemons_->reaped(pid, status);
     }
 
-    // The head shows what a lost host wrote to standard error.
+    // The head prints what a lost host wrote to standard error.
     void leave(const std::string& why) {
-        if (!alone_) fmt::print(stderr, "torus-run: the daemon of this host ends: {}\n", why);
+        if (!alone_) fmt::print(stderr, "torus-run: the daemon of this host exits: {}\n", why);
         alone_ = true;
     }
 
-    // ---- the head, or what is between ----
+    // ---- the head, or the daemon in between ----
 
-    // Another host has found a way here.
+    // Another host has connected to this daemon.
     void join(base::Descriptor input, base::Descriptor output) {
         tell_head_now(DaemonFrame::leaving, nullptr);
         try {
             head_.join(std::move(input), std::move(output));
         } catch (const std::runtime_error&) {
-            return;  // it is gone already
+            return;  // the new connection is already closed
         }
         last_heard_ = Clock::now();
     }
@@ -184,9 +189,9 @@ class RemoteDaemon : private Attention::Listener,
                 return ranks_->answer(header, share({bytes.begin(), bytes.end()}));
             }
             case DaemonFrame::deaths:
-                return ranks_->tell_deaths(share(std::move(frame.body)));
+                return ranks_->send_deaths(share(std::move(frame.body)));
             case DaemonFrame::over:
-                return ranks_->tell_over(body.text());
+                return ranks_->send_end(body.text());
             case DaemonFrame::input:
                 if (input_) input_->take(body.rest());
                 return;
@@ -199,7 +204,7 @@ class RemoteDaemon : private Attention::Listener,
                     ranks_->streams().close(int(stream));
                 return;
             default:
-                return;  // ping: its arrival is all that matters
+                return;  // ping: only its arrival matters
         }
     }
 
@@ -231,14 +236,16 @@ class RemoteDaemon : private Attention::Listener,
                        RankWiring{context_.lifeline_read.get(), attention_.null(), standard_input,
                                   &context_.signals, &context_.files},
                        listener);
-        links_.emplace(config::load_for_rank(job::schema(), {}, order_->job.environment),
-                       order_->job.node);
+        const config::Settings settings =
+            config::load_for_rank(job::schema(), {}, order_->job.environment);
+        links_.emplace(settings, order_->job.node);
         if (order_->over_links) last();
         ranks_->start_all();
-        if (input_) input_->let_go();
+        plugs_.emplace(loop_, settings, order_->job.node, order_->job.secret);
+        if (input_) input_->close_read_end();
     }
 
-    // From now on the death of a cable between daemons is none of this one.
+    // From now on this daemon outlives the cables between daemons: it can be joined again.
     void last() {
         const std::string name = daemon_name(order_->key, order_->job.node);
         join_point_.emplace(name, loop_, [this](base::Descriptor input, base::Descriptor output) {
@@ -255,7 +262,7 @@ class RemoteDaemon : private Attention::Listener,
             [&](const SharedBytes& bytes) { tell_head_now(DaemonFrame::lasting, bytes); });
     }
 
-    // For a torus-check at the head, which lets no ranks be started.
+    // Starts the probe of a torus-check at the head, which prevents ranks from being started.
     void start_probe(const std::string& program) {
         const auto tell_end = [this](const std::string& why) {
             Packer packer;
@@ -294,7 +301,9 @@ class RemoteDaemon : private Attention::Listener,
         tell_head(DaemonFrame::sample, share(encode(sample)));
     }
 
-    void happened(RankEvent event) override { tell_head(DaemonFrame::event, share(encode(event))); }
+    void handle_event(RankEvent event) override {
+        tell_head(DaemonFrame::event, share(encode(event)));
+    }
 
     void printed(int rank, int stream, std::string_view text) override {
         Packer packer;
@@ -319,7 +328,7 @@ class RemoteDaemon : private Attention::Listener,
     }
     void input_closed() override { tell_head(DaemonFrame::input_closed, nullptr); }
 
-    // ---- daemons further on ----
+    // ---- daemons below ----
 
     void daemon_greeted(int node) override {
         if (streams_) return tell_head(DaemonFrame::joined, share(Packer().add(node).take()));
@@ -338,7 +347,7 @@ class RemoteDaemon : private Attention::Listener,
         head_.send({std::uint32_t(DaemonFrame::lost), std::uint32_t(node), 0},
                    share(packer.take()));
     }
-    void daemon_muttered(int, const std::string&) override {}
+    void daemon_output(int, const std::string&) override {}
 
     // ---- the end ----
 
@@ -355,7 +364,7 @@ class RemoteDaemon : private Attention::Listener,
         while (!alone_ && head_.has_unsent()) step();
     }
 
-    // They have been told by now, or see the end of their connection.
+    // The daemons below have received the command by now, or see the end of their connection.
     void end_child_daemons() {
         if (!child_daemons_) return;
         child_daemons_->give_up_waiting();
@@ -374,16 +383,17 @@ class RemoteDaemon : private Attention::Listener,
     std::optional<HostOrder> order_;
     std::vector<config::CpuList> cpus_;
     std::optional<ChildDaemons> child_daemons_;
-    // Once ranks run, where the torus is the only network.
+    // Set once ranks run, where the torus is the only network.
     std::optional<NodeStreams> streams_;
     std::optional<JoinPoint> join_point_;
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
     std::optional<LinkWatch> links_;  // once there are ranks
+    std::optional<PlugWatch> plugs_;  // once there are ranks
     std::optional<PipedProgram> probe_;
     std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
     bool finishing_ = false;
-    bool alone_ = false;  // the head, or the front, is gone
+    bool alone_ = false;  // the head or the front is gone
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ void RemoteOutput::ended(Unpacker& body) {
     if (const auto stream = body.get<std::uint32_t>(); stream < streams) take(rank, stream, {});
 }
 
-void RemoteOutput::go_on(int stream) {
+void RemoteOutput::resume(int stream) {
     for (const auto& [node, owed] : owed_) give_back(node, std::uint32_t(stream));
 }
 

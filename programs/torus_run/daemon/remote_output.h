@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks on other hosts print: each daemon sends so much of a stream and waits until it is
-// taken, which it is not while the reader of ours is slow.
+// The output of ranks on other hosts: each daemon sends a bounded amount of a stream and waits
+// until it is confirmed, which is delayed while the reader of torus-run's own stream is slow.
 //
 // Owned by the head and used by its one thread.
 #pragma once
@@ -22,14 +22,14 @@ class RemoteOutput {
   public:
     using Tell = std::function<void(int node, SharedBytes output_taken)>;
 
-    // `outputs` must outlive this; it has streams of that many ranks.
+    // `outputs` must outlive this object, and have the streams of that many ranks.
     RemoteOutput(Outputs& outputs, int ranks, Tell tell);
 
     // The bodies of DaemonFrame::output and output_ended. Throw PackingError.
     void printed(int node, Unpacker& body);
     void ended(Unpacker& body);
-    // The reader of a stream is no longer slow.
-    void go_on(int stream);
+    // Resumes a stream whose reader is no longer slow.
+    void resume(int stream);
 
   private:
     void take(int rank, std::uint32_t stream, std::string_view text);

@@ -32,7 +32,7 @@ bool ends_programs(int signal) {
 }
 
 sigset_t block_signals() {
-    // A caller may have left SIGCHLD ignored; then the dead could not be waited for.
+    // The caller may have set SIGCHLD to ignored; then children could not be waited for.
     signal(SIGCHLD, SIG_DFL);
     sigset_t block = forwarded_signals();
     for (const int signal : {SIGCHLD, SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU})

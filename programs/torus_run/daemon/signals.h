@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which signals torus-run passes on, and how its two processes listen.
+// The signals that torus-run forwards, and how its two processes receive them.
 #pragma once
 
 #include <csignal>
 
 namespace torusmp::launch {
 
-// Those to pass on, without the ones that our caller wants ignored (nohup): ranks inherit that. The
-// first call asks the kernel and must come before the mask is changed.
+// The signals to forward, except those that the caller ignores (nohup), which ranks inherit. The
+// first call reads the dispositions from the kernel and must come before the mask is changed.
 const sigset_t& forwarded_signals();
-// Beside the number of a signal: processes that neither catch nor ignore it do not get it.
+// Flag beside a signal number: skip processes that neither catch nor ignore the signal.
 inline constexpr int only_if_caught = 0x100;
 
-// By default such a signal ends the program.
+// Whether the default action of the signal ends the program.
 bool ends_programs(int signal);
 
-// Blocks what is passed on, SIGCHLD, and the signals of a terminal or pipe that come as error codes
-// instead. Returns the mask that was in force, for the ranks.
+// Blocks the forwarded signals, SIGCHLD, and the signals of a terminal or pipe whose condition is
+// also reported as an error code. Returns the previous mask, for the ranks.
 sigset_t block_signals();
 
 }  // namespace torusmp::launch

@@ -35,19 +35,19 @@ class Child {
         _exit(127);
     }
 
-    // Two ways to end with the daemon: its death kills this process; and when torus-run is gone as
-    // well, and with it the last writer of the lifeline, the kernel kills the whole process group.
+    // The rank ends with the daemon in two ways: the daemon's death kills this process; and when
+    // torus-run is gone as well, the lifeline loses its last writer and the kernel kills the whole
+    // process group.
     void join_lifeline() {
         if (setpgid(0, 0) != 0) fail("setpgid");
         prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-        if (getppid() != request_.parent) _exit(127);  // it died just before
+        if (getppid() != request_.parent) _exit(127);  // the parent died before prctl
         if (fcntl(request_.lifeline, F_SETSIG, SIGKILL) != 0) fail("fcntl(F_SETSIG)");
         if (fcntl(request_.lifeline, F_SETOWN, -getpid()) != 0) fail("fcntl(F_SETOWN)");
         if (fcntl(request_.lifeline, F_SETFL, O_NONBLOCK | O_ASYNC) != 0) fail("fcntl(F_SETFL)");
     }
 
-    // The parent keeps 0, 1 and 2 open, so none of our descriptors has one of these numbers by
-    // chance.
+    // The parent keeps 0, 1 and 2 open, so none of the source descriptors has one of these numbers.
     void place_descriptors() {
         for (int i = 0; i < 3; ++i)
             if (request_.standard[i] != i && dup2(request_.standard[i], i) != i) fail("dup2");

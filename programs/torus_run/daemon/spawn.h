@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts one rank: its own process group, its descriptors, its cores, then exec.
+// Starts one rank: sets its process group, descriptors and processors, then calls exec.
 #pragma once
 
 #include <sys/resource.h>
@@ -13,15 +13,15 @@ namespace torusmp::launch {
 struct SpawnRequest {
     pid_t parent;  // the caller
     const char* program;
-    const char* folder;  // empty: the caller's
+    const char* folder;  // empty: the caller's folder
     char* const* arguments;
     char* const* environment;
     int standard[3];  // become 0, 1 and 2
-    int sockets[2];   // handed down as they are
-    int lifeline;     // handed down as it is; an open file description of this rank's own
+    int sockets[2];   // inherited with the same numbers
+    int lifeline;     // inherited; a separate open file description for each rank
     const config::Affinity* affinity;
-    const sigset_t* signals;  // the mask with which the rank starts
-    const rlimit* files;      // the limit of open files with which the rank starts
+    const sigset_t* signals;  // signal mask of the rank
+    const rlimit* files;      // limit of open files of the rank
 };
 
 struct SpawnResult {
@@ -30,7 +30,7 @@ struct SpawnResult {
     const char* call = "";
 };
 
-// The child shares our memory until it execs, so nothing of the parent is copied.
+// Starts the process. The child shares the memory of the parent until exec, so nothing is copied.
 SpawnResult spawn(const SpawnRequest& request);
 
 }  // namespace torusmp::launch

@@ -16,7 +16,7 @@ namespace {
 
 using config::MachineFault;
 
-// By cable the surest cause.
+// The most certain cause for each cable.
 using Causes = std::map<routing::Link, const MachineFault*>;
 
 constexpr std::size_t most_problems = 20;
@@ -33,33 +33,20 @@ std::string block(const std::vector<std::string>& lines) {
 Causes causes_of(const std::vector<MachineFault>& faults) {
     Causes causes;
     for (const MachineFault& fault : faults) {
+        // Whether plugs or names have moved too, or addresses alone, which then do no harm, is
+        // known when the job has started and asked who is at the other ends (plug_watch.h).
+        if (fault.of_cable->kind == MachineFault::Cable::moved) continue;
         const MachineFault*& cause = causes[fault.of_cable->cable];
         if (cause == nullptr || fault.of_cable->kind < cause->of_cable->kind) cause = &fault;
     }
     return causes;
 }
 
-// Why jobs do not go around dead cables; empty: they do.
-std::string why_no_detours(const config::Settings& settings) {
-    const auto because = [&](const config::AnySetting& setting, const std::string& value) {
-        const std::string& where = settings.origin(setting).where;
-        return fmt::format("{} = {}{} lets no job go around a dead cable", setting.key(), value,
-                           where.empty() ? "" : fmt::format(" ({})", where));
-    };
-    if (!settings[core::setting::detour]) return because(core::setting::detour, "false");
-    if (settings[config::setting::forward] == config::Forward::kernel)
-        return because(config::setting::forward, "\"kernel\"");
-    const transport::Descriptor* const wanted = transport::wanted_transport(settings);
-    if (wanted != nullptr && wanted->needs_devices && !wanted->capabilities.reconnects)
-        return because(transport::setting::use, fmt::format("\"{}\"", wanted->name));
-    return {};
-}
-
 std::string refuse_cut(const config::Settings& settings, const routing::Parts& parts,
                        const Causes& causes) {
     std::vector<std::string> lines;
     for (const routing::Link& cable : parts.cut()) lines.push_back(causes.at(cable)->text);
-    return fmt::format("dead cables cut the torus apart, and nothing was started: {}. Dead:{}",
+    return fmt::format("dead cables split the torus; nothing was started: {}. Dead:{}",
                        config::describe_parts(settings, parts), block(lines));
 }
 
@@ -67,7 +54,7 @@ bool is_dead(const MachineFault& fault) {
     return fault.of_cable && fault.of_cable->dead();
 }
 
-// The detours that the ranks make of these dead cables, by the same rule.
+// The detours that the ranks choose around these dead cables, by the same rule.
 routing::Detours detours_of(const config::Settings& settings, int ranks,
                             const std::vector<routing::Link>& dead) {
     const routing::Torus torus = rank_torus(settings, ranks);
@@ -90,7 +77,7 @@ std::vector<std::string> warn_of(const config::Settings& settings, int ranks, co
     for (const auto& [cable, cause] : causes) {
         if (warnings.size() == most_warnings) {
             const std::size_t more = causes.size() - most_warnings;
-            warnings.push_back(fmt::format("{} more cable{}; torus-check names all", more,
+            warnings.push_back(fmt::format("{} more cable{}; torus-check lists all", more,
                                            more == 1 ? " has a fault" : "s have faults"));
             break;
         }
@@ -98,20 +85,34 @@ std::vector<std::string> warn_of(const config::Settings& settings, int ranks, co
         const std::string& brief = cause->of_cable->brief;
         warnings.push_back(
             is_dead(*cause)
-                ? fmt::format("the cable from {} is dead: {}; the job goes around it, over {}",
-                              name, brief, describe_way_around(settings, detours, cable))
-                : fmt::format("the cable from {} has a fault: {}; it is used all the same", name,
-                              brief));
+                ? fmt::format("the cable from {} is dead: {}; the job uses a detour over {}", name,
+                              brief, describe_way_around(settings, detours, cable))
+                : fmt::format("the cable from {} has a fault: {}; it stays in use", name, brief));
     }
     return warnings;
 }
 
 }  // namespace
 
+std::string why_no_detours(const config::Settings& settings) {
+    const auto because = [&](const config::AnySetting& setting, const std::string& value) {
+        const std::string& where = settings.origin(setting).where;
+        return fmt::format("{} = {}{} allows no detour around a dead cable", setting.key(), value,
+                           where.empty() ? "" : fmt::format(" ({})", where));
+    };
+    if (!settings[core::setting::detour]) return because(core::setting::detour, "false");
+    if (settings[config::setting::forward] == config::Forward::kernel)
+        return because(config::setting::forward, "\"kernel\"");
+    const transport::Descriptor* const wanted = transport::wanted_transport(settings);
+    if (wanted != nullptr && wanted->needs_devices && !wanted->capabilities.reconnects)
+        return because(transport::setting::use, fmt::format("\"{}\"", wanted->name));
+    return {};
+}
+
 std::string refuse(const std::vector<std::string>& problems, const std::string& hint) {
     const std::string reason = hint.empty() ? hint : ": " + hint;
     if (problems.size() == 1) return problems.front() + "; nothing was started" + reason;
-    return fmt::format("{} things are wrong, and nothing was started{}:{}", problems.size(),
+    return fmt::format("{} problems found; nothing was started{}:{}", problems.size(),
                        hint.empty() ? "" : " (" + hint + ")", block(problems));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What faults of cables mean for a job: it starts and goes around the dead ones, or it is refused
-// because those that live do not join all hosts. Pure; any thread may call.
+// Decides whether a job with faulty cables starts: it goes around dead cables, or is refused if the
+// live ones do not connect all hosts. Pure; any thread may call.
 #pragma once
 
 #include <string>
@@ -14,15 +14,19 @@ namespace torusmp::launch {
 
 struct CableVerdict {
     std::string refusal;                // one message; empty: the job may start
-    std::vector<routing::Link> dead;    // cables, which ranks are to go around from the start
-    std::vector<std::string> warnings;  // lines, one a cable
+    std::vector<routing::Link> dead;    // cables that ranks go around from the start
+    std::vector<std::string> warnings;  // lines, one per cable
 };
 
-// The settings and the hosts disagree in `faults`; if all of them are of cables, the job may start.
+// `faults` are the differences between settings and hosts. The job may start only if all of them
+// are faults of cables.
 CableVerdict judge_cables(const config::Settings& settings, int ranks,
                           const std::vector<config::MachineFault>& faults);
 
-// One message from all that is wrong; `hint` says what would help.
+// Why jobs cannot go around dead cables; empty if they can.
+std::string why_no_detours(const config::Settings& settings);
+
+// Combines all problems in one message; `hint` is advice.
 std::string refuse(const std::vector<std::string>& problems, const std::string& hint = {});
 
 }  // namespace torusmp::launch

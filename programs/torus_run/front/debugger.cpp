@@ -23,7 +23,7 @@ TORUSMP_SEEN_BY_DEBUGGERS volatile int MPIR_debug_state = 0;
 TORUSMP_SEEN_BY_DEBUGGERS int MPIR_i_am_starter = 0;
 TORUSMP_SEEN_BY_DEBUGGERS int MPIR_partial_attach_ok = 0;
 
-// A debugger has its breakpoint here.
+// Debuggers set a breakpoint here.
 TORUSMP_SEEN_BY_DEBUGGERS __attribute__((noinline)) void MPIR_Breakpoint() {
     asm volatile("" ::: "memory");
 }
@@ -35,7 +35,7 @@ namespace {
 constexpr int spawned = 1;  // MPIR_DEBUG_SPAWNED
 
 struct Table {
-    std::deque<ProcessEntry> entries;  // whose texts the table points to
+    std::deque<ProcessEntry> entries;  // owns the texts that the table points to
     std::vector<MPIR_PROCDESC> processes;
 };
 
@@ -56,7 +56,7 @@ void send_process_table(int front, const std::vector<ProcessEntry>& ranks) {
         for (; first < end; ++first)
             packer.add(ranks[first].pid).add(ranks[first].host).add(ranks[first].program);
         const auto piece = packer.take();
-        // Nobody may be there to read it; torus-run needs it for nothing.
+        // The front may not be reading; torus-run itself does not need the table.
         if (send(front, piece.data(), piece.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) return;
     }
 }

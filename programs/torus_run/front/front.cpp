@@ -36,8 +36,8 @@ using std::chrono::milliseconds;
     throw std::runtime_error(fmt::format("{}: {}", call, std::strerror(errno)));
 }
 
-// Terminal input goes through the front, because ranks are in other process groups than the
-// terminal's and would be stopped for reading it. Any other input is inherited by rank 0.
+// Terminal input goes through the front, because ranks are not in the terminal's foreground process
+// group and would be stopped if they read it. Any other input is inherited by rank 0.
 class TerminalInput {
   public:
     explicit TerminalInput(bool wanted) {
@@ -54,11 +54,11 @@ class TerminalInput {
     void close_read_end() { read_end_.reset(); }
     void close_write_end() { write_end_.reset(); }
 
-    // While we are in the background the terminal belongs to others: look again after a while.
+    // In the background the terminal belongs to other programs: check again later.
     bool foreground() const { return tcgetpgrp(STDIN_FILENO) == getpgrp(); }
     static constexpr int look_again_milliseconds = 300;
 
-    // What to wait for: typed input, or room in the pipe.
+    // The event to wait for: typed input, or room in the pipe.
     pollfd wanted() const {
         if (!active()) return {-1, 0, 0};
         if (length_ > 0) return {write_end_.get(), POLLOUT, 0};
@@ -86,11 +86,14 @@ class TerminalInput {
     std::size_t length_ = 0;
 };
 
-// What is done about a daemon that somebody has stopped.
+// The policy for a stopped daemon.
 struct Standstill {
     milliseconds patience;  // time in which the front itself ran
-    bool deadly;  // it is killed; otherwise only reported: the user's debugger may hold it
-    // For the user, after "its daemon process (pid 7) is stopped by SIGSTOP (...)".
+    bool deadly;  // the daemon is killed; otherwise only reported: the user's debugger may hold it
+    // Completes "its daemon process (pid 7) was killed by ...", once it has ended. The front of
+    // another host adds nothing: its output becomes part of the head's message.
+    const char* consequence;
+    // Returns a clause that follows "its daemon process (pid 7) is stopped by SIGSTOP (...)".
     std::function<std::string(pid_t daemon)> meaning;
 };
 
@@ -105,8 +108,8 @@ class Front {
         start_daemon();
         while (!daemon_ended_) step();
         if (!WIFSIGNALED(daemon_status_)) return WEXITSTATUS(daemon_status_);
-        fmt::print(stderr, "torus-run: its daemon process (pid {}) {}; the job is ended\n", daemon_,
-                   describe_end(daemon_status_));
+        fmt::print(stderr, "torus-run: its daemon process (pid {}) {}{}\n", daemon_,
+                   describe_end(daemon_status_), standstill_.consequence);
         kill_descendants(milliseconds(5000));
         return exit_code_of(daemon_status_);
     }
@@ -142,8 +145,8 @@ class Front {
     }
 
     [[noreturn]] void become_daemon(DaemonContext context) {
-        // A group of its own: signals of the terminal reach the front alone, and are passed on
-        // once.
+        // A separate process group: signals of the terminal reach only the front, which forwards
+        // each once.
         setpgid(0, 0);
         prctl(PR_SET_NAME, "torus-daemon", 0, 0, 0);
         daemon_link_.reset();
@@ -160,7 +163,8 @@ class Front {
         _exit(code);
     }
 
-    // The writer of a pipe must notice when rank 0 is gone, so nobody else may hold its other end.
+    // The writer of a pipe must notice that rank 0 is gone, so no other process may hold the read
+    // end.
     void let_go_of_input() {
         input_.close_read_end();
         if (input_.active()) return;
@@ -184,7 +188,7 @@ class Front {
         if (stopped_by_ != 0) wait = int(slice.count());
         const auto before = Clock::now();
         const int ready = poll(events, 3, wait);
-        // A front that was stopped together with its daemon has not been kept waiting.
+        // A front that was stopped together with its daemon has not been waiting for it.
         if (stopped_by_ != 0)
             stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
         if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
@@ -195,7 +199,7 @@ class Front {
         if (events[2].revents) hear_daemon();
     }
 
-    // The processes of the ranks, for parallel debuggers.
+    // Receives the process table for parallel debuggers.
     void hear_daemon() {
         std::vector<std::byte> bytes(longest_process_table);
         const ssize_t n = recv(daemon_link_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
@@ -227,7 +231,7 @@ class Front {
         }
     }
 
-    // Until it dies, the daemon is our only child.
+    // Until it ends, the daemon is the only child of the front.
     void look_at_daemon() {
         int status = 0;
         while (!daemon_ended_ &&
@@ -250,7 +254,7 @@ class Front {
 
     const Body body_;
     const Standstill standstill_;
-    int stopped_by_ = 0;  // the signal that stopped the daemon; 0: none, or it has been reported
+    int stopped_by_ = 0;  // signal that stopped the daemon; 0: none, or already reported
     Clock::duration stopped_for_{};
     TerminalInput input_;
     base::Descriptor daemon_link_, lifeline_, signals_;
@@ -265,14 +269,16 @@ int run_job(const Job& job) {
     const bool alone = job.hosts.size() == 1 && job.hosts.front().here;
     const std::string others =
         alone ? ""
-              : fmt::format(" before transport.timeout = {}, when the other hosts end the job",
-                            base::format_time(job.settings[transport::setting::timeout]));
+              : fmt::format(
+                    " (within transport.timeout = {}, after which the other hosts end the "
+                    "job)",
+                    base::format_time(job.settings[transport::setting::timeout]));
     return Front([&job](DaemonContext context) { return run_head(job, std::move(context)); }, true,
-                 {milliseconds(1000), false,
+                 {milliseconds(1000), false, "; the job is ended",
                   [&others](pid_t daemon) {
                       return fmt::format(
-                          ": the job cannot start, print or end without it; kill -CONT {0} lets it "
-                          "go on{1}, kill -KILL {0} ends the job",
+                          ": the job cannot start, print or end without it; kill -CONT {0} "
+                          "resumes it{1}, kill -KILL {0} ends the job",
                           daemon, others);
                   }})
         .run();
@@ -284,7 +290,7 @@ int run_remote_daemon(milliseconds timeout) {
                    return run_remote_host(timeout, std::move(context));
                },
                false,
-               {timeout, true,
+               {timeout, true, "",
                 [timeout](pid_t) {
                     return fmt::format(" for longer than transport.timeout = {}",
                                        base::format_time(timeout));

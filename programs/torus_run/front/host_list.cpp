@@ -21,11 +21,11 @@ using config::UsageError;
 
 constexpr int most_slots = 1 << 20;
 
-// `where`: the option, or the line of the file, for messages.
+// `where` names the option, or the line of the file, for messages.
 int parse_slots(const std::string& text, const std::string& where) {
     const auto slots = base::parse_integer(text);
     if (!slots || *slots < 1 || *slots > most_slots)
-        throw UsageError(fmt::format("{}: '{}' is no number of ranks: expected 1 to {}", where,
+        throw UsageError(fmt::format("{}: '{}' is not a number of ranks (expected 1 to {})", where,
                                      base::printable(text), most_slots));
     return int(*slots);
 }
@@ -35,7 +35,8 @@ HostSlots parse_host(const std::string& text, const std::string& where) {
     HostSlots host{text.substr(0, colon), 1};
     if (colon != std::string::npos) host.slots = parse_slots(text.substr(colon + 1), where);
     if (host.name.empty())
-        throw UsageError(fmt::format("{}: a host has no name: expected NAME or NAME:RANKS", where));
+        throw UsageError(
+            fmt::format("{}: missing name of a host (expected NAME or NAME:RANKS)", where));
     return host;
 }
 
@@ -57,21 +58,20 @@ HostSlots parse_line(std::istream& words, const std::string& first, const std::s
             host.slots = parse_slots(word.substr(6), where);
         else if (!word.starts_with("max_slots=") && !word.starts_with("max-slots="))
             throw UsageError(
-                fmt::format("{}: '{}' is not understood: expected slots=RANKS behind "
-                            "the name of a host",
+                fmt::format("{}: unknown word '{}' (expected slots=RANKS after the name of a host)",
                             where, base::printable(word)));
     }
     return host;
 }
 
-// It may be a pipe, so only reading tells whether it has an end.
+// The file may be a pipe, so its size is unknown until it is read.
 std::string read_text(const std::string& path, const std::string& option) {
     constexpr std::size_t longest = std::size_t(16) << 20, step = 65536;
     const auto refuse = [&](const std::string& why) {
         throw UsageError(fmt::format("{} {}: {}", option, base::printable(path), why));
     };
     std::ifstream file(path);
-    if (!file) refuse(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (!file) refuse(fmt::format("cannot read the file: {}", std::strerror(errno)));
     std::string text;
     while (file && text.size() <= longest) {
         const std::size_t before = text.size();
@@ -79,10 +79,10 @@ std::string read_text(const std::string& path, const std::string& option) {
         file.read(text.data() + before, step);
         text.resize(before + std::size_t(file.gcount()));
         if (text.find('\0', before) != std::string::npos)
-            refuse("is no text file: expected one host a line");
+            refuse("is not a text file (expected one host per line)");
     }
     if (text.size() > longest)
-        refuse(fmt::format("has more than {} bytes: expected one host a line", longest));
+        refuse(fmt::format("is larger than {} bytes (expected one host per line)", longest));
     return text;
 }
 
@@ -107,8 +107,8 @@ std::vector<HostSlots> read_host_file(const std::string& path, const std::string
         if (words >> name) add(hosts, parse_line(words, name, fmt::format("{}:{}", path, number)));
     }
     if (hosts.empty())
-        throw UsageError(fmt::format("{} {}: names no host: expected one a line", option,
-                                     base::printable(path)));
+        throw UsageError(fmt::format("{} {}: contains no hosts (expected one host per line)",
+                                     option, base::printable(path)));
     return hosts;
 }
 

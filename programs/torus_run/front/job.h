@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-run starts: made once from the command line and the settings, read-only afterwards.
+// The job that torus-run starts: built once from the command line and the settings, then read-only.
 #pragma once
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "core/transport/common/settings.h"
 #include "job/settings.h"
 #include "launch/environment.h"
 #include "launch/settings.h"
@@ -21,11 +20,11 @@
 
 namespace torusmp::launch {
 
-// One host of the job. Its number is its place in the torus of nodes, or 0 where no hosts are
+// One host of the job. Its number is its position in the torus of nodes, or 0 if no hosts are
 // listed.
 struct HostPlan {
     std::string name;
-    std::string where;       // "geometry.toml:5", the line that names it; empty: none does
+    std::string where;       // "geometry.toml:5", the line that names it; empty: none
     bool here = false;       // this host: no agent is needed
     std::vector<int> ranks;  // ascending
 };
@@ -35,12 +34,12 @@ struct Program {
     int first = 0;     // its first rank; its last is the one before the next program's first
     std::string path;  // as the user wrote it, or the path that was found
     std::vector<std::string> arguments;    // argv, the program's name included
-    std::vector<std::string> environment;  // "NAME=value", before those of the job
+    std::vector<std::string> environment;  // "NAME=value", takes precedence over the job's
     std::string folder;  // absolute, where its ranks start; empty: the job's working directory
 };
 
-// Which streams of the ranks go through torus-run, which keeps the lines of different ranks whole.
-// To the others a rank writes directly.
+// The streams of the ranks that go through torus-run, which keeps the lines of different ranks
+// whole. Ranks write to the other streams directly.
 struct Capture {
     bool output = false, errors = false;
     bool together = false;  // both lead to one file and go through one pipe
@@ -48,7 +47,7 @@ struct Capture {
     friend bool operator==(const Capture&, const Capture&) = default;
 };
 
-// What a host needs to know to start its ranks.
+// The part of a job that a host needs to start its ranks.
 struct HostJob {
     int node = 0;
     std::string host;  // as the user knows it
@@ -58,13 +57,13 @@ struct HostJob {
     std::vector<Program> programs;         // by first rank; never empty
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
     config::Bind bind = setting::bind.initial();
+    int cores_each = 0;  // of each rank; 0: as `bind` says
     bool keep_going = false;
     std::vector<routing::Link> dead_cables;  // known before the ranks start, not in the order
     Capture capture;
     Window window = Window::none;
-    std::vector<int> in_windows;  // ranks that are started in it
-    // A rank may be stopped so long.
-    std::chrono::nanoseconds timeout = transport::setting::timeout.initial();
+    std::vector<int> in_windows;         // ranks that are started in it
+    std::chrono::nanoseconds timeout{};  // transport.timeout; a rank may be stopped for so long
 
     int program_of(int rank) const {
         int program = 0;
@@ -78,11 +77,12 @@ struct HostJob {
 struct Job {
     std::string host;  // this host's own name, for messages
     std::vector<HostPlan> hosts;
-    HostJob common;  // what is the same on every host
+    HostJob common;  // common to all hosts
     config::Settings settings{job::schema()};
     std::string working_directory;
-    std::vector<std::string> own_paths;  // of the programs on this host; empty: it starts no rank
-    std::string torus_run;               // its path on the other hosts
+    // paths of the programs on this host; empty: it starts no rank
+    std::vector<std::string> own_paths;
+    std::string torus_run;  // its path on the other hosts
     bool tag_output = false;
     OutputFiles files;
     bool report_bindings = false;
@@ -93,11 +93,11 @@ struct Job {
     int size() const { return common.size; }
 };
 
-// The file that a stream of a rank goes to, by rank and stream; an empty path, or no function: to
-// torus-run's own. The job must outlive it.
+// Returns the file for a stream of a rank, by rank and stream; an empty path, or no function,
+// stands for torus-run's own stream. The job must outlive the function.
 std::function<std::string(int, int)> files_of(const Job& job);
 
-// 0, 1 and 2 as in config/options.h.
+// Codes 0, 1 and 2 are as in config/options.h.
 inline constexpr int exit_failure = 1;
 inline constexpr int exit_usage = 2;
 inline constexpr int exit_timeout = 124;

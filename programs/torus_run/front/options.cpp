@@ -25,19 +25,20 @@ constexpr double longest_timeout = 1e9;
 
 using Words = std::vector<std::string>;
 
-// What several programs may each have of their own.
+// Options that each program of a job can set for itself.
 po::options_description describe_program_options() {
     po::options_description options("Options of one program");
     auto add = options.add_options();
     add("np,n", po::value<int>()->value_name("N"),
-        "ranks to start (also -np N); default: as many as the torus has, or one for each core");
+        "number of ranks (also -np N; default: one per place in the torus, or one per core). With "
+        "more ranks than hosts, each host gets several; with fewer, part of the torus is used");
     add("wdir", po::value<std::string>()->value_name("FOLDER"),
-        "where its ranks start (also -wdir, -wd); default: the folder of torus-run");
+        "working directory of the ranks (default: that of torus-run; also -wdir, -wd)");
     add("export", po::value<Words>()->value_name("NAME[=VALUE]"),
-        "a variable for its ranks, without a value the one that it has here (also -x "
+        "set a variable for the ranks; without VALUE, export the variable of this shell (also -x "
         "NAME[=VALUE])");
     add("env", po::value<Words>()->value_name("NAME=VALUE"),
-        "a variable for its ranks (also -env NAME VALUE)");
+        "set a variable for the ranks (also -env NAME VALUE)");
     return options;
 }
 
@@ -45,36 +46,39 @@ po::options_description describe_options() {
     po::options_description options("Options");
     auto add = options.add_options();
     add("host", po::value<std::string>()->value_name("LIST"),
-        "hosts by name, as a,b:2 (also -host); more than this one make nodes.hosts");
+        "hosts to run on, for example a,b:2: some hosts of the geometry file, or a list that "
+        "replaces nodes.hosts (also -host, -H)");
     add("hostfile", po::value<std::string>()->value_name("FILE"),
-        "a file with hosts, one a line (also -hostfile, -machinefile, -f)");
+        "file with one host per line (also -hostfile, -machinefile, -f)");
     add("genv", po::value<Words>()->value_name("NAME=VALUE"),
-        "a variable for all programs (also -genv NAME VALUE)");
+        "set a variable for all programs (also -genv NAME VALUE)");
     add("genvlist", po::value<std::string>()->value_name("NAMES"),
-        "carry these variables along, with commas between (also -genvlist)");
+        "export these variables to all programs, separated by commas (also -genvlist)");
     add("bind", po::value<std::string>()->value_name("HOW"),
-        "what a rank is bound to: auto, core, numa or none; short for --set launch.bind=HOW");
+        "bind each rank to: auto, core, numa or none (short for --set launch.bind=HOW)");
     add("agent", po::value<std::string>()->value_name("COMMAND"),
-        "what starts a program on another host, as COMMAND HOST PROGRAM ARGUMENTS, or with {host} "
-        "or, over the torus, {address} in it; short for --set launch.agent=COMMAND");
+        "start programs on other hosts with COMMAND HOST PROGRAM ARGUMENTS; {host} and, over the "
+        "torus, {address} in COMMAND are replaced (default: ssh; short for --set "
+        "launch.agent=COMMAND)");
     add("here", po::value<std::string>()->value_name("HOST"),
-        "which of nodes.hosts this host is, where it calls itself otherwise");
+        "name of this host in nodes.hosts, if it differs from the host name");
     add("torus-run", po::value<std::string>()->value_name("PATH"),
-        "where torus-run is on the other hosts; default: where it is on this one");
+        "path of torus-run on the other hosts (default: the path on this host)");
     add("keep-going", po::bool_switch(),
-        "let the other ranks go on when one dies, and tell them of it");
+        "keep the other ranks running when a rank dies, and notify them");
     add("tag-output", po::bool_switch(),
-        "put \"[rank] \" before each line that a rank prints (also -l, -prepend-rank)");
-    add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after this time");
+        "prefix each line of output with \"[rank] \" (also -l, -prepend-rank)");
+    add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after SECONDS");
     add("reports", po::value<std::string>()->value_name("FOLDER"),
-        "where each rank's report goes when the job is asked what it waits for (SIGUSR1), or waits "
-        "for long");
+        "write a report of each rank to FOLDER on SIGUSR1, and when the job has waited for "
+        "watchdog.after");
     add("monitor", po::bool_switch(),
-        "as the first word: show a job that runs, instead of starting one; what follows goes to "
-        "torus-top");
-    add("verbose", po::bool_switch(), "say what is started, where, and how it ends");
-    add("oversubscribe", po::bool_switch(), "what torus-run does anyway; for scripts that say so");
-    add("allow-run-as-root", po::bool_switch(), "likewise");
+        "must be the first word: run torus-top with the remaining arguments, to watch a running "
+        "job");
+    add("verbose", po::bool_switch(), "print what is started, where, and how it ends (also -v)");
+    add("oversubscribe", po::bool_switch(),
+        "accepted for compatibility; ranks may always share cores");
+    add("allow-run-as-root", po::bool_switch(), "accepted for compatibility; has no effect");
     describe_familiar_options(options);
     config::add_common_options(options);
     options.add(describe_program_options());
@@ -87,7 +91,7 @@ std::string take_pair(const Words& words, std::size_t& i) {
     return name + "=" + words[i++];
 }
 
-// Whether the option takes the next word as its value.
+// Whether the option takes the next argument as its value.
 bool takes_next(const po::options_description& options, const std::string& word) {
     const bool is_long = word.starts_with("--");
     if (word.find('=') != std::string::npos) return false;
@@ -97,7 +101,7 @@ bool takes_next(const po::options_description& options, const std::string& word)
     return option && option->semantic()->max_tokens() > 0;
 }
 
-// The words of one program: first our options, then its command.
+// The arguments of one program: torus-run's options, then the program's command.
 struct Split {
     Words ours, command;
 };
@@ -112,6 +116,7 @@ Split split(const Words& all, const po::options_description& options) {
             break;
         }
         if (word.size() < 2 || word[0] != '-') break;
+        refuse_foreign(all[i]);
         words.ours.push_back(word);
         ++i;
         if (i == all.size() || !takes_next(options, word)) continue;
@@ -121,7 +126,7 @@ Split split(const Words& all, const po::options_description& options) {
     return words;
 }
 
-// Only mpirun and mpiexec take ":" as the end of a program; torus-run passes it on to the program.
+// Only mpirun and mpiexec treat ":" as the end of a program; torus-run passes it to the program.
 std::vector<Words> split_programs(int argc, const char* const* argv) {
     const std::string_view path = argc > 0 ? argv[0] : "";
     const std::string_view name = path.substr(path.rfind('/') + 1);
@@ -143,15 +148,15 @@ po::variables_map read(const char* program, const std::vector<std::string>& word
     return config::parse_options(int(argv.size()), argv.data(), options);
 }
 
-// "--daemon MILLISECONDS [NAME VERSION]" alone is how torus-run starts another one through an
-// agent.
+// torus-run starts itself through an agent with "--daemon MILLISECONDS [NAME VERSION]" and no other
+// options.
 std::optional<std::chrono::milliseconds> daemon_timeout(int argc, const char* const* argv) {
     if ((argc != 3 && argc != 5) || std::string(argv[1]) != "--daemon") return std::nullopt;
     const auto timeout = base::parse_integer(argv[2]);
     if (!timeout || *timeout < 1)
         throw UsageError(
-            fmt::format("--daemon {}: expected milliseconds; torus-run uses this "
-                        "option by itself, to start its part on another host",
+            fmt::format("--daemon {}: expected milliseconds. torus-run uses this "
+                        "option to start its daemon on another host",
                         argv[2]));
     return std::chrono::milliseconds(*timeout);
 }
@@ -160,14 +165,14 @@ Words words_of(const po::variables_map& given, const char* option) {
     return given.count(option) ? given[option].as<Words>() : Words();
 }
 
-// The last one of each name wins.
+// The last value for each name wins.
 void set_variable(Words& environment, const std::string& variable) {
     const std::string name = variable.substr(0, variable.find('=') + 1);
     std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
     environment.push_back(variable);
 }
 
-// Without a value, the value here; nothing if it is not set here.
+// A name without a value gets the value in this environment; nothing if it is not set.
 void carry_variable(Words& environment, const std::string& name) {
     if (const char* value = std::getenv(name.c_str()))
         set_variable(environment, fmt::format("{}={}", name, value));
@@ -178,7 +183,7 @@ void check_variable(const std::string& variable, const char* option) {
         throw UsageError(fmt::format("{} {}: expected the name of a variable", option, variable));
 }
 
-// "-genv NAME=VALUE" and "-env NAME=VALUE"
+// Handles "-genv NAME=VALUE" and "-env NAME=VALUE".
 void set_variables(Words& environment, const Words& variables, const char* option) {
     for (const std::string& variable : variables) {
         check_variable(variable, option);
@@ -224,7 +229,7 @@ ProgramOptions read_program(const po::variables_map& given, const Words& command
     return program;
 }
 
-// After the first ":" only options that each program can have of its own.
+// After the first ":" only options of a single program are accepted.
 ProgramOptions read_further_program(const Words& all, const po::options_description& everything,
                                     const Words& of_the_job) {
     const po::options_description own = describe_program_options();
@@ -233,17 +238,18 @@ ProgramOptions read_further_program(const Words& all, const po::options_descript
         const std::string name = word.substr(0, word.find('='));
         if (name.starts_with("--") && everything.find_nothrow(name.substr(2), false) &&
             !own.find_nothrow(name.substr(2), false))
-            throw UsageError(fmt::format(
-                "{} stands for the whole job: expected it before the first program", name));
+            throw UsageError(
+                fmt::format("{} applies to the whole job: put it before the first program", name));
     }
     if (words.command.empty())
-        throw UsageError("no program between \":\" and \":\" or behind the last \":\"");
+        throw UsageError(
+            "missing program: expected one between two \":\" and after the last \":\"");
     return read_program(read("torus-run", words.ours, own), words.command, of_the_job);
 }
 
 std::vector<HostSlots> read_hosts(const po::variables_map& given) {
     if (given.count("host") && given.count("hostfile"))
-        throw UsageError("-host and -hostfile both name the hosts: expected one of them");
+        throw UsageError("-host and -hostfile exclude each other: both name the hosts");
     if (given.count("host")) return parse_host_list(given["host"].as<std::string>(), "-host");
     if (given.count("hostfile"))
         return read_host_file(given["hostfile"].as<std::string>(), "-hostfile");
@@ -274,7 +280,7 @@ Options parse_options(int argc, const char* const* argv) {
         options.programs.push_back(read_further_program(programs[i], description, of_the_job));
     options.hosts = read_hosts(given);
     if (given["monitor"].as<bool>())
-        throw UsageError("--monitor shows a job that runs: expected it as the first word");
+        throw UsageError("--monitor must be the first word: it watches a running job");
     options.help = given.count("help") != 0;
     options.version = given.count("version") != 0;
     options.tag_output = given["tag-output"].as<bool>();
@@ -296,9 +302,9 @@ Options parse_options(int argc, const char* const* argv) {
             {"launch.bind", given["bind"].as<std::string>(), "--bind"});
     if (given.count("timeout")) {
         options.timeout_seconds = given["timeout"].as<double>();
-        // Written such that "nan" fails too.
+        // Written so that NaN is rejected too.
         if (!(options.timeout_seconds > 0 && options.timeout_seconds <= longest_timeout))
-            throw UsageError(fmt::format("--timeout {}: expected seconds, more than 0",
+            throw UsageError(fmt::format("--timeout {}: expected a positive number of seconds",
                                          options.timeout_seconds));
     }
     return options;
@@ -306,34 +312,36 @@ Options parse_options(int argc, const char* const* argv) {
 
 std::string help_text() {
     std::ostringstream text;
-    text
-        << "torus-run starts the ranks of one job and stays with them to the end.\n\n"
-           "torus-run [options] PROGRAM [its arguments]\n"
-           "mpirun [options] PROGRAM [its arguments] : [options] PROGRAM [its arguments]\n\n"
-        << describe_options()
-        << "\n"
-           "Examples:\n"
-           "  torus-run -np 8 --torus 2x2x2 ./halo_exchange\n"
-           "  torus-run --config geometry.toml --tag-output ./app in.xml\n"
-           "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n"
-           "  torus-run --config cluster.toml --agent 'ssh -p 2222' ./app\n"
-           "  mpirun -np 2 -x OMP_NUM_THREADS=4 ./ocean : -np 6 -wdir sky ./atmosphere\n\n"
-           "Where the geometry file lists hosts (nodes.hosts), the ranks of each node start "
-           "there:\n"
-           "the agent, ssh unless said otherwise, starts torus-run on that host, and everything "
-           "else\n"
-           "goes over its standard input and output. Environment, working directory and settings "
-           "are\n"
-           "carried along. With launch.through = \"torus\" each host is reached from a neighbour, "
-           "and\n"
-           "only neighbours need to know each other's names; with {address} in the agent not even\n"
-           "they: it stands for the IPv6 address that answers on the link.\n\n"
-           "Standard input goes to rank 0. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2,\n"
-           "SIGTSTP and SIGCONT are passed on; a second SIGINT or SIGTERM kills the job.\n"
-           "Exit code: 0 when every rank ends with 0; else the code of the first rank that failed\n"
-           "(128 + the signal that killed or stopped it), also when the others went on; 2 when\n"
-           "nothing was started because of a wrong option, setting, host or limit; 124 after\n"
-           "--timeout; 1 when all went well but a full disk took what the ranks printed.\n";
+    text << "Starts the ranks of a job and waits until they end.\n\n"
+            "Usage: torus-run [options] PROGRAM [ARGUMENTS]\n"
+            "       mpirun [options] PROGRAM [ARGUMENTS] : [options] PROGRAM [ARGUMENTS]\n\n"
+         << describe_options()
+         << "\n"
+            "Examples:\n"
+            "  torus-run -np 8 --torus 2x2x2 ./halo_exchange\n"
+            "  torus-run --config geometry.toml --tag-output ./app in.xml\n"
+            "  torus-run -np 4 --set transport.tokens=8 --timeout 600 ./app\n"
+            "  torus-run --config cluster.toml --agent 'ssh -p 2222' ./app\n"
+            "  mpirun -np 2 -x OMP_NUM_THREADS=4 ./ocean : -np 6 -wdir sky ./atmosphere\n\n"
+            "If the geometry file lists hosts (nodes.hosts), the ranks of each node start on its "
+            "host.\n"
+            "The agent (default: ssh) starts torus-run there; everything else goes over the "
+            "agent's\n"
+            "standard input and output. Ranks get the environment, working directory and settings\n"
+            "of this torus-run. With launch.through = \"torus\", each host is started by a "
+            "neighbour,\n"
+            "so only neighbours must resolve each other's names. {address} in the agent needs no\n"
+            "names: it is the IPv6 address that answers on the link.\n\n"
+            "Rank 0 reads standard input. torus-run forwards SIGINT, SIGTERM, SIGHUP, SIGQUIT, "
+            "SIGUSR1,\n"
+            "SIGUSR2, SIGTSTP and SIGCONT; a second SIGINT or SIGTERM kills the job.\n\n"
+            "Exit code:\n"
+            "  0    every rank ended with 0\n"
+            "  1    every rank ended with 0, but output was lost because the disk was full\n"
+            "  2    nothing was started: an option, setting, host or limit is wrong\n"
+            "  124  --timeout expired\n"
+            "  else the code of the first rank that failed (128 + the number of the signal that\n"
+            "       killed or stopped it)\n";
     return text.str();
 }
 

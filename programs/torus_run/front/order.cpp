@@ -36,8 +36,8 @@ std::string absolute(const std::string& file, const std::string& folder) {
     return file.empty() || file.front() == '/' ? file : folder + "/" + file;
 }
 
-// On a terminal the ranks write line by line, and may prompt as they like; in a job of one rank
-// there are no lines to keep apart.
+// On a terminal the ranks write line by line, and may print prompts; the output of a single rank
+// needs no separation of lines.
 Capture what_to_capture(const Job& job, bool here) {
     const bool all = !here || job.tag_output;
     const auto through_us = [&](int fd) { return all || (job.size() > 1 && isatty(fd) == 0); };
@@ -89,7 +89,7 @@ HostOrder make_tree(const Job& job) {
     tree.torus_run = job.torus_run;
     std::random_device random;
     tree.key = std::uint64_t(random()) << 32 | random();
-    tree.job.environment = job.common.environment;  // they contain the settings
+    tree.job.environment = job.common.environment;  // this includes the settings
     return tree;
 }
 
@@ -104,7 +104,7 @@ HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
         for (std::size_t i = 0; i < job.own_paths.size(); ++i)
             order.job.programs[i].path = job.own_paths[i];
     order.job.capture = what_to_capture(job, host.here);
-    // Over the torus any host may have to start others, if a cable is dead.
+    // Over the torus any host may have to start other daemons if a cable is dead.
     if (!tree.over_links &&
         std::find(tree.parents.begin(), tree.parents.end(), node) == tree.parents.end()) {
         order.parents.clear();

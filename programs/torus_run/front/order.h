@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The head's orders to the hosts: what each is told, and through which other hosts it is reached.
-// Pure except for the mask and the geometry file, which are read.
+// The head's orders to the hosts: their content, and the hosts through which each is reached. Pure
+// except for reading the file mode mask and the geometry file.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@
 
 namespace torusmp::launch {
 
-// For each node the one that starts its daemon: a tree of shortest paths over the torus from
-// `start`, which the head reaches itself (-1).
+// Returns for each node the node that starts its daemon: a tree of shortest paths over the torus
+// from `start`, which the head itself reaches (-1).
 std::vector<int> spanning_tree(const routing::Torus& nodes, int start);
 
 // The torus over whose cables daemons are started; nothing: they are reached over another network.
 std::optional<routing::Torus> launch_torus(const Job& job);
 
-// What is the same for every host.
+// The part of the order that is common to all hosts.
 HostOrder make_tree(const Job& job);
-// The order for one host. A host that will start no others is not told about them.
+// The order for one host. The list of hosts is left out for a host that starts no others.
 HostOrder make_order(const Job& job, const HostOrder& tree, int node);
 
 }  // namespace torusmp::launch

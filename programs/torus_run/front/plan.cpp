@@ -10,6 +10,9 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/units.h"
+#include "config/binding.h"
+#include "config/fit.h"
 #include "config/geometry.h"
 #include "config/host.h"
 #include "config/load.h"
@@ -21,7 +24,9 @@
 #include "launch/environment.h"
 #include "launch/implementations.h"
 #include "launch/settings.h"
+#include "programs/torus_run/daemon/rank_start.h"
 #include "programs/torus_run/front/familiar.h"
+#include "programs/torus_run/front/meeting.h"
 #include "programs/torus_run/front/program.h"
 
 namespace torusmp::launch {
@@ -35,7 +40,7 @@ std::string host_name() {
     return name;
 }
 
-// This very torus-run, which has the same path on the other hosts.
+// The path of this executable, which is the same on the other hosts.
 std::string own_path() {
     std::error_code error;
     const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -44,27 +49,25 @@ std::string own_path() {
 
 // ---- the ranks ----
 
-// As many as the torus has; on a host that nobody described, one for each core.
-int default_rank_count(const Options& options, const config::Settings& settings) {
+// What the command line says, if it names a number of ranks.
+std::optional<int> ranks_asked(const Options& options) {
+    const std::vector<ProgramOptions>& programs = options.programs;
+    if (programs.size() == 1) return programs.front().ranks;
+    int ranks = 0;
+    for (const ProgramOptions& program : programs) ranks += program.ranks.value_or(1);
+    return ranks;
+}
+
+// The size of the torus; without a torus the slots of the listed hosts, or one rank per core.
+int rank_count(const Options& options, const config::Settings& settings) {
+    if (const auto asked = ranks_asked(options)) return *asked;
+    if (!settings[config::setting::dims].empty())
+        return node_torus(settings)->size() * ranks_on_a_node(settings);
     int slots = 0;
     for (const HostSlots& host : options.hosts)
         slots += options.ranks_per_host != 0 ? options.ranks_per_host : host.slots;
     if (options.hosts.empty()) slots = options.ranks_per_host;
-    if (settings[config::setting::dims].empty())
-        return slots ? slots : config::discover_cores().usable_cores();
-    long long ranks = 1;
-    for (const int extent : settings[config::setting::dims]) ranks *= extent;
-    for (const int extent : settings[config::setting::ranks_per_node]) ranks *= extent;
-    return int(ranks);
-}
-
-int rank_count(const Options& options, const config::Settings& settings) {
-    const std::vector<ProgramOptions>& programs = options.programs;
-    if (programs.size() == 1 && !programs.front().ranks)
-        return default_rank_count(options, settings);
-    int ranks = 0;
-    for (const ProgramOptions& program : programs) ranks += program.ranks.value_or(1);
-    return ranks;
+    return slots ? slots : config::discover_cores().usable_cores();
 }
 
 bool is_this_host(const std::string& name, const std::string& self) {
@@ -73,7 +76,7 @@ bool is_this_host(const std::string& name, const std::string& self) {
     return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
 }
 
-// The line of the geometry file that names a host, if the file does so and each has a line.
+// The line of the geometry file that names a host, if the file lists hosts one per line.
 std::string where_host_is_named(const config::Settings& settings,
                                 const config::Locations& locations, std::size_t node) {
     const config::Origin& origin = settings.origin(config::setting::hosts);
@@ -82,7 +85,7 @@ std::string where_host_is_named(const config::Settings& settings,
                                                                                  : origin.where;
 }
 
-// Without a list of hosts, this host plays all nodes of the torus.
+// Without a list of hosts, this host takes the role of all nodes of the torus.
 std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::string& self,
                                  int ranks) {
     std::vector<HostPlan> hosts;
@@ -101,18 +104,16 @@ std::vector<HostPlan> plan_hosts(const config::Settings& settings, const std::st
     return hosts;
 }
 
-void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self, bool told) {
+void check_own_host(const std::vector<HostPlan>& hosts, const std::string& self) {
     const HostPlan* own = nullptr;
     for (const HostPlan& host : hosts) {
         if (host.here && own)
             throw UsageError(
                 fmt::format("{}: nodes.hosts names \"{}\" and \"{}\", which are both this host "
-                            "({}): expected a host of its own for each node",
+                            "({}): expected a different host for each node",
                             host.where, own->name, host.name, self));
         if (host.here) own = &host;
     }
-    if (told && !own)
-        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
 }
 
 // ---- the environment ----
@@ -121,26 +122,88 @@ std::string_view name_of(std::string_view variable) {
     return variable.substr(0, variable.find('='));
 }
 
-// What another launcher or an outer torus-run said about this process does not hold for its ranks.
+// Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours :
-         {env_bootstrap, env_connected, env_rank, env_size, env_local_rank, env_program})
+    for (const char* ours : {env_bootstrap, env_connected, env_rank, env_size, env_local_rank,
+                             env_program, env_line_output})
         if (name == ours) return true;
-    return false;
+    return std::getenv(env_rank) != nullptr && is_of_a_meeting(name);
 }
 
-// If this host is all there is, no list is needed: it only gives the number of ranks.
-config::LoadRequest request_of(const Options& options, const std::string& self) {
-    config::LoadRequest request = options.settings;
-    std::string names;
-    bool elsewhere = false;
-    for (const HostSlots& host : options.hosts) {
-        names += (names.empty() ? "" : ",") + host.name;
-        elsewhere = elsewhere || !is_this_host(host.name, self);
+// If the only host is this one, the list of hosts only sets the number of ranks.
+bool names_others(const Options& options, const std::string& self) {
+    return std::any_of(options.hosts.begin(), options.hosts.end(),
+                       [&](const HostSlots& host) { return !is_this_host(host.name, self); });
+}
+
+std::vector<std::string> names_of(const std::vector<HostSlots>& hosts) {
+    std::vector<std::string> names;
+    for (const HostSlots& host : hosts) names.push_back(host.name);
+    return names;
+}
+
+// Fewer hosts than the geometry file has, all of them in it.
+bool names_a_part(const Options& options, const config::Settings& settings) {
+    const std::vector<std::string>& all = host_names(settings);
+    return options.hosts.size() < all.size() &&
+           std::all_of(options.hosts.begin(), options.hosts.end(), [&](const HostSlots& host) {
+               return config::find_host(all, host.name).has_value();
+           });
+}
+
+// A torus gives each host the same number of ranks; 0: the list of hosts has none (a,b).
+int slots_each(const Options& options) {
+    int most = 1;
+    for (const HostSlots& host : options.hosts) most = std::max(most, host.slots);
+    for (const HostSlots& host : options.hosts)
+        if (host.slots != most)
+            throw UsageError(
+                fmt::format("-host: {} has {} rank{} and another host {}: expected "
+                            "the same number for all hosts of a torus",
+                            host.name, host.slots, host.slots == 1 ? "" : "s", most));
+    return most > 1 ? most : 0;
+}
+
+config::Demand demand_of(const Options& options, const config::Settings& settings) {
+    config::Demand demand;
+    demand.ranks = ranks_asked(options);
+    if (demand.ranks) demand.ranks_option = fmt::format("-np {}", *demand.ranks);
+    demand.ranks_per_host = options.ranks_per_host;
+    demand.ranks_per_host_option = options.ranks_per_host_option;
+    if (options.hosts.empty()) return demand;
+    demand.hosts_option = fmt::format("-host {}", fmt::join(names_of(options.hosts), ","));
+    if (names_a_part(options, settings)) demand.hosts = names_of(options.hosts);
+    // With -np they are an upper limit, as elsewhere.
+    if (demand.ranks_per_host == 0 && !demand.ranks) {
+        demand.ranks_per_host = slots_each(options);
+        demand.ranks_per_host_option = demand.hosts_option;
     }
-    if (elsewhere) request.flags.push_back({"nodes.hosts", names, "-host"});
-    return request;
+    return demand;
+}
+
+config::Settings load_settings(const Options& options, const std::string& self) {
+    config::LoadRequest request = options.settings;
+    // The file alone says first whether -host names a part of its hosts.
+    if (names_others(options, self)) {
+        const config::Settings alone = config::load(job::schema(), request);
+        if (options.hosts.size() == 1 && alone[config::setting::dims].empty())
+            request.flags.push_back({"torus.dims", "1", "-host"});
+        if (!names_a_part(options, alone))
+            request.flags.push_back({"nodes.hosts",
+                                     fmt::format("{}", fmt::join(names_of(options.hosts), ",")),
+                                     "-host"});
+    }
+    config::Settings settings = config::load(job::schema(), request);
+    const std::vector<std::string>& hosts = host_names(settings);
+    if (hosts.empty()) return settings;
+    // Before a part is taken, in which this host may not be.
+    if (!options.here.empty() &&
+        std::none_of(hosts.begin(), hosts.end(),
+                     [&](const std::string& host) { return is_this_host(host, self); }))
+        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
+    config::fit(settings, demand_of(options, settings));
+    return settings;
 }
 
 std::string find_own(const Program& program) {
@@ -150,8 +213,19 @@ std::string find_own(const Program& program) {
     return find_program(program.path, path, program.folder);
 }
 
-std::vector<std::string> plan_environment(const config::Settings& settings) {
+// Each language has its own variable for line buffering; the user's setting takes precedence. C and
+// C++ read env_line_output when the library is loaded; see launch/connect.cpp.
+void add_line_output(std::vector<std::string>& environment) {
+    environment.push_back(fmt::format("{}=1", env_line_output));
+    for (const char* name : {"GFORTRAN_UNBUFFERED_PRECONNECTED", "PYTHONUNBUFFERED"})
+        if (std::getenv(name) == nullptr) environment.push_back(fmt::format("{}=1", name));
+}
+
+// `meeting`: variables that the user's own values replace.
+std::vector<std::string> plan_environment(const config::Settings& settings,
+                                          const std::vector<std::string>& meeting) {
     std::vector<std::string> added = config::export_environment(settings);
+    if (settings[launch::setting::output] == Output::lines) add_line_output(added);
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         const std::string_view name = name_of(*entry);
@@ -160,6 +234,7 @@ std::vector<std::string> plan_environment(const config::Settings& settings) {
         if (!replaced) all.emplace_back(*entry);
     }
     all.insert(all.end(), added.begin(), added.end());
+    inherit(all, meeting);
     return all;
 }
 
@@ -176,7 +251,7 @@ void check_agent(const config::Settings& settings) {
     }
 }
 
-// Several programs take consecutive ranks, one each by default.
+// Several programs take consecutive ranks, one rank each by default.
 std::vector<Program> plan_programs(const Options& options) {
     std::vector<Program> programs;
     int first = 0;
@@ -192,14 +267,40 @@ std::vector<Program> plan_programs(const Options& options) {
     return programs;
 }
 
-// What is the same on every host.
-HostJob plan_common(const Options& options, const config::Settings& settings, int ranks) {
+// The threads of each rank, by OMP_NUM_THREADS of the program that has most; 0: not set.
+int threads_of(const std::vector<Program>& programs) {
+    int most = 0;
+    for (const Program& program : programs) {
+        const char* value = std::getenv("OMP_NUM_THREADS");
+        for (const std::string& variable : program.environment)
+            if (variable.starts_with("OMP_NUM_THREADS="))
+                value = variable.c_str() + variable.find('=') + 1;
+        // "4,2": of the outermost parallel region.
+        const std::string_view text = value ? value : "";
+        const auto threads = base::parse_integer(text.substr(0, text.find(',')));
+        if (threads && *threads > 0 && *threads <= 4096) most = std::max(most, int(*threads));
+    }
+    return most;
+}
+
+// The part of the job that is common to all hosts.
+HostJob plan_common(const Options& options, const config::Settings& settings, int ranks,
+                    const std::vector<std::string>& meeting) {
     HostJob common;
     common.size = ranks;
     common.secret = random_secret();
     common.programs = plan_programs(options);
-    common.environment = plan_environment(settings);
-    common.bind = settings[launch::setting::bind];
+    common.environment = plan_environment(settings, meeting);
+    const config::Bind bind = settings[launch::setting::bind];
+    common.cores_each = settings[launch::setting::cpus_per_rank];
+    common.bind = config::policy_with(bind, common.cores_each);
+    if (common.cores_each > 0 && bind == config::Bind::none)
+        throw UsageError(
+            fmt::format("launch.cpus_per_rank = {} and launch.bind = none contradict each other: "
+                        "expected one of them",
+                        common.cores_each));
+    if (common.cores_each == 0 && bind == config::Bind::automatic)
+        common.cores_each = threads_of(common.programs);
     common.keep_going = options.keep_going;
     common.window = options.window;
     if (options.window != Window::none)
@@ -218,29 +319,27 @@ void check_windows(const Job& job) {
         return value != nullptr && *value != '\0';
     };
     if (!is_set("DISPLAY") && !(gdb && is_set("TMUX")))
-        throw UsageError(gdb ? "--gdb finds no place for its windows: expected torus-run to be "
-                               "started inside tmux, or DISPLAY to name an X display"
-                             : "--xterm finds no place for its windows: expected DISPLAY to name "
-                               "an X display");
+        throw UsageError(gdb ? "--gdb cannot open windows: start torus-run inside tmux, or set "
+                               "DISPLAY to an X display"
+                             : "--xterm cannot open windows: set DISPLAY to an X display");
     for (const HostPlan& host : job.hosts)
         for (const int rank : host.ranks)
             if (!host.here && std::binary_search(job.common.in_windows.begin(),
                                                  job.common.in_windows.end(), rank))
                 throw UsageError(fmt::format(
-                    "{}: rank {} is on host {}: windows are opened for ranks of this host only",
+                    "{}: rank {} is on host {}; windows open only for ranks on this host",
                     gdb ? "--gdb" : "--xterm", rank, host.name));
 }
 
-// What -ppn says must be what the geometry says.
+// -ppn must agree with the geometry.
 void check_ranks_per_host(const Options& options, const Job& job) {
     if (options.ranks_per_host == 0) return;
     for (const HostPlan& host : job.hosts)
         if (int(host.ranks.size()) > options.ranks_per_host ||
             (job.hosts.size() > 1 && int(host.ranks.size()) != options.ranks_per_host))
-            throw UsageError(
-                fmt::format("-ppn {}: host {} has {} ranks; expected the number of ranks (-np) and "
-                            "nodes.ranks_per_node of the geometry file to agree with it",
-                            options.ranks_per_host, host.name, host.ranks.size()));
+            throw UsageError(fmt::format("{}: host {} has {} ranks: expected -np to agree with it",
+                                         options.ranks_per_host_option, host.name,
+                                         host.ranks.size()));
 }
 
 }  // namespace
@@ -273,16 +372,16 @@ std::function<std::string(int, int)> files_of(const Job& job) {
 
 Job plan_job(const Options& options) {
     if (options.programs.front().command.empty())
-        throw UsageError("no program given; torus-run [options] PROGRAM [its arguments]");
+        throw UsageError("missing program; usage: torus-run [options] PROGRAM [ARGUMENTS]");
     Job job;
     job.host = options.here.empty() ? host_name() : options.here;
-    job.settings = config::load(job::schema(), request_of(options, job.host));
+    job.settings = load_settings(options, job.host);
     const int ranks = rank_count(options, job.settings);
-    rank_torus(job.settings, ranks);  // throws where the torus and the ranks do not agree
+    rank_torus(job.settings, ranks);  // throws if the torus and the number of ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
     check_ranks_per_host(options, job);
-    check_own_host(job.hosts, job.host, !options.here.empty());
-    job.common = plan_common(options, job.settings, ranks);
+    check_own_host(job.hosts, job.host);
+    job.common = plan_common(options, job.settings, ranks, meeting_point(job.hosts, job.host));
     const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
     for (const Program& program : job.common.programs)
@@ -298,6 +397,14 @@ Job plan_job(const Options& options) {
     job.reports = options.reports;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
     return job;
+}
+
+std::string describe_map(const Job& job) {
+    std::string text;
+    for (const HostPlan& host : job.hosts)
+        text += fmt::format("torus-run: {}: rank{} {}\n", host.name,
+                            host.ranks.size() == 1 ? "" : "s", fmt::join(host.ranks, ", "));
+    return text;
 }
 
 }  // namespace torusmp::launch

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From the command line and the settings to what is to be started.
+// Builds the job from the command line and the settings.
 #pragma once
 
 #include "programs/torus_run/front/job.h"
@@ -7,7 +7,9 @@
 
 namespace torusmp::launch {
 
-// Throws config::UsageError or ConfigError for every mistake that can be known before the start.
+// Throws config::UsageError or ConfigError for every mistake that can be found before the start.
 Job plan_job(const Options& options);
+// The ranks of each host, a line each, for --display-map.
+std::string describe_map(const Job& job);
 
 }  // namespace torusmp::launch

@@ -16,10 +16,10 @@
 namespace torusmp::launch {
 namespace {
 
-// What completes "host qcd001", so that it completes "hosts qcd001 and qcd002".
+// Turns a clause for "host qcd001" into one for "hosts qcd001 and qcd002".
 std::string of_several(const std::string& clause) {
     static constexpr std::pair<std::string_view, std::string_view> verbs[] = {
-        {"is", "are"}, {"has", "have"}, {"runs", "run"}, {"answers", "answer"}};
+        {"is", "are"}, {"has", "have"}, {"runs", "run"}};
     const std::size_t end = std::min(clause.find(' '), clause.size());
     for (const auto& [of_one, of_more] : verbs)
         if (clause.compare(0, end, of_one) == 0) return std::string(of_more) + clause.substr(end);
@@ -42,7 +42,7 @@ void Preflight::answered(int node, HostFacts facts) {
 void Preflight::failed(int node, const std::string& why, const std::vector<int>& tried,
                        const std::vector<int>& behind) {
     Answer& first = answers_[std::size_t(node)];
-    if (first.failure.empty()) first.failure = why + in_vain(tried);
+    if (first.failure.empty()) first.failure = why + failed_attempts(tried);
     first.facts.reset();
     first.behind = behind.size();
     std::vector<int> gone = behind;
@@ -54,22 +54,22 @@ void Preflight::failed(int node, const std::string& why, const std::vector<int>&
     }
 }
 
-// "; hosts b and c do not reach it either"
-std::string Preflight::in_vain(const std::vector<int>& tried) const {
+// Returns "; hosts b and c do not reach it either".
+std::string Preflight::failed_attempts(const std::vector<int>& tried) const {
     if (tried.empty()) return {};
     const bool one = tried.size() == 1;
     return fmt::format("; host{} {} do{} not reach it either", one ? "" : "s", names_of(tried),
                        one ? "es" : "");
 }
 
-// "qcd000, qcd001 and qcd002"
+// Returns "qcd000, qcd001 and qcd002".
 std::string Preflight::names_of(const std::vector<int>& nodes) const {
     std::vector<std::string> names;
     for (const int node : nodes) names.push_back(job_.hosts[std::size_t(node)].name);
     return base::listed(std::move(names));
 }
 
-// "geometry.toml:5: hosts qcd000, qcd001 and qcd002".
+// Returns "geometry.toml:5: hosts qcd000, qcd001 and qcd002".
 std::string Preflight::cite(const std::vector<int>& nodes) const {
     const std::string& where = job_.hosts[std::size_t(nodes.front())].where;
     return fmt::format("{}{}host{} {}", where, where.empty() ? "" : ": ",
@@ -112,7 +112,7 @@ std::vector<config::HostFacts> Preflight::parsed(std::vector<std::string>& probl
     return all;
 }
 
-// Links are checked with everything that belongs to them. Without links only the file can differ.
+// Links are checked together with all dependent settings. Without links only the file can differ.
 std::vector<config::MachineFault> Preflight::machine_faults(
     std::vector<std::string>& problems) const {
     if (answers_.size() == 1) return {};
@@ -126,8 +126,8 @@ std::vector<config::MachineFault> Preflight::machine_faults(
         if (const std::string& theirs = facts[std::size_t(node)].geometry;
             !theirs.empty() && theirs != geometry)
             problems.push_back(
-                fmt::format("{}: the geometry file {} is another one there: expected "
-                            "the same on every host, or none but here",
+                fmt::format("{}: the geometry file {} differs from the file on this host: "
+                            "expected the same file on every host, or only here",
                             cite({node}), settings.file()));
     return {};
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether every host is ready before any rank starts, and if not, everything that is wrong, in one
-// message; a dead cable is no reason while the others still join all hosts. Pure bookkeeping.
+// Checks that every host is ready before any rank starts, and otherwise reports all problems in one
+// message; a dead cable does not prevent the start while the others connect all hosts. Pure
+// bookkeeping.
 #pragma once
 
 #include <map>
@@ -16,32 +17,32 @@ namespace torusmp::launch {
 
 class Preflight {
   public:
-    // `job` must outlive this.
+    // `job` must outlive this object.
     explicit Preflight(const Job& job);
 
     void answered(int node, HostFacts facts);
-    // It will not answer, nor will those that are reached through it; `why` completes "host qcd001
-    // ...". `tried`: the other nodes that have tried to reach it.
+    // The node will not answer, nor will the nodes `behind` it; `why` completes "host qcd001 ...".
+    // `tried`: the other nodes that have tried to reach it.
     void failed(int node, const std::string& why, const std::vector<int>& tried,
                 const std::vector<int>& behind);
     bool complete() const { return open_ == 0; }
-    // Whether several hosts are namespaces of one machine: each sees all of its processors.
+    // Whether several hosts are namespaces of one machine, so that each sees all of its processors.
     bool share_a_machine() const;
-    // Whether the job may start, and what to say. Precondition: complete().
+    // Whether the job may start, with warnings or the refusal. Precondition: complete().
     CableVerdict verdict() const;
 
   private:
     struct Answer {
         std::optional<HostFacts> facts;
         std::string failure;
-        bool known = false;  // also for those behind a host that failed
+        bool known = false;  // also for nodes behind a host that failed
         std::size_t behind = 0;
     };
 
-    // The same problem on several hosts is reported once.
+    // Problems with their nodes: the same problem on several hosts is reported once.
     using Grouped = std::vector<std::pair<std::string, std::vector<int>>>;
     Grouped group() const;
-    std::string in_vain(const std::vector<int>& tried) const;
+    std::string failed_attempts(const std::vector<int>& tried) const;
     std::string names_of(const std::vector<int>& nodes) const;
     std::string cite(const std::vector<int>& nodes) const;
     std::vector<config::HostFacts> parsed(std::vector<std::string>& problems) const;

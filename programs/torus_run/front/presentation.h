@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the user sees ranks: files in place of torus-run's own streams, windows of their own.
+// Where the output of ranks appears: files in place of torus-run's own streams, or separate
+// windows.
 #pragma once
 
 #include <string>
 
 namespace torusmp::launch {
 
-// By pattern: %r is the rank, %h its host. Empty: torus-run's own streams.
+// File name patterns: %r is the rank, %h its host. Empty: torus-run's own streams.
 struct OutputFiles {
     std::string output, errors;
 
@@ -14,7 +15,7 @@ struct OutputFiles {
     bool any() const { return !output.empty() || !errors.empty(); }
 };
 
-// What a rank is started in, beside a window of its own.
+// The program that starts a rank in a window of its own.
 enum class Window { none, gdb, xterm };
 
 }  // namespace torusmp::launch

@@ -40,17 +40,16 @@ std::string find_in_path(const std::string& name, const char* path) {
     if (!not_executable.empty())
         throw UsageError(
             fmt::format("{} is not executable (found in PATH for '{}')", not_executable, name));
-    throw UsageError(fmt::format(
-        "program '{}' is in no folder of PATH{}", name,
-        is_file(name) ? fmt::format("; for the file in this folder write ./{}", name) : ""));
+    throw UsageError(
+        fmt::format("program '{}' was not found in PATH{}", name,
+                    is_file(name) ? fmt::format("; did you mean ./{} in this folder?", name) : ""));
 }
 
 std::string find_here(const std::string& name, const char* path) {
-    if (name.empty()) throw UsageError("the program's name is empty");
+    if (name.empty()) throw UsageError("the name of the program is empty");
     if (name.find('/') == std::string::npos) return find_in_path(name, path);
     if (access(name.c_str(), F_OK) != 0)
-        throw UsageError(
-            fmt::format("program '{}' cannot be found: {}", name, std::strerror(errno)));
+        throw UsageError(fmt::format("cannot find program '{}': {}", name, std::strerror(errno)));
     if (!is_file(name)) throw UsageError(fmt::format("program '{}' is not a file", name));
     if (access(name.c_str(), X_OK) != 0)
         throw UsageError(
@@ -64,13 +63,13 @@ void check_folder(const std::string& folder) {
         errno = ENOTDIR;
     else if (access(folder.c_str(), X_OK) == 0)
         return;
-    throw UsageError(fmt::format("the working directory '{}' cannot be entered: {}", folder,
-                                 std::strerror(errno)));
+    throw UsageError(
+        fmt::format("cannot enter the working directory '{}': {}", folder, std::strerror(errno)));
 }
 
-// One that the loader searches anyway, such as /usr/lib64 or /usr/lib/x86_64-linux-gnu; in
-// LD_LIBRARY_PATH it would precede the run paths of all programs. A folder further down is searched
-// by nobody.
+// Whether the loader searches the folder by default, as /usr/lib64 or /usr/lib/x86_64-linux-gnu; in
+// LD_LIBRARY_PATH it would precede the run paths of all programs. Subfolders of these are not
+// searched by default.
 bool is_system_folder(const std::filesystem::path& folder) {
     for (const char* system : {"/lib", "/usr/lib"})
         for (const char* size : {"", "32", "64", "x32"}) {
@@ -80,7 +79,7 @@ bool is_system_folder(const std::filesystem::path& folder) {
     return false;
 }
 
-// Empty where programs need no help: there is no shared library, or the system knows its folder.
+// Empty if programs need no help: there is no shared library, or the system searches its folder.
 std::string library_folder() {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

@@ -99,13 +99,13 @@ void JobMonitor::hear(Observer& observer) {
     }
 }
 
-// False: it is sent away.
+// Returns false if the observer is to be disconnected.
 bool JobMonitor::understand(Observer& observer, const Frame& frame) {
     if (frame.header.kind != std::uint32_t(MonitorFrame::look)) return false;
     if (frame.header.sequence != monitor_protocol) {
         const std::string why = fmt::format(
-            "the job runs under torus-run {}, which speaks version {} of what is told "
-            "of jobs, and this program version {}: use the torus-top of that torus-run",
+            "the job runs under torus-run {}, whose monitoring protocol has version {} (this "
+            "program: version {}): use the torus-top of that torus-run",
             TORUSMP_VERSION, monitor_protocol, frame.header.sequence);
         const auto bytes = std::as_bytes(std::span(why));
         send(observer, MonitorFrame::refused, share({bytes.begin(), bytes.end()}));
@@ -119,7 +119,7 @@ bool JobMonitor::understand(Observer& observer, const Frame& frame) {
     observer.seen = 0;
     send(observer, MonitorFrame::job, share(description_));
     set_interval();
-    // The first sample goes when all daemons have had time to answer.
+    // The first sample is sent after all daemons have had time to answer.
     observer.next = Clock::now() + std::min(observer.interval, std::chrono::milliseconds(100));
     return true;
 }
@@ -146,9 +146,9 @@ void JobMonitor::set_interval() {
 }
 
 void JobMonitor::take(int node, Sample sample, bool here) {
-    if (interval_.count() == 0) return;  // it was under way when the last one left
+    if (interval_.count() == 0) return;  // was in flight when the last observer left
     ++version_;
-    // The least that a sample has been seen to take is the distance of the clocks.
+    // The minimum delay of a sample so far is the offset between the clocks.
     const std::int64_t ahead = here ? 0 : core::page_time(Clock::now()) - sample.now;
     const auto clock = clocks_.try_emplace(node, ahead).first;
     clock->second = std::min(clock->second, ahead);
@@ -164,7 +164,7 @@ void JobMonitor::take(int node, Sample sample, bool here) {
     }
 }
 
-// One that has not read the last sample yet is left out, and told all at once later.
+// An observer that has not read the last sample is skipped; its next sample has all changes.
 void JobMonitor::tick(Clock::time_point now) {
     drop_gone();
     for (Observer& observer : observers_) {

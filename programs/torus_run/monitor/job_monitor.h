@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The head's part of watching a job: knows the last state of all ranks while somebody watches, and
-// tells those who do what has changed, each at the rate it asked for. While nobody watches, nothing
-// is sampled or sent. Whoever watches, and however slowly he reads, never holds up the job.
+// The head's part of watching a job: keeps the last state of all ranks while there are observers,
+// and sends each observer the changes at the interval it asked for. Without observers nothing is
+// sampled or sent. A slow observer never delays the job.
 //
 // Owned by the head and used by its one thread.
 #pragma once
@@ -26,31 +26,32 @@ namespace torusmp::launch {
 class JobMonitor {
   public:
     using Clock = std::chrono::steady_clock;
-    // Tells all daemons how often to take samples; 0: not at all.
+    // Sets the sampling interval of all daemons; 0: no samples.
     using Watch = std::function<void(std::chrono::milliseconds)>;
 
-    // `loop` must outlive this.
+    // `loop` must outlive this object.
     JobMonitor(Loop& loop, Watch watch);
     ~JobMonitor();
     JobMonitor(const JobMonitor&) = delete;
     JobMonitor& operator=(const JobMonitor&) = delete;
 
-    // Lets observers come. A job that nobody can watch runs all the same; returns why, or nothing.
+    // Starts to listen for observers. Returns why it cannot, or an empty text; the job runs in both
+    // cases.
     std::string open(const Job& job, pid_t number);
-    // From a daemon. `here`: from this process, whose clock is ours.
+    // Takes a sample from a daemon. `here`: from this process, so no clock correction is needed.
     void take(int node, Sample sample, bool here);
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
-    // The job has ended: tells all who watch, and what they have not seen.
+    // The job has ended: sends all observers the rest and the exit code.
     void over(int exit_code);
 
   private:
     struct Observer {
         explicit Observer(base::Descriptor socket) : channel(std::move(socket)) {}
         Channel channel;
-        std::chrono::milliseconds interval{0};  // 0: it has not said yet
+        std::chrono::milliseconds interval{0};  // 0: not requested yet
         Clock::time_point next{};
-        std::uint64_t seen = 0;  // the version of what it was told last
+        std::uint64_t seen = 0;  // version of the last state that was sent
         bool gone = false;
     };
     template <class Record>
@@ -74,7 +75,7 @@ class JobMonitor {
     std::vector<std::byte> description_;
     std::list<Observer> observers_;
     std::chrono::milliseconds interval_{0};
-    std::map<int, std::int64_t> clocks_;  // by node: how far our clock is ahead of its
+    std::map<int, std::int64_t> clocks_;  // by node: how far the local clock is ahead of the node's
     std::uint64_t version_ = 0;
     std::map<int, Versioned<RankRecord>> ranks_;
     std::map<std::pair<int, int>, Versioned<WayRecord>> ways_;

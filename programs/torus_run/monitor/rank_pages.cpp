@@ -8,10 +8,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
 #include "base/descriptor.h"
+#include "base/process_state.h"
+#include "base/text.h"
 
 namespace torusmp::launch {
 namespace {
@@ -21,30 +22,8 @@ using core::page_time;
 using core::PageState;
 
 constexpr std::chrono::seconds ask_interval{1};
-// A rank that has been asked and does not answer for so long computes, or is kept from running.
+// A rank that does not answer within this time is computing, or is not scheduled.
 constexpr std::chrono::milliseconds time_to_answer{250};
-
-struct Times {
-    char state = '?';  // as in ps: 'R', 'S', 'T', ...
-    std::uint64_t cpu = 0;
-};
-
-// Of /proc/PID/stat, behind the name, which may hold anything.
-Times times_of(pid_t pid) {
-    Times times;
-    char text[1024];
-    const base::Descriptor file(open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY));
-    const ssize_t n = file ? read(file.get(), text, sizeof text - 1) : -1;
-    if (n <= 0) return times;
-    text[n] = 0;
-    const char* const rest = std::strrchr(text, ')');
-    unsigned long long user = 0, kernel = 0;
-    if (rest != nullptr &&
-        std::sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &times.state,
-                    &user, &kernel) == 3)
-        times.cpu = (user + kernel) * (1'000'000'000ull / std::uint64_t(sysconf(_SC_CLK_TCK)));
-    return times;
-}
 
 }  // namespace
 
@@ -56,7 +35,7 @@ void RankPages::started(int rank, pid_t pid) {
     ranks_[rank].pid = pid;
 }
 
-// Only memory that cannot be made shorter is mapped: reading it never kills this process.
+// Maps only memory that cannot shrink, so that reading it never kills this process.
 void RankPages::opened(int rank, pid_t pid, std::span<const std::byte> said) {
     std::int32_t descriptor = -1;
     if (said.size() == sizeof descriptor) std::memcpy(&descriptor, said.data(), said.size());
@@ -79,6 +58,13 @@ void RankPages::ended(int rank) {
     ranks_[rank].gone = true;
 }
 
+std::string RankPages::deed(int rank) const {
+    const auto found = ranks_.find(rank);
+    if (found == ranks_.end() || found->second.page == nullptr) return {};
+    const std::string deed = found->second.page->deed();
+    return deed.empty() ? deed : " while " + base::printable(deed);
+}
+
 void RankPages::watch(std::chrono::milliseconds interval) {
     interval_ = interval;
     everything_ = true;
@@ -88,7 +74,7 @@ void RankPages::watch(std::chrono::milliseconds interval) {
 void RankPages::ask(Clock::time_point now) {
     for (auto& [number, rank] : ranks_) {
         if (rank.page == nullptr || rank.gone) continue;
-        // One that has not answered yet is not asked again.
+        // A rank with an open request is not asked again.
         if ((rank.page->asked().fetch_or(ControlPage::state_wanted) & ControlPage::state_wanted) ==
             0)
             rank.asked = now;
@@ -130,15 +116,26 @@ std::optional<RankRecord> RankPages::look(int rank, Clock::time_point now) const
     return look(rank, found->second, now, state);
 }
 
+std::vector<RankPages::Arrived> RankPages::arrivals() const {
+    std::vector<Arrived> all;
+    for (const auto& [number, rank] : ranks_) {
+        const auto state = rank.page != nullptr ? rank.page->read() : std::nullopt;
+        if (!state) continue;
+        for (const core::LinkArrivals& counts : state->arrivals)
+            if (counts.device != 0) all.push_back({number, counts});
+    }
+    return all;
+}
+
 RankRecord RankPages::look(int number, const Rank& rank, Clock::time_point now,
                            std::optional<PageState>& state) const {
     RankRecord record;
     record.rank = number;
     record.pid = rank.pid;
     record.at = page_time(now);
-    record.cpu = rank.told.cpu;
+    record.cpu = rank.sent.cpu;
     const bool lives = !rank.gone;
-    const Times times = lives ? times_of(rank.pid) : Times();
+    const auto times = lives ? base::process_state(rank.pid) : base::ProcessState();
     if (lives) record.cpu = times.cpu;
     if (rank.page != nullptr) state = rank.page->read();
     if (state) {
@@ -154,8 +151,8 @@ RankRecord RankPages::look(int number, const Rank& rank, Clock::time_point now,
                                  (rank.page->asked().load() & ControlPage::state_wanted) == 0);
     const auto enter = [&](RankState now_in) {
         record.state = now_in;
-        // Since it was first seen so.
-        if (rank.told.state == now_in && rank.told.since != 0) record.since = rank.told.since;
+        // The time since the state was first seen.
+        if (rank.sent.state == now_in && rank.sent.since != 0) record.since = rank.sent.since;
     };
     if (rank.gone)
         enter(RankState::ended);
@@ -189,13 +186,13 @@ Sample RankPages::take_sample(Clock::time_point now) {
     for (auto& [number, rank] : ranks_) {
         std::optional<PageState> state;
         const RankRecord record = look(number, rank, now, state);
-        if (everything_ || record != rank.told) sample.ranks.push_back(record);
-        rank.told = record;
+        if (everything_ || record != rank.sent) sample.ranks.push_back(record);
+        rank.sent = record;
         for (int way = 0; state && way < core::page_ways; ++way) {
-            core::WayCounts& told = rank.ways_told[std::size_t(way)];
+            core::WayCounts& sent = rank.ways_sent[std::size_t(way)];
             const core::WayCounts& counts = state->ways[std::size_t(way)];
-            if (counts == told && !(everything_ && counts.peer >= 0)) continue;
-            told = counts;
+            if (counts == sent && !(everything_ && counts.peer >= 0)) continue;
+            sent = counts;
             sample.ways.push_back({number, way, counts});
         }
     }

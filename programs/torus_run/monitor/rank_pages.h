@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The control pages of the ranks of one host: asks the ranks for their state every second, so that
-// it is known since when one has not been in a call, and takes samples of them while somebody
-// watches the job.
+// The control pages of the ranks of one host: requests the state of the ranks every second, so that
+// it is known since when a rank has not been in a call, and takes samples of them while there are
+// observers.
 //
-// Owned by LocalRanks and used by its one thread. Ranks may have written anything to their pages.
+// Owned by LocalRanks and used by its one thread. The content of the pages is untrusted.
 #pragma once
 
 #include <sys/types.h>
@@ -23,22 +23,32 @@ class RankPages {
     using Clock = std::chrono::steady_clock;
 
     void started(int rank, pid_t pid);
-    // The rank says which of its descriptors its page is: an int32. What is none is not looked at.
+    // Maps the page of a rank. `said` is the rank's descriptor of the page, an int32. Ignores an
+    // invalid one.
     void opened(int rank, pid_t pid, std::span<const std::byte> said);
     void ended(int rank);
+    // What the rank did outside of memory when it last said so: " while writing /scratch/x".
+    std::string deed(int rank) const;
 
-    // How often samples are taken; 0: nobody watches. The next sample has everything.
+    // Sets the sampling interval; 0: no observers. The next sample is complete.
     void watch(std::chrono::milliseconds interval);
-    // Asks the ranks, and takes the sample that is due, if one is.
+    // Requests the ranks' state, and takes a sample if one is due.
     std::optional<Sample> tick(Clock::time_point now);
-    // What has changed since the last sample, for when nobody will ask again; nothing: nobody
-    // watches. The pages of ranks that have ended say what these have counted to their end.
+    // Returns the changes since the last sample, for the last sample of a host; nothing: no
+    // observers. The pages of ranks that have ended still hold their final counters.
     std::optional<Sample> last(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
-    // What a rank does now, of this host; nothing: there is no such rank. Ranks were asked up to a
-    // second ago.
+    // The current state of a rank of this host; nothing: there is no such rank. The state is at
+    // most one second old.
     std::optional<RankRecord> look(int rank, Clock::time_point now) const;
+
+    // What the ranks' own transports have received over the links of this host.
+    struct Arrived {
+        int rank = 0;
+        core::LinkArrivals counts;
+    };
+    std::vector<Arrived> arrivals() const;
 
   private:
     struct Unmap {
@@ -49,8 +59,8 @@ class RankPages {
         std::unique_ptr<core::ControlPage, Unmap> page;
         Clock::time_point asked{};
         bool gone = false;
-        RankRecord told{};  // by the last sample
-        std::array<core::WayCounts, core::page_ways> ways_told{};
+        RankRecord sent{};  // as of the last sample
+        std::array<core::WayCounts, core::page_ways> ways_sent{};
     };
 
     RankRecord look(int number, const Rank& rank, Clock::time_point now,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "base/text.h"
 #include "programs/torus_run/streams/packing.h"
 
 namespace torusmp::launch {
@@ -15,10 +16,22 @@ void add_records(Packer& packer, const std::vector<Record>& records) {
     packer.add(std::uint64_t(records.size())).append(std::as_bytes(std::span(records)));
 }
 
-// Strings end, whoever wrote them.
+// Texts in a record are limited and stripped of terminal control codes, whatever their source.
+constexpr std::size_t longest_text = 4096;
+
 template <std::size_t Size>
-void end_text(std::array<char, Size>& text) {
+void make_harmless(std::array<char, Size>& text) {
     text.back() = 0;
+    std::string safe = base::printable(text.data(), Size);
+    if (safe == text.data()) return;
+    if (safe.size() >= Size) safe.resize(Size - 1);
+    while (!safe.empty() && static_cast<unsigned char>(safe.back()) >= 0x80) safe.pop_back();
+    text.fill(0);
+    safe.copy(text.data(), safe.size());
+}
+
+void make_harmless(std::string& text) {
+    text = base::printable(text, longest_text);
 }
 
 constexpr int largest_job = 1 << 20;
@@ -88,16 +101,16 @@ Sample decode_sample(std::span<const std::byte> bytes) {
     for (RankRecord& rank : sample.ranks) {
         if (rank.state > RankState::ended || rank.wait > core::WaitKind::other)
             throw PackingError();
-        end_text(rank.call);
-        end_text(rank.detail);
+        make_harmless(rank.call);
+        make_harmless(rank.detail);
     }
     for (WayRecord& way : sample.ways) {
         if (way.way < 0 || way.way >= core::page_ways) throw PackingError();
-        end_text(way.counts.transport);
+        make_harmless(way.counts.transport);
     }
     for (DeviceRecord& device : sample.devices) {
         if (device.way < 0 || device.way >= core::other_ways) throw PackingError();
-        end_text(device.name);
+        make_harmless(device.name);
     }
     return sample;
 }
@@ -121,6 +134,9 @@ JobDescription decode_job(std::span<const std::byte> bytes) {
     job.periodic = unpacker.numbers();
     job.hosts = unpacker.texts();
     job.node_of = unpacker.numbers();
+    make_harmless(job.program);
+    make_harmless(job.host);
+    for (std::string& host : job.hosts) make_harmless(host);
     std::int64_t product = 1;
     for (const int extent : job.dims) product *= std::clamp(extent, 0, largest_job);
     const bool fits =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is told of a running job: by each daemon to the head, and by the head to those who look. The
-// same records on both ways, and in what torus-top records. Plain values; any thread may use them.
+// Records about a running job, sent from each daemon to the head and from the head to observers,
+// and written to recordings by torus-top. Plain values; any thread may use them.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@
 
 namespace torusmp::launch {
 
-// Raised with every change of what follows: torus-top refuses a job of another version.
+// Increment with every change of the records: torus-top refuses a job of another version.
 inline constexpr std::uint32_t monitor_protocol = 1;
 
 enum class RankState : std::uint32_t {
-    unseen,     // it runs, and has not joined the job
-    joining,    // it waits for its links, or for others to join
-    active,     // in and out of calls
-    computing,  // it has not been in a call since
+    unseen,     // running, has not joined the job
+    joining,    // waiting for its links, or for others to join
+    active,     // enters and leaves calls
+    computing,  // has not been in a call since
     waiting,    // in a call
     stopped,    // by a signal
     left,       // it has left the job
-    ended       // there is no such process any more
+    ended       // the process does not exist any more
 };
 const char* name_of(RankState state);
 const char* name_of(core::WaitKind kind);
@@ -33,9 +33,9 @@ const char* name_of(core::WaitKind kind);
 struct RankRecord {
     std::int32_t rank = -1;
     RankState state = RankState::unseen;
-    std::int64_t since = 0;  // of the state
-    std::int64_t at = 0;     // when its counts were taken
-    std::uint64_t cpu = 0;   // ns that it has run, all threads
+    std::int64_t since = 0;  // start of the state
+    std::int64_t at = 0;     // when the counters were read
+    std::uint64_t cpu = 0;   // ns of processor time, all threads
     std::int32_t pid = 0;
     core::WaitKind wait = core::WaitKind::none;
     std::int32_t peer = -1;
@@ -58,8 +58,8 @@ struct WayRecord {
 struct DeviceRecord {
     std::int32_t node = -1;
     std::int32_t way = 0;
-    std::uint32_t megabits = 0;  // what the cable can carry, per second; 0: unknown
-    // Since the job began to be watched, 32 bits wide.
+    std::uint32_t megabits = 0;  // capacity of the cable per second; 0: unknown
+    // Since the first observer of the job, modulo 2^32.
     std::uint32_t damaged = 0;
     std::uint32_t dropped = 0;
     std::uint32_t reserved = 0;
@@ -68,7 +68,7 @@ struct DeviceRecord {
     friend bool operator==(const DeviceRecord&, const DeviceRecord&) = default;
 };
 
-// What has changed since the sample before. All that is not in it is as it was.
+// The changes since the previous sample. Everything that is missing is unchanged.
 struct Sample {
     std::int64_t now = 0;
     std::vector<RankRecord> ranks;
@@ -79,7 +79,7 @@ struct Sample {
 std::vector<std::byte> encode(const Sample& sample);
 Sample decode_sample(std::span<const std::byte> bytes);  // throws PackingError
 
-// What does not change while a job runs.
+// The constant properties of a running job.
 struct JobDescription {
     std::int64_t pid = 0;      // of torus-run, which names the job
     std::int64_t started = 0;  // seconds since 1970
@@ -92,18 +92,18 @@ struct JobDescription {
 };
 
 std::vector<std::byte> encode(const JobDescription& job);
-// Throws PackingError, also for one that cannot be.
+// Throws PackingError, also for an impossible description.
 JobDescription decode_job(std::span<const std::byte> bytes);
 
-// ---- between the head and who looks, in the frames of channel.h; `sequence` is the version ----
+// ---- between the head and observers, in the frames of channel.h; `sequence` is the version ----
 
 enum class MonitorFrame : std::uint32_t {
     // from the head
     job = 128,  // JobDescription
-    sample,     // Sample: the first one has everything
-    refused,    // text: why there is nothing more
+    sample,     // Sample: the first one is complete
+    refused,    // text: why the connection ends
     over,       // int32: the exit code of the job
-    // from who looks
+    // from the observer
     look = 160,  // uint32: ms between two samples
 };
 

@@ -43,13 +43,13 @@ std::string runtime_folder() {
     const std::string folder =
         usable ? fmt::format("{}/torusmp", given) : fmt::format("/tmp/torusmp-{}", geteuid());
     if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-        no_socket(folder, fmt::format("cannot be made: {}", std::strerror(errno)));
+        no_socket(folder, fmt::format("cannot be created: {}", std::strerror(errno)));
     struct stat info {};
     if (lstat(folder.c_str(), &info) != 0) no_socket(folder, std::strerror(errno));
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0)
         no_socket(folder,
-                  "expected a folder of this user that nobody else may enter (chmod 700), for the "
-                  "sockets of jobs");
+                  "expected a folder that only this user can access (chmod 700), for the sockets "
+                  "of jobs");
     return folder;
 }
 
@@ -59,11 +59,11 @@ std::string job_socket_path(const std::string& folder, pid_t job) {
 
 base::Descriptor listen_for_observers(const std::string& path) {
     const auto address = unix_address(path);
-    if (!address) no_socket(path, "too long for the name of a socket");
+    if (!address) no_socket(path, "its path is too long for a socket");
     base::Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!listener) no_socket(path, std::strerror(errno));
-    unlink(path.c_str());  // of an earlier job that was killed, and had the same number
-    // The folder keeps others out until the mode is set.
+    unlink(path.c_str());  // left by a killed job with the same number
+    // The folder excludes other users until the mode is set.
     if (bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
         chmod(path.c_str(), 0600) != 0 || listen(listener.get(), 16) != 0)
         no_socket(path, std::strerror(errno));

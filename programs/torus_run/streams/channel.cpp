@@ -58,7 +58,7 @@ bool Channel::next(Frame& frame) {
     if (whole_header) std::memcpy(&header, incoming_.data() + consumed_, sizeof header);
     if (whole_header && header.length > longest_) damaged_ = true;
     if (!whole_header || damaged_ || available - sizeof header < header.length) {
-        // After many small frames the front of the buffer is used up: give it back.
+        // After many small frames the start of the buffer is consumed: release it.
         incoming_.erase(incoming_.begin(), incoming_.begin() + std::ptrdiff_t(consumed_));
         consumed_ = 0;
         return false;
@@ -102,7 +102,7 @@ void Channel::flush() {
         const ssize_t n = give(parts, count);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return;
-        if (n < 0) {  // the other end is gone; reading will tell the rest
+        if (n < 0) {  // the peer is gone; reading reports why
             unsent_.clear();
             return;
         }

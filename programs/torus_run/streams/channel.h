@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torus-run's end of one rank's control socket, and both ends of the connection between two
-// daemons: frames in, frames out, never blocking.
+// daemons: sends and receives frames without blocking.
 #pragma once
 
 #include <sys/types.h>
@@ -18,7 +18,7 @@
 
 namespace torusmp::launch {
 
-// All bytes of an exchange go to another daemon in one frame.
+// Limit for frames between daemons: one frame carries all bytes of an exchange.
 inline constexpr std::uint64_t max_daemon_frame_bytes = std::uint64_t(1) << 34;
 
 struct Frame {
@@ -32,23 +32,23 @@ using SharedBytes = std::shared_ptr<const std::vector<std::byte>>;
 class Channel {
   public:
     explicit Channel(base::Descriptor socket);
-    // Over the pipes to and from another daemon, which may send longer frames.
+    // Uses the pipes to and from another daemon, which may send longer frames.
     Channel(base::Descriptor input, base::Descriptor output);
 
     int fd() const { return input_.get(); }
-    // The same as fd() for a socket.
+    // For a socket the same as fd().
     int output_fd() const { return output_ ? output_.get() : input_.get(); }
     bool open() const { return bool(input_); }
 
     // Reads everything that has arrived. False at the end of the stream.
     bool receive();
-    // What has arrived and is no frame: of another daemon, before its greeting.
+    // Received bytes that are not a frame: output of another daemon before its greeting.
     std::vector<std::byte>& raw() { return incoming_; }
-    // The next whole frame. A length beyond the limit sets `damaged` and gives no more frames.
+    // Takes the next complete frame. A length beyond the limit sets `damaged` and ends the frames.
     bool next(Frame& frame);
     bool damaged() const { return damaged_; }
 
-    // `bytes` may be shared between channels. Writes what the socket accepts, keeps the rest.
+    // Writes what the socket accepts and queues the rest. `bytes` may be shared between channels.
     void send(FrameHeader header, SharedBytes bytes);
     void flush();
     bool has_unsent() const { return !unsent_.empty(); }
@@ -68,7 +68,7 @@ class Channel {
     ssize_t give(iovec* parts, int count) const;
 
     base::Descriptor input_;
-    base::Descriptor output_;  // none: input_ is a socket for both
+    base::Descriptor output_;  // empty: input_ is a socket for both directions
     std::uint64_t longest_;
     bool damaged_ = false;
     pid_t sender_ = 0;

@@ -29,7 +29,7 @@ void InputSource::start() {
     if (!pollable_) read_some();
 }
 
-// The descriptor is shared with others and may block: one read, and only when there is something.
+// The descriptor is shared and may block, so read once, and only if data is available.
 bool InputSource::readable() const {
     pollfd ready{fd_, POLLIN, 0};
     return poll(&ready, 1, 0) > 0;
@@ -60,8 +60,8 @@ void InputSource::taken(std::size_t bytes) {
 void InputSource::close() {
     if (fd_ < 0) return;
     loop_.forget(fd_);
-    // The writer must notice that nobody reads any more. It is our standard input, so something
-    // else takes the place of the descriptor.
+    // The writer must notice that the reader is gone. Because this is standard input, another file
+    // takes over the descriptor.
     const base::Descriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (null) dup3(null.get(), fd_, fd_ > STDERR_FILENO ? O_CLOEXEC : 0);
     fd_ = -1;

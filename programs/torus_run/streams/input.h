@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Standard input on its way to a rank 0 on another host: read at the head, a bounded amount ahead,
-// and written to the rank's pipe by the daemon there. Each end is used by its daemon's one thread.
+// Forwards standard input to a rank 0 on another host: the head reads a bounded amount ahead, and
+// the daemon there writes it to the rank's pipe. Each end is used by its daemon's one thread.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@ namespace torusmp::launch {
 
 class InputSource {
   public:
-    // `send`: the next bytes; none: the end.
+    // `send` takes the next bytes; an empty vector ends the stream.
     InputSource(Loop& loop, int fd, std::function<void(std::vector<std::byte>)> send);
     InputSource(const InputSource&) = delete;
     InputSource& operator=(const InputSource&) = delete;
     ~InputSource() { close(); }
 
     void start();
-    void taken(std::size_t bytes);  // they have reached the rank
-    void close();                   // the rank reads no more
+    void taken(std::size_t bytes);  // they were written to the rank's pipe
+    void close();                   // the rank has closed its end
 
   private:
     void read_some();
@@ -33,7 +33,7 @@ class InputSource {
     int fd_;
     std::function<void(std::vector<std::byte>)> send_;
     std::size_t on_the_way_ = 0;
-    bool pollable_ = true;  // a regular file is not: it is always ready
+    bool pollable_ = true;  // a regular file is not, and is always ready
 };
 
 class InputSink {
@@ -44,16 +44,16 @@ class InputSink {
         virtual ~Listener() = default;
     };
 
-    // Makes the pipe; throws std::runtime_error.
+    // Creates the pipe. Throws std::runtime_error.
     InputSink(Loop& loop, Listener& listener);
     InputSink(const InputSink&) = delete;
     InputSink& operator=(const InputSink&) = delete;
     ~InputSink() { close(); }
 
     int for_rank() const { return read_end_.get(); }
-    // Once the rank has it.
-    void let_go() { read_end_.reset(); }
-    void take(std::span<const std::byte> bytes);  // none: the end
+    // Closes the read end, once the rank has inherited it.
+    void close_read_end() { read_end_.reset(); }
+    void take(std::span<const std::byte> bytes);  // empty: end of the stream
 
   private:
     void write_some();
@@ -63,7 +63,7 @@ class InputSink {
     Listener& listener_;
     base::Descriptor read_end_, write_end_;
     std::vector<std::byte> waiting_;
-    bool last_ = false;  // nothing follows what waits
+    bool last_ = false;  // nothing follows the waiting bytes
 };
 
 }  // namespace torusmp::launch

@@ -24,12 +24,12 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 constexpr std::string_view greeting_start{"\0torus-daemon ", 14};
-// How much a profile or a banner may print before the daemon speaks.
+// Bytes that a login script or a banner may print before the greeting.
 constexpr std::size_t longest_noise = 65536;
 constexpr std::size_t longest_greeting = 256;
-// From the end of its standard output to the end of the agent.
+// Time limit from the end of the agent's standard output to the end of the agent.
 constexpr nanoseconds patience_at_end = seconds(2);
-constexpr std::size_t longest_last_words = 2000;
+constexpr std::size_t longest_last_output = 2000;
 
 std::string version_words() {
     return fmt::format("{} (protocol {}.{}, {}-endian, {}-bit)", TORUSMP_VERSION, daemon_protocol,
@@ -76,7 +76,7 @@ Link::~Link() {
     if (agent_.errors()) loop_.forget(agent_.errors().get());
 }
 
-// Only where something waits to be written. That a reader is gone shows on the other pipe too.
+// Watches only while unsent data is queued. The loss of a reader also shows on the other pipe.
 void Link::watch_output() {
     loop_.watch(channel_.output_fd(), EPOLLONESHOT, [this](auto) {
         channel_.flush();
@@ -92,7 +92,7 @@ void Link::send(DaemonFrame kind, std::uint32_t node, SharedBytes bytes) {
     if (channel_.has_unsent()) loop_.change(channel_.output_fd(), EPOLLOUT);
 }
 
-// ---- what the daemon says ----
+// ---- frames from the daemon ----
 
 void Link::hear() {
     if (!channel_.open()) return;
@@ -113,14 +113,14 @@ void Link::hear() {
     if (state_ == State::lost) return;
     if (channel_.damaged())
         return lose(
-            "sent what no torus-run of this version sends; is something else writing to "
+            "sent data that is not from this version of torus-run; does another program write to "
             "its standard output?");
     if (more) return;
     loop_.forget(channel_.fd());
-    ended_at_ = Clock::now();  // the end of the agent says why
+    ended_at_ = Clock::now();  // the agent's exit status shows the cause
 }
 
-// False: not yet, or never.
+// Returns false if the greeting is incomplete or wrong.
 bool Link::take_greeting() {
     std::vector<std::byte>& raw = channel_.raw();
     const std::string_view text = text_of(raw);
@@ -129,7 +129,7 @@ bool Link::take_greeting() {
     if (end == text.npos) {
         const std::size_t noise = std::min(text.size(), start);
         if (noise > longest_noise || text.size() - noise > longest_greeting)
-            lose(fmt::format("answers with something that is not torus-run: \"{}\"",
+            lose(fmt::format("sent a reply that is not from torus-run: \"{}\"",
                              base::printable(text.substr(0, 200), 200)));
         return false;
     }
@@ -160,9 +160,9 @@ void Link::hear_errors() {
             return;
         }
         errors_.append(piece, std::size_t(n));
-        if (errors_.size() > longest_last_words)
-            errors_.erase(0, errors_.size() - longest_last_words);
-        listener_.muttered(*this, std::string(piece, std::size_t(n)));
+        if (errors_.size() > longest_last_output)
+            errors_.erase(0, errors_.size() - longest_last_output);
+        listener_.agent_output(*this, std::string(piece, std::size_t(n)));
     }
 }
 
@@ -170,10 +170,10 @@ void Link::hear_errors() {
 
 bool Link::reaped(pid_t pid, int status) {
     if (pid != agent_.pid() || agent_ended_) return false;
-    if (WIFSTOPPED(status) || WIFCONTINUED(status)) return true;  // silence will tell
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) return true;  // detected by its silence
     agent_ended_ = true;
     agent_.reaped(status);
-    hear();  // what it said before it ended
+    hear();  // read what it sent before it ended
     hear_errors();
     agent_is_gone(status);
     return true;
@@ -183,14 +183,14 @@ void Link::agent_is_gone(int status) {
     if (state_ == State::lost || state_ == State::done) return;
     const bool before = state_ == State::greeting;
     std::string why = fmt::format("{}: its agent '{}' {}{}", before ? "cannot be used" : "is lost",
-                                  agent_name_, describe_end(status), last_words());
-    // What shells say of a command that does not exist, or may not be run.
+                                  agent_name_, describe_end(status), last_output());
+    // Exit codes of shells for a command that does not exist or cannot be executed.
     if (before && WIFEXITED(status) && (WEXITSTATUS(status) == 127 || WEXITSTATUS(status) == 126))
-        why += "; is torus-run installed there? --torus-run PATH says where";
+        why += "; is torus-run installed there? If so, give its path with --torus-run PATH";
     lose(why);
 }
 
-std::string Link::last_words() const {
+std::string Link::last_output() const {
     std::string text = errors_;
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
     if (text.empty()) return {};
@@ -200,7 +200,7 @@ std::string Link::last_words() const {
             line += " | ";
         else if (c != '\r')
             line += c;
-    return fmt::format(" and said: {}", base::printable(line, longest_last_words));
+    return fmt::format("; its last output: {}", base::printable(line, longest_last_output));
 }
 
 void Link::lose(const std::string& why) {
@@ -210,7 +210,7 @@ void Link::lose(const std::string& why) {
     if (channel_.open()) {
         loop_.forget(channel_.fd());
         loop_.forget(channel_.output_fd());
-        channel_.close();  // a daemon that still lives notices, and ends what it started
+        channel_.close();  // a live daemon notices this and ends what it started
     }
     listener_.lost(*this, why);
 }
@@ -219,18 +219,18 @@ void Link::tick(Clock::time_point now, nanoseconds asleep) {
     if (state_ == State::lost) return;
     last_heard_ += std::chrono::duration_cast<Clock::duration>(asleep);
     if (ended_at_ && state_ != State::done && now - *ended_at_ > patience_at_end)
-        return lose(fmt::format("is lost: the connection to its daemon closed{}", last_words()));
+        return lose(fmt::format("is lost: the connection to its daemon closed{}", last_output()));
     const nanoseconds silence = now - last_heard_;
     if (state_ == State::greeting) {
         const nanoseconds patience = Pulse::patience_of_login(timeout_);
         if (silence > patience)
             lose(fmt::format("cannot be reached: no answer over the agent '{}' within {}{}",
-                             agent_name_, base::format_time(patience), last_words()));
+                             agent_name_, base::format_time(patience), last_output()));
     } else if (state_ == State::open && silence > timeout_) {
         lose(
-            fmt::format("is lost: nothing was heard of its daemon for longer than "
+            fmt::format("is lost: its daemon was silent for longer than "
                         "transport.timeout = {}{}",
-                        base::format_time(timeout_), last_words()));
+                        base::format_time(timeout_), last_output()));
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The connection to a daemon on another host: the agent that started it, and frames over the
-// agent's standard input and output.
+// The connection to a daemon on another host: the agent process that started it, and frames over
+// the agent's standard input and output.
 //
 // Owned by a daemon and used by its one thread, which reaps the agent and passes on its exit
 // status.
@@ -20,25 +20,26 @@
 
 namespace torusmp::launch {
 
-// What a daemon says first, so that it can be told from a profile that prints, another version, or
-// another kind of machine.
+// The first bytes that a daemon sends. They distinguish it from the output of a login script, from
+// another version, and from a machine with another data layout.
 std::string greeting();
 
 class Link {
   public:
     enum class State {
-        greeting,  // started; nothing heard of the daemon yet
+        greeting,  // started; no greeting yet
         open,
-        done,  // it has said that everything there has ended; its agent may still run
+        // the daemon has confirmed that all its processes have ended; its agent may still run
+        done,
         lost
     };
     struct Listener {
         virtual void greeted(Link& link) = 0;
         virtual void frame(Link& link, Frame& frame) = 0;
-        // Once; `why` completes "host qcd001 ...". Not after State::done.
+        // Called once, but not after State::done; `why` completes "host qcd001 ...".
         virtual void lost(Link& link, const std::string& why) = 0;
-        // What the agent or the daemon wrote to standard error.
-        virtual void muttered(Link& link, const std::string& text) = 0;
+        // Text that the agent or the daemon wrote to standard error.
+        virtual void agent_output(Link& link, const std::string& text) = 0;
         virtual ~Listener() = default;
     };
 
@@ -55,13 +56,13 @@ class Link {
     pid_t pid() const { return agent_.pid(); }
     bool agent_ended() const { return agent_ended_; }
     bool greeted() const { return greeted_; }
-    // It greeted once, and was lost after a silence, by its cable rather than by its own end; or it
-    // has left for another connection.
+    // The link greeted and was lost after a silence, because its cable failed and its daemon did
+    // not end; or the daemon has moved to another connection.
     bool fell_silent() const { return fell_silent_; }
 
     void send(DaemonFrame kind, std::uint32_t node, SharedBytes bytes);
     bool reaped(pid_t pid, int status);
-    // Silence is judged here; `asleep` is how long this daemon itself has not run.
+    // Checks for silence; `asleep` is how long this daemon itself was not running.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
 
   private:
@@ -70,7 +71,7 @@ class Link {
     void hear_errors();
     void lose(const std::string& why);
     void agent_is_gone(int status);
-    std::string last_words() const;
+    std::string last_output() const;
     void watch_output();
 
     const int node_;
@@ -88,8 +89,8 @@ class Link {
     bool leaving_ = false;
     bool fell_silent_ = false;
     Clock::time_point last_heard_;
-    std::optional<Clock::time_point> ended_at_;  // of its standard output
-    std::string errors_;                         // the tail of what it wrote there
+    std::optional<Clock::time_point> ended_at_;  // end of the daemon's standard output
+    std::string errors_;                         // the tail of its standard error
 };
 
 }  // namespace torusmp::launch

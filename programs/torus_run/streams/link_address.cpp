@@ -27,8 +27,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds ask_again{100};
 
-// A socket for echoes over one device. The kernel lets most users have one kind (ping_group_range),
-// and root another, which receives all ICMPv6 of the device.
+// A socket for echoes over one device. The kernel allows most users one kind (ping_group_range),
+// and root another kind, which receives all ICMPv6 packets of the device.
 class Echo {
   public:
     Echo(int node, const std::string& device) : node_(node), device_(device) {
@@ -54,11 +54,11 @@ class Echo {
         all.sin6_family = AF_INET6;
         all.sin6_scope_id = index_;
         inet_pton(AF_INET6, "ff02::1", &all.sin6_addr);
-        // If it cannot be sent yet (an address that is still being checked), it is sent again.
+        // If sending fails (an address is still being verified), it is repeated.
         sendto(fd(), &echo, sizeof echo, 0, reinterpret_cast<const sockaddr*>(&all), sizeof all);
     }
 
-    // The address that answered; empty: none yet.
+    // The address that answered; empty if none has.
     std::string answer() const {
         char bytes[1500];
         sockaddr_in6 from{};
@@ -84,8 +84,8 @@ class Echo {
     unsigned index_ = 0;
 };
 
-// Asks over all these links again and again, and calls heard(link, address) for each answer, until
-// done() or for so long.
+// Sends echoes over all these links repeatedly, and calls heard(link, address) for each answer,
+// until done() or the time limit.
 template <class Heard, class Done>
 void hear_echoes(const std::vector<Echo>& links, milliseconds patience, Heard&& heard,
                  Done&& done) {

@@ -52,7 +52,8 @@ void Loop::step(int milliseconds, const std::function<void()>& first) {
     for (int i = 0; i < count; ++i) {
         const auto found = watched_.find(int(std::uint32_t(events[i].data.u64)));
         if (found == watched_.end() || found->second->number != events[i].data.u64 >> 32) continue;
-        const std::shared_ptr<Watched> kept = found->second;  // it may forget itself
+        // keeps a handler alive that forgets itself
+        const std::shared_ptr<Watched> kept = found->second;
         kept->handler(events[i].events);
     }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The events of one thread: which descriptor is watched for what, and who handles it.
+// The event loop of one thread: dispatches the events of watched descriptors to their handlers.
 //
-// A handler may watch, change and forget any descriptor, including its own; one that it forgets is
-// not called any more, even if its event has already been fetched.
+// A handler may watch, change and forget any descriptor, including its own. A forgotten handler is
+// not called again, even if its event has already been fetched.
 #pragma once
 
 #include <cstdint>
@@ -20,14 +20,15 @@ class Loop {
 
     Loop();  // throws std::runtime_error
 
-    // False: the kernel cannot watch it (a regular file).
+    // Returns false if the kernel cannot watch the descriptor (a regular file).
     bool watch(int fd, std::uint32_t events, Handler handler);
-    // Does nothing for a descriptor that is not watched.
+    // Ignores a descriptor that is not watched.
     void change(int fd, std::uint32_t events);
-    // To be called before the descriptor is closed.
+    // Call before the descriptor is closed.
     void forget(int fd);
 
-    // Waits for events, for at most that long (-1: for ever); calls `first`, then the handlers.
+    // Waits for events for at most `milliseconds` (-1: without limit), calls `first`, then the
+    // handlers.
     void step(int milliseconds, const std::function<void()>& first);
 
   private:

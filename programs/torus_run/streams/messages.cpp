@@ -17,7 +17,7 @@ void add_job(Packer& packer, const HostJob& job) {
             .add(program.arguments)
             .add(program.environment)
             .add(program.folder);
-    packer.add(int(job.bind)).add(job.keep_going);
+    packer.add(int(job.bind)).add(job.cores_each).add(job.keep_going);
     packer.add(job.capture.output).add(job.capture.errors).add(job.capture.together);
     packer.add(int(job.window)).add(job.in_windows);
     packer.add(std::int64_t(job.timeout.count()));
@@ -44,6 +44,7 @@ HostJob take_job(Unpacker& unpacker) {
     job.environment = unpacker.texts();
     for (int i = 0; i < programs; ++i) job.programs.push_back(take_program(unpacker));
     job.bind = config::Bind(unpacker.get<int>());
+    job.cores_each = unpacker.get<int>();
     job.keep_going = unpacker.get<bool>();
     job.capture.output = unpacker.get<bool>();
     job.capture.errors = unpacker.get<bool>();
@@ -185,11 +186,11 @@ std::string HostEnd::describe(const std::string& where, bool orderly) const {
     std::string text;
     const std::size_t left = left_behind.size();
     if (orderly && left > 0)
-        text += fmt::format(
-            "torus-run: {} process{} that the ranks left behind{} {} ended: pid {}\n", left,
-            left == 1 ? "" : "es", where, left == 1 ? "was" : "were", fmt::join(left_behind, ", "));
+        text += fmt::format("torus-run: {} process{} left behind by the ranks{} {} ended: pid {}\n",
+                            left, left == 1 ? "" : "es", where, left == 1 ? "was" : "were",
+                            fmt::join(left_behind, ", "));
     if (!stuck.empty())
-        text += fmt::format("torus-run: these processes{} cannot be killed: pid {}\n", where,
+        text += fmt::format("torus-run: cannot kill these processes{}: pid {}\n", where,
                             fmt::join(stuck, ", "));
     return text;
 }

@@ -60,7 +60,7 @@ std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts
     hear(questions, patience);
     std::map<int, std::string> found;
     for (const Question& question : questions) {
-        // What a shell says at its start may come before the name.
+        // Output of a login script may precede the name.
         std::istringstream lines(question.answer);
         for (std::string line; std::getline(lines, line);)
             if (const auto node = config::find_host(hosts, line))

@@ -22,7 +22,7 @@ void Sink::add(std::string_view text) {
     if (!broken_) pending_ += text;
 }
 
-// A pipe or terminal that polls writable takes PIPE_BUF bytes without blocking.
+// A pipe or terminal that polls writable accepts PIPE_BUF bytes without blocking.
 bool Sink::pump() {
     std::size_t done = 0;
     while (!broken_ && done < pending_.size()) {
@@ -43,7 +43,7 @@ bool Sink::pump() {
     return !broken_;
 }
 
-// A terminal that was hung up gives EIO.
+// A terminal that was hung up returns EIO.
 void Sink::fail(int error) {
     broken_ = error == EPIPE || error == ECONNRESET || (error == EIO && isatty(fd_) != 0);
     if (!broken_) error_ = error;
@@ -61,12 +61,12 @@ bool same_file(int a, int b) {
 
 namespace {
 
-// Memory that a rank may take here by never ending its line.
+// Maximum memory for the unfinished line of one rank.
 constexpr std::size_t longest_tagged_line = std::size_t(1) << 20;
 constexpr std::size_t longest_line = std::size_t(1) << 16;
-// C and C++ write to pipes in blocks of this size where the program does not flush.
+// C and C++ write to pipes in blocks of this size if the program does not flush.
 constexpr std::size_t buffer_of_programs = 4096;
-// What a program flushes unfinished, such as a prompt, somebody may be waiting for.
+// Delay before an unfinished line that was flushed, such as a prompt, is printed.
 constexpr std::chrono::milliseconds patience_with_flushed{100};
 constexpr std::chrono::milliseconds patience_with_cut{20000};
 
@@ -159,7 +159,7 @@ void Outputs::take(int rank, int stream, std::string_view text) {
 }
 
 void Outputs::pump() {
-    put_out_unfinished(false);
+    flush_unfinished(false);
     pump_one(own_output_);
     pump_one(errors_);
 }
@@ -173,10 +173,10 @@ std::optional<Lines::Clock::time_point> Outputs::next_tick() const {
 }
 
 void Outputs::finish_lines() {
-    put_out_unfinished(true);
+    flush_unfinished(true);
 }
 
-void Outputs::put_out_unfinished(bool all) {
+void Outputs::flush_unfinished(bool all) {
     if (unfinished_.empty()) return;
     const auto now = Lines::Clock::now();
     for (auto it = unfinished_.begin(); it != unfinished_.end();) {
@@ -215,11 +215,11 @@ Outputs::File* Outputs::file(int rank, int stream) {
 }
 
 void Outputs::check(const std::string& path, File& file, int error) {
-    if (error == 0 || std::exchange(file.told, true)) return;
+    if (error == 0 || std::exchange(file.reported, true)) return;
     lost_ = true;
     say(
-        fmt::format("torus-run: {} cannot be written: {}; what ranks print there is lost, and the "
-                    "job goes on\n",
+        fmt::format("torus-run: cannot write {}: {}; further output to it is lost, and the job "
+                    "continues\n",
                     path, std::strerror(error)));
 }
 
@@ -242,11 +242,11 @@ void Outputs::pump_one(Sink& changed) {
         loop_.watch(changed.fd(), EPOLLOUT | EPOLLONESHOT, [](auto) {});  // pump() follows
     for (int stream = 0; stream < 2; ++stream) {
         if (&sink(stream) != &changed) continue;
-        if (changed.error() != 0 && printed_[stream] && !told_[stream]) {
-            told_[stream] = lost_ = true;
+        if (changed.error() != 0 && printed_[stream] && !reported_[stream]) {
+            reported_[stream] = lost_ = true;
             errors_.add(
-                fmt::format("torus-run: {} cannot be written: {}; what the ranks print "
-                            "there is lost, and the job goes on\n",
+                fmt::format("torus-run: cannot write {}: {}; further output of the ranks to it is "
+                            "lost, and the job continues\n",
                             stream == 0 ? "standard output" : "standard error",
                             std::strerror(changed.error())));
             errors_.pump();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-run and its daemons tell each other travels as packed values. Both run the same
-// version; the greeting refuses others.
+// Packed values for the messages between torus-run and its daemons. Both run the same version; the
+// greeting refuses others.
 #pragma once
 
 #include "base/packing.h"

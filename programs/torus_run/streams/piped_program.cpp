@@ -16,7 +16,7 @@ namespace torusmp::launch {
 namespace {
 
 constexpr std::size_t longest_errors = 4096;
-// The program may outlive its output for a moment.
+// The program may end a moment after its output.
 constexpr int patience_with_end = 1000;  // ms
 
 }  // namespace
@@ -51,7 +51,7 @@ bool PipedProgram::reaped(pid_t pid, int status) {
 void PipedProgram::write() {
     while (!unsent_.empty() && process_) {
         const ssize_t put = ::write(process_->input().get(), unsent_.data(), unsent_.size());
-        if (put < 0) break;  // not now, or never: then its output ends
+        if (put < 0) break;  // retried later, or the output of the program ends
         unsent_.erase(0, std::size_t(put));
     }
     if (process_)
@@ -84,6 +84,7 @@ void PipedProgram::read_output() {
 void PipedProgram::ended() {
     read_errors();
     std::string said = errors_;
+    std::erase(said, '\r');  // ssh ends its lines with it
     std::replace(said.begin(), said.end(), '\n', ' ');
     while (!said.empty() && said.back() == ' ') said.pop_back();
     pollfd process{process_->process(), POLLIN, 0};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program whose standard streams are pipes to this process: a probe of torus-check, or the agent
-// that started one elsewhere. Text goes in and comes out without waiting.
+// A child program whose standard streams are pipes to this process: a probe of torus-check, or the
+// agent that started one on another host. Sending and receiving text does not block.
 //
-// Used by the thread of the loop, which calls the handlers. The program hears the end of its
-// standard input when this is dropped or destroyed, and is killed.
+// Used by the thread of the loop, which calls the handlers. When this object is dropped or
+// destroyed, the program's standard input is closed and the program is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +22,8 @@ namespace torusmp::launch {
 class PipedProgram {
   public:
     using Said = std::function<void(std::string_view text)>;
-    // Once, unless it was dropped; `why` completes "the agent ...". The handler may not destroy
-    // this.
+    // Called once, unless the program was dropped; `why` completes "the agent ...". The handler
+    // must not destroy this object.
     using Ended = std::function<void(const std::string& why)>;
 
     // Throws AgentError.
@@ -34,7 +34,7 @@ class PipedProgram {
 
     void send(std::string_view text);
     void drop();
-    // For an owner who reaps all its children in one place. False: it was another child.
+    // For an owner that reaps all its children in one place. Returns false if it was another child.
     bool reaped(pid_t pid, int status);
 
   private:

@@ -15,7 +15,8 @@
 namespace torusmp::launch {
 namespace {
 
-// An agent like ssh costs the starting host some CPU time and memory until it is logged in.
+// Maximum number of parallel agents: one like ssh costs the starting host CPU time and memory until
+// it is logged in.
 constexpr int most_at_a_time = 32;
 
 std::chrono::milliseconds patience_of_looking(std::chrono::nanoseconds timeout) {
@@ -64,36 +65,35 @@ void ChildDaemons::follow(const TreeWays& ways) {
         if (parents_[std::size_t(node)] != self_) continue;
         const Link* const link = link_to(node);
         if (link && link->state() == Link::State::open) listener_.daemon_greeted(node);
-        if (ways.version < version_) return;  // others have come of that
+        if (ways.version < version_) return;  // a nested call has replaced the tree
         if (link || !begun_.insert(node).second) continue;
         waiting_.push_back(node);
         unseen_.push_back(node);
     }
 }
 
-// A head outside the torus has no link to it, and calls the first host by its name.
+// A head outside the torus has no link to the first host, and reaches it by its name.
 bool ChildDaemons::over_links() const {
     return tree_.over_links && self_ >= 0;
 }
 
-// Waits for the neighbours' answers, but not so long that this daemon itself seems dead.
+// Waits for the neighbours' answers, but not so long that this daemon itself is considered dead.
 void ChildDaemons::look_for(const std::vector<int>& nodes) {
     const config::Settings settings =
         config::load_for_rank(job::schema(), {}, tree_.job.environment);
     for (const int node : without_a_cable(settings, self_, nodes)) dead_.insert(node);
     if (wants_address(agent_))
         addresses_.merge(link_addresses(settings, self_, nodes, patience_of_looking(timeout_)));
-    nobody_ =
-        fmt::format("nothing answers on the link to it from host {}; torus-check tests the cables",
-                    hosts_[std::size_t(self_)]);
+    nobody_ = fmt::format("no answer on the link from host {}; torus-check tests the cables",
+                          hosts_[std::size_t(self_)]);
 }
 
-// A host that does not answer in time is found by another neighbour.
+// A host that does not answer in time will be found by another neighbour.
 void ChildDaemons::look_who_is_there() {
     if (std::exchange(looked_, true)) return;
     try {
         addresses_ = find_neighbours(hosts_, agent_, patience_of_looking(timeout_));
-        nobody_ = "it answers on no link of host " + hosts_[std::size_t(self_)];
+        nobody_ = "no answer on any link of host " + hosts_[std::size_t(self_)];
     } catch (const AgentError& error) {
         nobody_ = error.what();
     }
@@ -198,7 +198,7 @@ void ChildDaemons::greeted(Link& link) {
 void ChildDaemons::frame(Link&, Frame& frame) {
     listener_.daemon_frame(frame);
 }
-// It may be joined again, perhaps over another cable.
+// The daemon may be joined again, perhaps over another cable.
 void ChildDaemons::lost(Link& link, const std::string& why) {
     if (!key_) return listener_.daemon_lost(link.node(), why);
     forget(link.node());
@@ -214,8 +214,8 @@ void ChildDaemons::forget(int node) {
     dead_.erase(node);
     addresses_.erase(node);
 }
-void ChildDaemons::muttered(Link& link, const std::string& text) {
-    listener_.daemon_muttered(link.node(), text);
+void ChildDaemons::agent_output(Link& link, const std::string& text) {
+    listener_.daemon_output(link.node(), text);
 }
 
 }  // namespace torusmp::launch

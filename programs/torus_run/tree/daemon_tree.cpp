@@ -35,15 +35,15 @@ void DaemonTree::greeted(int node) {
     up_[std::size_t(node)] = true;
 }
 
-// Somebody starts it, or has.
+// Whether the daemon has been started or is assigned to a parent.
 bool DaemonTree::begun(int node) const {
     const int parent = parents_[std::size_t(node)];
     return up_[std::size_t(node)] ||
            ((parent < 0 || up_[std::size_t(parent)]) && barred_.count({parent, node}) == 0);
 }
 
-// Breadth first from all that are begun: whoever is not gets the first neighbour from which the way
-// is not barred.
+// Breadth first from all assigned nodes: each other node gets the first neighbour whose path is not
+// barred.
 bool DaemonTree::failed(int node) {
     barred_.insert({parents_[std::size_t(node)], node});
     if (!nodes_) return false;
@@ -54,7 +54,7 @@ bool DaemonTree::failed(int node) {
         found.push_back(it);
         reached[std::size_t(it)] = true;
     }
-    // Those that run are at hand; of the others it is not known yet whether they ever will.
+    // Prefers running daemons; it is unknown whether the others will ever run.
     std::stable_partition(found.begin(), found.end(), [&](int it) { return has_greeted(it); });
     for (std::size_t next = 0; next < found.size(); ++next)
         for (int i = 0; i < 2 * nodes_->dimensions(); ++i) {
@@ -107,8 +107,8 @@ void DaemonTree::give_up(int node) {
     for (const int it : subtree_of(parents_, node)) lost_.insert(it);
 }
 
-// Rather another neighbour than the one from which it was cut off. A head outside the torus is no
-// neighbour.
+// Prefers a neighbour other than the one from which it was cut off. A head outside the torus is not
+// a neighbour.
 std::optional<int> DaemonTree::way_to(int node, const std::vector<bool>& reached) const {
     std::optional<int> found;
     const int before = parents_[std::size_t(node)];
@@ -121,7 +121,7 @@ std::optional<int> DaemonTree::way_to(int node, const std::vector<bool>& reached
     return found;
 }
 
-// What hangs on it by connections that live comes with it.
+// Nodes below that are still connected to it move with it.
 void DaemonTree::adopt(int node, int parent, std::vector<bool>& reached) {
     parents_[std::size_t(node)] = parent;
     missing_.erase(node);
@@ -148,9 +148,9 @@ bool DaemonTree::try_again() {
     return no_way_.size() < before;
 }
 
-// Nodes at whose connection a part hangs come first: then the part stays as it is. Otherwise it is
-// entered elsewhere, and what was its root is reached from there. A missing node whose parent may
-// still reach it is left to it, but for the one that is to be reached by another way.
+// Root nodes of connected parts come first: then the part stays as it is. Otherwise the part is
+// entered at another node, and its former root is reached from there. A missing node keeps its
+// parent if that may still reach it, except for the node that needs another path.
 void DaemonTree::enter(std::optional<int> by_another_way) {
     std::vector<int> left;
     std::vector<bool> reached(parents_.size());

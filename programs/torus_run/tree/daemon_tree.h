@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The tree by which daemons are started and reached. Where the torus is the only network, a daemon
-// is started over a cable by its neighbour, and a cable that leads nowhere is gone around: then
-// another neighbour starts it, and what lies behind it gets other ways too.
+// is started over a cable by its neighbour. If the cable fails, another neighbour starts it, and
+// the nodes behind it get other paths too.
 //
 // Pure bookkeeping. Owned by the head and used by its one thread.
 #pragma once
@@ -15,51 +15,53 @@
 
 namespace torusmp::launch {
 
-// Which child of the daemon of node `from` (-1: the head) is on the way to `to`; nothing: `to` is
-// not below it. `parents` for each node the one that starts its daemon.
+// The child of node `from` (-1: the head) on the path to `to`; nothing: `to` is not below `from`.
+// `parents` holds for each node the node that starts its daemon.
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
 // The nodes below `node`, including itself.
 std::vector<int> subtree_of(const std::vector<int>& parents, int node);
 
-// Whether `node` is joined to the head although `missing` nodes are not joined to their parents.
+// Whether `node` is connected to the head although the `missing` nodes are cut off from their
+// parents.
 bool is_reached(const std::vector<int>& parents, const std::vector<int>& missing, int node);
 
 class DaemonTree {
   public:
-    // `parents`: for each node the node that starts its daemon, -1: the head. `nodes`: the torus,
-    // if daemons are started over its cables; otherwise there is one way to each.
+    // `parents` holds for each node the node that starts its daemon, -1: the head. `nodes` is the
+    // torus if daemons are started over its cables; otherwise there is one path to each.
     DaemonTree(std::vector<int> parents, std::optional<routing::Torus> nodes);
 
     const std::vector<int>& parents() const { return parents_; }
 
-    // Its daemon runs, and starts those whose parent it is.
+    // The daemon of `node` runs, and starts its own children.
     void greeted(int node);
     bool has_greeted(int node) const { return up_[std::size_t(node)]; }
-    // The daemon of a node could not be started by its parent. True: parents() has another way to
-    // it; false: none is left. Either way others may have got other parents.
+    // The daemon of a node could not be started by its parent. Returns true if parents() has
+    // another path to it, false if none is left. In both cases other nodes may have new parents.
     bool failed(int node);
-    // The nodes that are reached through a node, if it is reached at all.
+    // The nodes that are reached through `node`, as far as it is reached itself.
     std::vector<int> behind(int node) const;
-    // Those that tried in vain to start it, the last one excepted.
+    // The nodes that tried in vain to start it, except the last one.
     std::vector<int> others_that_tried(int node) const;
 
     // ---- while ranks run ----
 
-    // The connection from its parent to a daemon that runs is lost; or, `by_this_way` false, it
-    // could not be made anew. parents() has another way to it then, which may begin at any of the
-    // nodes behind it, unless all were tried in vain.
+    // The connection between a running daemon and its parent is lost, or, if `by_this_way` is
+    // false, could not be made again. parents() then has another path, which may start at any of
+    // the nodes behind it, unless all were tried.
     void cut_off(int node, bool by_this_way);
-    // A cable that was tried in vain may be back. True: parents() has ways to some that had none.
+    // Retries cables that failed, because they may be back. Returns true if parents() has new
+    // paths.
     bool try_again();
-    // Its new parent has reached it.
+    // The new parent of `node` has reached it.
     void joined(int node);
-    // It is lost for good, and with it those that are still behind it.
+    // Marks a node as lost for good, together with the nodes still behind it.
     void give_up(int node);
     bool is_lost(int node) const { return lost_.count(node) != 0; }
-    // Nodes to be joined by their parents.
+    // The nodes to be joined by their parents.
     std::vector<int> to_join() const;
     bool is_missing(int node) const { return missing_.count(node) != 0; }
-    // Whether the connection from its parent is missing, or one on the way to it.
+    // Whether the connection to its parent is missing, or any other on the path to it.
     bool is_cut_off(int node) const;
 
   private:
@@ -76,7 +78,7 @@ class DaemonTree {
     std::vector<bool> up_;
     std::set<std::pair<int, int>> barred_;  // parent and child
     std::set<int> missing_;                 // nodes whose connection to their parent is missing
-    std::set<int> no_way_;                  // nodes to whom no way is left to try
+    std::set<int> no_way_;                  // nodes without an untried path
     std::set<int> lost_;                    // for good
 };
 

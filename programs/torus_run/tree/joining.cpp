@@ -21,7 +21,8 @@ namespace {
 
 constexpr std::size_t handed_over = 2;
 
-// In the abstract name space, which belongs to the network of the host: nothing is left behind.
+// A name in the abstract name space, which belongs to the host's network namespace and leaves no
+// file behind.
 struct SocketName {
     sockaddr_un address{};
     socklen_t length;
@@ -66,7 +67,7 @@ JoinPoint::~JoinPoint() {
     loop_.forget(socket_.get());
 }
 
-// Who joins has sent what it hands over before it is accepted, or is not waited for long.
+// A joining process sends its descriptors before it is accepted; the wait for them is short.
 void JoinPoint::accept_one() {
     base::Descriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!guest || !is_same_user(guest.get())) return;
@@ -85,11 +86,11 @@ void join_daemon(const std::string& name, std::uint64_t version) {
     const base::Descriptor daemon(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
     const SocketName at(name);
     if (!daemon || connect(daemon.get(), at.get(), at.length) != 0)
-        joining_failed("no daemon of this job runs on this host any more");
+        joining_failed("the daemon of this job on this host has ended");
     const int ends[handed_over] = {STDIN_FILENO, STDOUT_FILENO};
     if (!base::pass(daemon.get(), std::as_bytes(std::span(&version, 1)), ends))
         joining_failed("sendmsg to the daemon");
-    // Ours are closed, so that the daemon alone holds them.
+    // Closes the local copies, so that only the daemon holds the descriptors.
     close(STDIN_FILENO);
     close(STDOUT_FILENO);
     char byte = 0;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a daemon that runs gets another connection to the head: an agent starts torus-run on its host
-// once more, which hands over its standard input and output and stays until they are not needed any
-// more. They meet at a socket that has the name of the job and the node, and is open to the same
-// user only.
+// Gives a running daemon another connection to the head: an agent starts torus-run on its host
+// again, which hands over its standard input and output and stays until they are not needed any
+// more. The two meet at a socket named after the job and the node, which only the same user may
+// open.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace torusmp::launch {
 
 std::string daemon_name(std::uint64_t key, int node);
 
-// The end of the daemon that runs. Used by its one thread.
+// The running daemon's end. Used by its one thread.
 class JoinPoint {
   public:
     using Joined = std::function<void(base::Descriptor input, base::Descriptor output)>;
@@ -35,12 +35,13 @@ class JoinPoint {
     const Joined joined_;
     base::Descriptor socket_;
     std::uint64_t version_ = 0;
-    base::Descriptor guest_;  // who has handed them over last; ends when this is closed
+    // the process that handed over the current descriptors; it ends when this is closed
+    base::Descriptor guest_;
 };
 
-// `version`: of the ways by which it comes; one that is older than the last is turned away.
-// The end of the other: returns when the daemon does not use the descriptors any more. Throws
-// std::runtime_error if there is no such daemon on this host.
+// The other end: returns when the daemon has closed the descriptors. `version` is that of the tree;
+// older versions than the last one are rejected. Throws std::runtime_error if there is no such
+// daemon on this host.
 void join_daemon(const std::string& name, std::uint64_t version);
 
 }  // namespace torusmp::launch

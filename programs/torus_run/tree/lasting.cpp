@@ -8,7 +8,7 @@
 namespace torusmp::launch {
 namespace {
 
-// What a frame weighs beside its bytes, so that a crowd of empty ones is confirmed too.
+// Overhead of a frame in bytes, so that many empty frames are confirmed too.
 constexpr std::uint64_t weight_of_frame = 64;
 
 Frame frame_of(LastingFrame&& it) {
@@ -72,7 +72,7 @@ std::optional<Frame> HeadStreams::take(int node, std::span<const std::byte> last
     LastingFrame it = decode_lasting(lasting);
     Node& from = nodes_[std::size_t(node)];
     if (!from.up.take(it.number)) return std::nullopt;
-    from.untold += it.bytes.size() + weight_of_frame;
+    from.unconfirmed += it.bytes.size() + weight_of_frame;
     Frame frame = frame_of(std::move(it));
     frame.header.sequence = std::uint32_t(node);
     return frame;
@@ -80,7 +80,7 @@ std::optional<Frame> HeadStreams::take(int node, std::span<const std::byte> last
 
 SharedBytes HeadStreams::taken(int node) {
     Node& it = nodes_[std::size_t(node)];
-    it.untold = 0;
+    it.unconfirmed = 0;
     return share(Packer().add(it.up.taken()).take());
 }
 
@@ -92,17 +92,17 @@ void HeadStreams::confirmed(int node, std::span<const std::byte> word) {
     if (it.gone) return;
     if (all > all_.last() || !it.own.confirmed(own)) throw PackingError();
     it.all_confirmed = std::max(it.all_confirmed, all);
-    forget_what_all_have();
+    drop_delivered();
 }
 
 void HeadStreams::drop(int node) {
     Node& it = nodes_[std::size_t(node)];
     it.gone = true;
     it.own.confirmed(it.own.last());
-    forget_what_all_have();
+    drop_delivered();
 }
 
-void HeadStreams::forget_what_all_have() {
+void HeadStreams::drop_delivered() {
     std::uint64_t least = all_.last();
     for (const Node& it : nodes_)
         if (!it.gone) least = std::min(least, it.all_confirmed);

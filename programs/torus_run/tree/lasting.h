@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames between the head and one node that outlive the connections which carry them. Each is
-// numbered and kept until the other end has confirmed it. When connections were lost on the way,
-// the ends tell each other what they have taken, and all that is missing leaves once more, in
-// order. An end takes the next number and no other: so nothing is lost, and nothing comes twice.
+// numbered and kept until the peer has confirmed it. When connections were lost, both ends exchange
+// the numbers of the last frames received, and resend all missing frames in order. A receiver only
+// accepts the next number, so no frame is lost or duplicated.
 //
-// The head has two streams to a node, what is for all of them and what is for it alone, and a node
-// has one to the head. Pure bookkeeping; used by one thread.
+// The head has two streams to a node, one common to all nodes and one for this node alone; a node
+// has one stream to the head. Pure bookkeeping; used by one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@
 
 namespace torusmp::launch {
 
-// One direction of one stream: the end that sends.
+// The sending end of one direction of one stream.
 class LastingSender {
   public:
     explicit LastingSender(bool for_all) : for_all_(for_all) {}
 
-    // The body of the DaemonFrame::lasting that carries this frame.
+    // Returns the body of the DaemonFrame::lasting that carries this frame.
     SharedBytes add(DaemonFrame kind, const SharedBytes& bytes);
-    // Frames up to this number need not be kept any longer. False: it was never sent.
+    // Drops frames up to this number. Returns false if it was never sent.
     bool confirmed(std::uint64_t number);
     std::uint64_t last() const { return first_ + kept_.size() - 1; }
-    // All bodies behind that number, oldest first.
+    // Sends all bodies after that number, oldest first.
     template <class Send>
     void again(std::uint64_t number, Send&& send) const {
         const std::uint64_t skipped = number > first_ - 1 ? number - (first_ - 1) : 0;
@@ -38,11 +38,11 @@ class LastingSender {
 
   private:
     const bool for_all_;
-    std::uint64_t first_ = 1;  // number of the first one that is kept
+    std::uint64_t first_ = 1;  // number of the oldest frame that is kept
     std::deque<SharedBytes> kept_;
 };
 
-// What a lasting frame carries.
+// The content of a lasting frame.
 struct LastingFrame {
     DaemonFrame kind{};
     bool for_all = false;
@@ -51,7 +51,7 @@ struct LastingFrame {
 };
 LastingFrame decode_lasting(std::span<const std::byte> bytes);  // throws PackingError
 
-// The end that takes: true for the next frame in order, false for one to throw away.
+// The receiving end: returns true for the next frame in order, false for a frame to be dropped.
 class LastingTaker {
   public:
     bool take(std::uint64_t number) {
@@ -65,18 +65,18 @@ class LastingTaker {
     std::uint64_t taken_ = 0;
 };
 
-// The end of a node.
+// The streams at a node.
 class NodeStreams {
   public:
     SharedBytes add(DaemonFrame kind, const SharedBytes& bytes) { return up_.add(kind, bytes); }
-    // What a frame of the head carries; nothing: it has been taken before, or will come again.
+    // The frame that the head sent; nothing: a duplicate, or one that will be resent.
     std::optional<Frame> take(std::span<const std::byte> lasting);
-    // What has been taken: for DaemonFrame::alive, and as the answer to DaemonFrame::resume.
+    // Numbers of the last frames received: for DaemonFrame::alive, and as the answer to
+    // DaemonFrame::resume.
     SharedBytes taken() const;
-    // The head's word of what it has taken: in DaemonFrame::taken and DaemonFrame::resume.
-    // Throws PackingError.
+    // The head's confirmation, from DaemonFrame::taken or DaemonFrame::resume. Throws PackingError.
     void confirmed(std::span<const std::byte> word);
-    // All frames that it has not.
+    // Sends all frames that are not confirmed.
     template <class Send>
     void again(Send&& send) const {
         up_.again(0, send);
@@ -88,43 +88,46 @@ class NodeStreams {
     LastingTaker own_, all_;
 };
 
-// The end of the head, with all nodes.
+// The streams at the head, to all nodes.
 class HeadStreams {
   public:
     explicit HeadStreams(int nodes) : nodes_(std::size_t(nodes)) {}
 
-    // To one node, or every_node.
+    // Adds a frame for one node, or for every_node.
     SharedBytes add(std::uint32_t node, DaemonFrame kind, const SharedBytes& bytes);
     std::optional<Frame> take(int node, std::span<const std::byte> lasting);
-    // For DaemonFrame::taken, and for DaemonFrame::resume to a node that may have lost frames.
+    // The confirmation for DaemonFrame::taken, and for DaemonFrame::resume to a node that may have
+    // lost frames.
     SharedBytes taken(int node);
-    // Whether so much was taken since the last one that it should be told.
-    bool should_tell(int node) const { return nodes_[std::size_t(node)].untold >= most_untold; }
-    bool owes_word(int node) const { return nodes_[std::size_t(node)].untold > 0; }
-    // The node's word of what it has taken. Throws PackingError.
+    // Whether enough was received since the last confirmation to send another.
+    bool should_confirm(int node) const {
+        return nodes_[std::size_t(node)].unconfirmed >= most_unconfirmed;
+    }
+    bool owes_confirmation(int node) const { return nodes_[std::size_t(node)].unconfirmed > 0; }
+    // The node's confirmation. Throws PackingError.
     void confirmed(int node, std::span<const std::byte> word);
-    // Behind a node's answer to DaemonFrame::resume: all that it has not taken.
+    // Resends all unconfirmed frames, after the node's answer to DaemonFrame::resume.
     template <class Send>
     void again(int node, Send&& send) const {
         const Node& it = nodes_[std::size_t(node)];
         all_.again(it.all_confirmed, send);
         it.own.again(0, send);
     }
-    // It is gone for good: nothing is kept for it.
+    // Drops the frames of a node that is gone for good.
     void drop(int node);
     std::size_t kept() const;
 
   private:
-    static constexpr std::uint64_t most_untold = 64 * 1024;  // bytes
+    static constexpr std::uint64_t most_unconfirmed = 64 * 1024;  // bytes
 
     struct Node {
         LastingSender own{false};
         LastingTaker up;
         std::uint64_t all_confirmed = 0;
-        std::uint64_t untold = 0;  // bytes taken since it was told
+        std::uint64_t unconfirmed = 0;  // bytes received since the last confirmation
         bool gone = false;
     };
-    void forget_what_all_have();
+    void drop_delivered();
 
     LastingSender all_{true};
     std::vector<Node> nodes_;

@@ -9,8 +9,8 @@
 namespace torusmp::launch {
 namespace {
 
-// So often all ways to a node that is cut off are tried: to look for a neighbour that does not
-// answer keeps a daemon from its other work.
+// Rounds of trying all paths to a node that is cut off, within the time limit. There are few,
+// because searching for a neighbour that does not answer keeps a daemon from its other work.
 constexpr int rounds = 10;
 
 }  // namespace
@@ -39,7 +39,7 @@ bool TreeRepair::heard(int node, const Frame& frame) {
         case DaemonFrame::lasting: {
             auto inner = streams_.take(node, frame.body);
             if (inner) listener_.tree_frame(node, *inner);
-            if (streams_.should_tell(node))
+            if (streams_.should_confirm(node))
                 send_raw(DaemonFrame::taken, node, streams_.taken(node));
             return true;
         }
@@ -67,7 +67,7 @@ bool TreeRepair::heard(int node, const Frame& frame) {
     }
 }
 
-// What a former parent says is no news.
+// Reports from a former parent are ignored.
 void TreeRepair::cut(int parent, int node, Cut how, const std::string& why) {
     if (node < 0 || node >= nodes_ || ways_.parents()[std::size_t(node)] != parent) return;
     const bool tried = ways_.is_missing(node);
@@ -75,17 +75,17 @@ void TreeRepair::cut(int parent, int node, Cut how, const std::string& why) {
     if (how == Cut::ended && !tried) return lose(node, why);
     if (!tried) why_.emplace(node, why);
     ways_.cut_off(node, how == Cut::silent);
-    tell_change();
+    send_change();
 }
 
-// Whatever was on its way when the connection ended is asked for, by each node behind it.
+// Requests the frames that were in flight when the connection ended, from each node behind it.
 void TreeRepair::joined(int parent, int node) {
     if (node < 0 || node >= nodes_ || ways_.parents()[std::size_t(node)] != parent) return;
     if (ways_.is_lost(node)) return;
     if (ways_.is_missing(node)) listener_.node_joined(parent, node);
     ways_.joined(node);
     why_.erase(node);
-    tell_change();
+    send_change();
     for (const int it : subtree_of(ways_.parents(), node))
         if (!ways_.is_cut_off(it)) send_raw(DaemonFrame::resume, it, streams_.taken(it));
 }
@@ -96,30 +96,31 @@ void TreeRepair::lose(int node, const std::string& why) {
     for (const int it : subtree_of(ways_.parents(), node)) streams_.drop(it);
 }
 
-// Whoever hears of a node that it is to join tries again, so what is no news is not told.
-void TreeRepair::tell_change() {
-    TreeWays ways{told_.version, ways_.parents(), ways_.to_join()};
-    if (ways == told_) return;
+// A daemon retries when it learns of a node to join, so unchanged trees are not announced.
+void TreeRepair::send_change() {
+    TreeWays ways{sent_ways_.version, ways_.parents(), ways_.to_join()};
+    if (ways == sent_ways_) return;
     ++ways.version;
-    told_ = ways;
+    sent_ways_ = ways;
     listener_.tree_changed(ways);
 }
 
 void TreeRepair::beat(Clock::time_point now) {
-    tell_what_was_taken();
-    watch_those_cut_off(now);
+    send_taken();
+    watch_cut_off(now);
     if (now - last_round_ < patience_ / rounds) return;
     last_round_ = now;
-    if (ways_.try_again()) tell_change();
+    if (ways_.try_again()) send_change();
 }
 
-void TreeRepair::tell_what_was_taken() {
+void TreeRepair::send_taken() {
     for (int node = 0; node < nodes_; ++node)
-        if (streams_.owes_word(node)) send_raw(DaemonFrame::taken, node, streams_.taken(node));
+        if (streams_.owes_confirmation(node))
+            send_raw(DaemonFrame::taken, node, streams_.taken(node));
 }
 
-// By the end of its patience a daemon that was cut off has ended.
-void TreeRepair::watch_those_cut_off(Clock::time_point now) {
+// After this time a daemon that was cut off has ended.
+void TreeRepair::watch_cut_off(Clock::time_point now) {
     for (int node = 0; node < nodes_; ++node) {
         if (ways_.is_lost(node) || !ways_.is_cut_off(node)) {
             since_.erase(node);
@@ -128,7 +129,7 @@ void TreeRepair::watch_those_cut_off(Clock::time_point now) {
         const int parent = ways_.parents()[std::size_t(node)];
         const bool behind_another = parent >= 0 && ways_.is_cut_off(parent);
         if (now - since_.emplace(node, now).first->second <= patience_ || behind_another) continue;
-        lose(node, fmt::format("{}; no other cable led to it within {}",
+        lose(node, fmt::format("{}; it was not reached over another cable within {}",
                                why_.count(node) != 0 ? why_[node] : "is cut off",
                                base::format_time(patience_)));
     }

@@ -1,5 +1,5 @@
 "use strict";
-// What the page knows of the job, and how numbers are written. No drawing.
+// The page's model of the job, and the formatting of numbers. No drawing.
 const model = { state: null, history: [], selected: null, byLink: new Map() };
 
 const historySeconds = 300;
@@ -13,6 +13,14 @@ function rateText(rate) {
 
 function countText(count) {
   return count >= 1e6 ? (count / 1e6).toFixed(2) + " M" : count >= 1e4 ? (count / 1e3).toFixed(1) + " k" : count.toFixed(0);
+}
+
+function plural(count, word) { return `${count} ${word}${count === 1 ? "" : "s"}`; }
+
+// Returns for example "ring of 4" or "2x2x4open".
+function shapeText(job) {
+  if (job.dims.length === 1) return `${job.periodic[0] ? "ring" : "line"} of ${job.dims[0]}`;
+  return job.dims.map((n, d) => n + (job.periodic[d] ? "" : "open")).join("x");
 }
 
 function faultsOf(link) {
@@ -35,7 +43,7 @@ function take(state) {
   while (model.history.length && model.history[0].seconds < state.totals.seconds - historySeconds) model.history.shift();
 }
 
-// The first dimension is the slowest, as in the geometry file.
+// The first dimension varies slowest, as in the geometry file.
 function coordinatesOf(rank, dims) {
   const at = new Array(dims.length).fill(0);
   for (let d = dims.length - 1; d >= 0; --d) { at[d] = rank % dims[d]; rank = Math.floor(rank / dims[d]); }

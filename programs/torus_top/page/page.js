@@ -1,4 +1,4 @@
-// The rest of the page: the chosen rank, tables, charts, and the stream of events.
+// The rest of the page: the selected rank, tables, charts, and the event stream.
 function element(id) { return document.getElementById(id); }
 
 function rows(table, items, cells) {
@@ -54,9 +54,9 @@ function drawTables() {
   const state = model.state, totals = state.totals, job = state.job;
   element("title").textContent = `job ${job.pid}: ${job.program}`;
   document.title = `${totals.waiting}/${job.size} wait: job ${job.pid}`;
-  element("totals").textContent = `${job.dims.map((n, d) => n + (job.periodic[d] ? "" : "open")).join("x")}, ${job.hosts.length} host${job.hosts.length === 1 ? "" : "s"}: ` +
+  element("totals").textContent = `${shapeText(job)}, ${plural(job.hosts.length, "host")}: ` +
     `${totals.active} active, ${totals.waiting} waiting, ${totals.computing} computing` +
-    (totals.other ? `, ${totals.other} other` : "") + (totals.faults ? `; ${totals.faults} links with faults` : "") +
+    (totals.other ? `, ${totals.other} other` : "") + (totals.faults ? `; ${plural(totals.faults, "link")} with faults` : "") +
     (state.exit_code === null ? "" : `; the job has ended with exit code ${state.exit_code}`);
   const waits = state.ranks.filter(rank => ["waiting", "computing", "stopped"].includes(rank.state))
     .sort((a, b) => (b.slowest - a.slowest) || (b.seconds - a.seconds)).slice(0, 12);
@@ -66,28 +66,48 @@ function drawTables() {
     link.share === null ? "" : (link.share * 100).toFixed(0) + " %", { text: faultsOf(link), kind: isFaulty(link) ? "fault" : "" }]);
 }
 
-function drawChart(id, value, most) {
+// The smallest of 1, 2, 5, 10, 20 ... that is not below the value.
+function roundedUp(value) {
+  const power = 10 ** Math.floor(Math.log10(value));
+  return power * [1, 2, 5, 10].find(step => step * power >= value * (1 - 1e-9));
+}
+
+// `text` formats values on the scale. `most` is the end of the scale; without it the scale follows
+// the values.
+function drawChart(id, value, text, most) {
   const { context, width, height } = fit(element(id)), history = model.history;
   const end = history.length ? history[history.length - 1].seconds : 0, begin = end - historySeconds;
-  const top = Math.max(most || 0, ...history.map(value)) || 1;
-  const x = t => (t - begin) / historySeconds * width, y = v => height - 14 - v / top * (height - 22);
+  const top = most || roundedUp(Math.max(1, ...history.map(value))), left = 62, bottom = height - 16;
+  const x = t => left + (t - begin) / historySeconds * (width - left - 4), y = v => bottom - v / top * (bottom - 8);
+  const line = (x0, y0, x1, y1) => {
+    context.beginPath();
+    context.moveTo(x0, y0);
+    context.lineTo(x1, y1);
+    context.stroke();
+  };
   context.strokeStyle = colour("line");
   context.fillStyle = colour("faint");
   context.font = "11px system-ui, sans-serif";
   for (let minute = 0; minute <= historySeconds / 60; ++minute) {
     const at = x(end - minute * 60);
-    context.beginPath();
-    context.moveTo(at, 0);
-    context.lineTo(at, height - 14);
-    context.stroke();
+    line(at, 4, at, bottom);
     context.textAlign = minute === 0 ? "right" : "center";
+    context.textBaseline = "alphabetic";
     if (minute < historySeconds / 60) context.fillText(minute === 0 ? "now" : `-${minute} min`, at, height - 2);
+  }
+  for (const part of [0, 0.5, 1]) {
+    if (most && most * part % 1) continue; // no fractions of ranks
+    line(left, y(top * part), width - 4, y(top * part));
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    context.fillText(text(top * part), left - 5, y(top * part));
   }
   context.strokeStyle = colour("active");
   context.lineWidth = 2;
   context.beginPath();
   history.forEach((point, i) => context[i ? "lineTo" : "moveTo"](x(point.seconds), y(value(point))));
   context.stroke();
+  element(id).dataset.top = text(top);
 }
 
 function drawCharts() {
@@ -95,9 +115,9 @@ function drawCharts() {
   element("rate-now").textContent = rateText(totals.rate);
   element("messages-now").textContent = countText(totals.messages) + "/s";
   element("waiting-now").textContent = `${totals.waiting} of ${model.state.job.size}`;
-  drawChart("rate-chart", point => point.rate);
-  drawChart("messages-chart", point => point.messages);
-  drawChart("waiting-chart", point => point.waiting, model.state.job.size);
+  drawChart("rate-chart", point => point.rate, rateText);
+  drawChart("messages-chart", point => point.messages, count => countText(count) + "/s");
+  drawChart("waiting-chart", point => point.waiting, String, model.state.job.size);
 }
 
 function drawLegend() {

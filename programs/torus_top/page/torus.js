@@ -1,7 +1,8 @@
-// The torus in three dimensions: turned with the pointer or the arrow keys, a rank chosen by a click.
-const torusView = { yaw: -0.55, pitch: 0.42, zoom: 1, slice: [], places: [] };
+// The torus in three dimensions: turned with the pointer or the arrow keys; a click selects a rank.
+// A single dimension is drawn flat: a ring as a circle, an open line as a line.
+const torusView = { yaw: null, pitch: null, zoom: 1, slice: [], places: [] };
 
-// Cividis: the same for everybody's eyes, dark to light; read backwards where the page is light.
+// Cividis: readable with colour vision deficiency, dark to light; reversed on light pages.
 const loadColours = [[0, 32, 77], [60, 77, 110], [124, 123, 120], [187, 173, 108], [255, 234, 70]];
 function loadColour(load, dark) {
   const x = Math.min(Math.max(dark ? 0.25 + 0.75 * load : 1 - load, 0), 1) * (loadColours.length - 1);
@@ -33,16 +34,34 @@ function drawTorus() {
   if (!state) return;
   const { context, width, height } = fit(canvas), dims = state.job.dims, dark = isDark();
   const shown = dims.map((_, d) => d).filter(d => d < 3);
+  const long = shown.filter(d => dims[d] > 1), only = long.length === 1 && dims.length <= 3 ? long[0] : null;
+  const ring = only !== null && state.job.periodic[only];
+  if (torusView.yaw === null) [torusView.yaw, torusView.pitch] = only === null ? [-0.55, 0.42] : [0, 0];
   const extent = d => (shown.includes(d) ? dims[d] : 1);
-  const radius = Math.hypot(extent(0), extent(1), extent(2)) / 2 + 0.4;
-  const size = Math.min(width, height) / (2 * radius) * 0.92 * torusView.zoom;
+  const circle = only === null ? 0 : Math.max(0.6, dims[only] / (2 * Math.PI)); // a unit between ranks
+  const radius = ring ? circle + 0.4 : only !== null ? dims[only] / 2 : Math.hypot(extent(0), extent(1), extent(2)) / 2 + 0.4;
+  const size = Math.min(width / (2 * radius), height / (only === null || ring ? 2 * radius : 2)) * 0.92 * torusView.zoom;
   const [sy, cy, sp, cp] = [Math.sin(torusView.yaw), Math.cos(torusView.yaw), Math.sin(torusView.pitch), Math.cos(torusView.pitch)];
   const project = (x, y, z) => {
     const u = x * cy + z * sy, w = -x * sy + z * cy, v = y * cp - w * sp, depth = y * sp + w * cp;
     const near = 1 + depth / (radius * 5);
     return { x: width / 2 + u * size * near, y: height / 2 + v * size * near, depth, near };
   };
-  const point = at => project(...[0, 1, 2].map(d => (d < dims.length ? at[d] - (dims[d] - 1) / 2 : 0)));
+  const onCircle = c => {
+    const angle = 2 * Math.PI * c / dims[only];
+    return project(circle * Math.sin(angle), -circle * Math.cos(angle), 0);
+  };
+  const point = at => ring ? onCircle(at[only]) :
+    only !== null ? project(at[only] - (dims[only] - 1) / 2, 0, 0) :
+    project(...[0, 1, 2].map(d => (d < dims.length ? at[d] - (dims[d] - 1) / 2 : 0)));
+  // The lines that draw a link. A link that wraps around is two stubs, one at each end; in a ring
+  // each link is an arc.
+  const linesOf = (from, to, wraps, d) => {
+    if (ring) return [[...Array(25).keys()].map(i => onCircle(from.at[only] + i / 24))];
+    if (!wraps) return [[from, to]];
+    const beyond = (at, step) => point(at.map((c, e) => (e === d ? c + step : c)));
+    return [[from, beyond(from.at, 0.42)], [to, beyond(to.at, -0.42)]];
+  };
   const places = new Map(), items = [];
   for (const rank of state.ranks) {
     const at = coordinatesOf(rank.rank, dims);
@@ -56,42 +75,34 @@ function drawTorus() {
       const out = model.byLink.get(number + " " + d + "+");
       let back = model.byLink.get(next.rank + " " + d + "-");
       if (back && back.to !== number) back = null;
-      items.push({ depth: (place.depth + places.get(next.rank).depth) / 2, link: [place, places.get(next.rank), next.wraps, d, out, back] });
+      items.push({ depth: (place.depth + places.get(next.rank).depth) / 2, lines: linesOf(place, places.get(next.rank), next.wraps, d), out, back });
     }
   const farther = (a, b) => a.depth - b.depth;
-  for (const item of items.sort(farther)) drawLink(context, item.link, point, dims, size, dark);
-  // Over all links: a number that a link crosses cannot be read.
+  for (const item of items.sort(farther)) drawLink(context, item, size, dark);
+  // Numbers are drawn over all links, because a number crossed by a link is unreadable.
   torusView.places = [...places.values()].sort(farther);
   for (const place of torusView.places) drawRank(context, place, size);
   canvas.dataset.ranks = String(places.size);
+  canvas.dataset.shape = ring ? "ring" : only !== null ? "line" : "grid";
 }
 
-// A link that wraps round is drawn as two stubs, out of the first and out of the last.
-function drawLink(context, [from, to, wraps, dimension, out, back], point, dims, size, dark) {
+function drawLink(context, { lines, out, back }, size, dark) {
   const faulty = [out, back].some(link => link && isFaulty(link));
   const load = Math.max(out ? out.load : 0, back ? back.load : 0);
   const busy = (out && out.rate > 0) || (back && back.rate > 0);
-  context.lineWidth = Math.max(1, size * (0.025 + 0.06 * load));
+  context.lineWidth = Math.max(1, Math.min(12, size * (0.025 + 0.06 * load)));
   context.strokeStyle = faulty ? colour("fault") : busy ? loadColour(load, dark) : colour("idle");
   context.setLineDash(faulty ? [6, 4] : []);
-  const stroke = (a, b) => {
+  for (const line of lines) {
     context.beginPath();
-    context.moveTo(a.x, a.y);
-    context.lineTo(b.x, b.y);
+    line.forEach((at, i) => context[i ? "lineTo" : "moveTo"](at.x, at.y));
     context.stroke();
-  };
-  if (wraps) {
-    const beyond = (at, step) => point(at.map((c, d) => (d === dimension ? c + step : c)));
-    stroke(from, beyond(from.at, 0.42));
-    stroke(to, beyond(to.at, -0.42));
-  } else {
-    stroke(from, to);
   }
   context.setLineDash([]);
 }
 
 function drawRank(context, place, size) {
-  const { rank, near } = place, radius = Math.max(4, size * 0.15 * near);
+  const { rank, near } = place, radius = Math.max(4, Math.min(28, size * 0.15 * near));
   place.radius = radius;
   context.beginPath();
   context.arc(place.x, place.y, radius, 0, 2 * Math.PI);

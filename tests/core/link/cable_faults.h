@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// CableFaults of a simulated job that are cut and mended at random, never so many that the torus
-// falls apart.
+// Cuts and repairs cables of a simulated job at random; the torus always stays connected.
 #pragma once
 
 #include <iterator>

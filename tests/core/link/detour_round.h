@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seeded job whose cables die and come back under traffic, now several at once, now the same
-// one again and again, and never so many that the torus falls apart: no message may notice.
+// One seeded job whose cables die and come back under traffic, some at the same time, some
+// repeatedly; the torus always stays connected, and no message may be affected.
 #pragma once
 
 #include <cstdint>

@@ -33,8 +33,8 @@ TEST_CASE("cables that die and come back cost no message anything", "[core][deto
 
 // A cable was held down while it was the only way; news and frames that hung on them came in one
 // poll; a tree of 64 ranks changed faster than they could agree; core sent when the first of two
-// writes was confirmed, and the second left once more; an end took "it is wanted at once" of a
-// cable that was held down for "there is none".
+// writes was confirmed, and the second left once more; an end took "the other end needs it now" of
+// a cable that was held down for "there is none".
 TEST_CASE("schedules that went wrong once", "[core][detour]") {
     const std::uint64_t seed = GENERATE(1001553, 1002052, 2000235, 5049, 1011265, 4020242);
     const DetourRound round = run_detour_round(seed, 400);
@@ -172,7 +172,7 @@ TEST_CASE("where no way is left requests end, and name the dead links of the cut
                 REQUIRE(receive.status().error == Error::unreachable);
                 const std::string why = job[to].state().fault_of(from);
                 CAPTURE(why);
-                REQUIRE(why.find("no way is left") != std::string::npos);
+                REQUIRE(why.find("no detour is left") != std::string::npos);
                 REQUIRE(why.find("between rank 1 and rank 2") != std::string::npos);
                 REQUIRE(why.find("between rank 4 and rank 0") != std::string::npos);
                 continue;

@@ -88,7 +88,7 @@ auto again(
 std::vector<Forgery> forgeries() {
     static std::optional<std::pair<PacketHeader, std::vector<std::byte>>> recorded;
     recorded.reset();
-    const char* const frame = "a frame came by its detour";
+    const char* const frame = "an invalid frame arrived over its detour";
     const char* const control = "a packet about links";
     std::vector<Forgery> all;
     all.push_back({"a frame that comes again", LinkFrame::detour,
@@ -132,13 +132,13 @@ std::vector<Forgery> forgeries() {
                        payload.resize(4);
                        return true;
                    },
-                   "a frame of a detour that is cut short"});
+                   "a truncated frame of a detour"});
     all.push_back({"a frame on another way than its detour", LinkFrame::detour,
                    [](PacketHeader& header, std::vector<std::byte>&) {
                        header.tag = header.tag == 2 ? 3 : 2;
                        return true;
                    },
-                   "does not lead this way"});
+                   "does not pass through this rank"});
     all.push_back({"packets confirmed that nobody sent", LinkFrame::setup,
                    body_changed<SetupBody>([](SetupBody& it) { it.taken += 100; }), control});
     all.push_back({"writes confirmed in a setup that nobody made", LinkFrame::setup,
@@ -317,7 +317,7 @@ TEST_CASE("a cable that comes back with another rank at its end is refused and n
     REQUIRE(traffic.failure() == "");
     REQUIRE(traffic.arrived() == traffic_options.messages);
     REQUIRE(forged == 4);
-    REQUIRE(job.report().find("what is plugged in there leads to") != std::string::npos);
+    REQUIRE(job.report().find("the cable plugged in there leads to") != std::string::npos);
     REQUIRE(job.on_cables());  // it was the right one at last
     REQUIRE(job.quiet());
     REQUIRE(job.credits_home());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One seeded job whose ranks talk by shortcuts beside the relay, which die, cannot be made, and
-// are closed for others, while messages are under way; some jobs lose cables as well. No message
-// may notice, and nobody says a word.
+// One seeded job whose ranks use shortcuts beside the relay. Shortcuts die, cannot be made, and are
+// closed in favour of others while messages are in flight; some jobs lose cables as well. No
+// message may be affected, and no rank may print a message.
 #pragma once
 
 #include <cstdint>

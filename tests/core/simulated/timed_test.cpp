@@ -2,6 +2,7 @@
 // Simulated time: what the model says, exactly.
 #include <array>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <deque>
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An interface under siege: the enemy is a plain socket; both live in this process, on this host's
-// addresses.
+// An interface under attack: the attacker is a plain socket; both are in this process, on addresses
+// of this host.
 #pragma once
 
 #include <sys/socket.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The protocol of Ethernet frames, on a cable that does what a seed says.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <random>
 #include <span>
@@ -75,6 +76,59 @@ TEST_CASE("without faults every short packet goes in a frame, once", "[ethernet]
     CHECK(network.a().session.counters().resent == 0);
     CHECK(network.a().session.counters().handed_over == 0);
     CHECK(network.b().session.counters().repeated == 0);
+}
+
+TEST_CASE("the receiver counts what the cable has lost, whether many frames follow or none",
+          "[ethernet]") {
+    for (const double loss : {0.0, 0.02, 0.1, 0.2})
+        for (const bool one_by_one : {false, true}) {
+            CAPTURE(loss, one_by_one);
+            FrameNetwork network(5);
+            REQUIRE(network.meet());
+            network.faults().loss = loss;
+            End& a = network.a();
+            const ethernet::Counters& counted = network.b().session.counters();
+            for (int i = 0; i < 3000; ++i) {
+                a.send_next(8);
+                if (one_by_one)
+                    REQUIRE(network.turn_until([&] { return network.b().got == a.sent; }));
+                else
+                    network.turn();
+            }
+            REQUIRE(all_came(network));
+            const double expected = loss * double(counted.taken - counted.repeated);
+            CHECK(std::abs(double(counted.lost) - expected) <= 4 * std::sqrt(expected));
+        }
+}
+
+TEST_CASE("a receiver that computes, and a cable that is silent for a moment, are no loss",
+          "[ethernet]") {
+    FrameNetwork network(6);
+    REQUIRE(network.meet());
+    End& a = network.a();
+    const ethernet::Counters& counted = network.b().session.counters();
+    const auto compute = [&] {  // b does not poll for 50 ms
+        for (int i = 0; i < 500; ++i) {
+            a.poll();
+            network.step(std::chrono::microseconds(100));
+        }
+    };
+    for (int round = 0; round < 20; ++round) {
+        for (int i = 0; i < 20; ++i) a.send_next(8);
+        compute();
+        REQUIRE(all_came(network));
+    }
+    CHECK(a.session.counters().resent > 20);
+    CHECK(counted.lost == 0);
+
+    network.faults().loss = 1;
+    for (int i = 0; i < 100; ++i) a.send_next(8);
+    compute();
+    network.faults().loss = 0;
+    REQUIRE(all_came(network));
+    CHECK(a.session.counters().handed_over == 0);
+    CHECK(counted.lost > 0);
+    CHECK(counted.lost <= Session::most_lost_in_a_row);
 }
 
 TEST_CASE("packets that wait for company share a frame", "[ethernet]") {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two sessions of the Ethernet transport and what lies between them: a cable that loses, repeats,
-// delays and damages frames as a seed decides, a connection that loses nothing, an enemy who sees
-// every frame, and a clock of its own.
+// Two sessions of the Ethernet transport and the network between them: a cable that loses, repeats,
+// delays and damages frames according to a seed, a reliable connection, an attacker that sees every
+// frame, and a simulated clock.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,7 @@ class FrameNetwork {
         b_.peer = &a_;
         a_.greeting = greeting(11, mtu, random_());
         b_.greeting = greeting(22, mtu, random_());
-        for (End* it : {&a_, &b_})
-            it->session.begin(secret(), it->greeting, it->peer->greeting, 1500);
+        for (End* it : {&a_, &b_}) it->session.begin(secret(), it->greeting, it->peer->greeting);
     }
 
     struct End final : ethernet::Carrier {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pair of interfaces with one link between them, for tests of what every transport must do.
+// A pair of interfaces with one link between them, for tests of the requirements on all transports.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sink that records what a transport tells it, and takes or holds packets as it is told.
+// A sink that records the calls of a transport, and accepts or holds packets as the test requests.
 #pragma once
 
 #include <cstring>

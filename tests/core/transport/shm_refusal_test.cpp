@@ -91,6 +91,7 @@ std::string refusal(const Address& address) {
 }
 
 using Catch::Matchers::Contains;
+using Catch::Matchers::EndsWith;
 
 TEST_CASE("shared memory of a process that the kernel closes is refused with the reason") {
     SECTION("none") {
@@ -108,6 +109,28 @@ TEST_CASE("shared memory of a process that the kernel closes is refused with the
         const Child owner([](int output) { own(output, somebody, true); });
         CHECK_THAT(refusal(owner.address()),
                    Contains("runs as user 65533, this one as user 65534"));
+    }
+    SECTION("it has ended, and its parent does not know yet") {
+        const Child owner([](int output) {
+            become(nobody);
+            const auto segment = Segment::create({}, false);
+            put(output, &segment->address(), sizeof(Address));
+            _exit(0);
+        });
+        const Address address = owner.address();
+        siginfo_t end{};
+        REQUIRE(waitid(P_PID, id_t(address.pid), &end, WEXITED | WNOWAIT) == 0);
+        CHECK_THAT(refusal(address), EndsWith(": that process has ended"));
+    }
+    SECTION("it has closed the descriptor") {
+        const Child owner([](int output) {
+            become(nobody);
+            const auto segment = Segment::create({}, false);
+            close(int(segment->address().descriptor));
+            put(output, &segment->address(), sizeof(Address));
+            pause();
+        });
+        CHECK_THAT(refusal(owner.address()), Contains("that process has closed the descriptor"));
     }
     SECTION("it has ended") {
         const Address address = Child([](int output) { own(output, nobody, true); }).address();

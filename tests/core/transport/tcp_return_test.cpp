@@ -207,7 +207,7 @@ TEST_CASE("a link that is called again has lost its connection, and is connected
     REQUIRE(handshake.finished());
     REQUIRE(core.downs.size() == 1);
     CHECK(core.downs.front().first == &first);
-    CHECK_THAT(core.downs.front().second, Catch::Contains("calls again"));
+    CHECK_THAT(core.downs.front().second, Catch::Contains("reconnects"));
     REQUIRE(second != nullptr);
     CHECK_FALSE(second->connecting());
     CHECK(besieged.dropped(old));
@@ -240,6 +240,28 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     CHECK(ends.talk());
     ends.from_a->close("a test");
     again();  // the patience is that of a new death
+}
+
+TEST_CASE("an end that should be called finds out by itself that its cable is dead", "[tcp]") {
+    Besieged besieged(sparing("victim", milliseconds(200)));
+    Address nobody = besieged.address();
+    nobody.id = enemy_id();  // the larger one, which calls
+    nobody.anywhere.listens_on = 1;
+    besieged.victim.connect(nobody.encode(), {1, 1, true});
+    REQUIRE(besieged.turn_until([&] { return !besieged.recorder.downs.empty(); }));
+    CHECK_THAT(besieged.recorder.downs.front().second, Catch::Contains("cannot connect"));
+}
+
+TEST_CASE("an end that should be called waits for a process that takes its time", "[tcp]") {
+    Besieged besieged(sparing("victim", milliseconds(20)));
+    Besieged computes(sparing("enemy"));  // only its kernel answers
+    Address enemy = computes.address();
+    enemy.id = enemy_id();
+    Channel& channel = besieged.victim.connect(enemy.encode(), {1, 1, true});
+    const auto end = Clock::now() + milliseconds(300);
+    while (Clock::now() < end) besieged.turn();
+    CHECK(besieged.recorder.downs.empty());
+    CHECK(channel.connecting());
 }
 
 TEST_CASE("a cable that is held down is not looked for before its pause is over", "[tcp]") {

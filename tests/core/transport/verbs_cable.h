@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One cable between two interfaces of verbs, and how long tests wait for what happens on it.
+// One cable between two verbs interfaces, and the time limits of tests for its events.
 #pragma once
 
 #include <chrono>

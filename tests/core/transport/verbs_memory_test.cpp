@@ -156,7 +156,7 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
 
 TEST_CASE(
     "where no more memory may be locked, the limit and the remedy are told and large "
-    "messages go by copies",
+    "messages are copied",
     "[.memlock]") {
     std::string told;
     Cable cable(1u << 30, [&](std::string_view text) { told += text; });

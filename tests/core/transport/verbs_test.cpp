@@ -147,7 +147,7 @@ TEST_CASE("ends with other settings do not come together", "[verbs]") {
     Recorder at_b;
     REQUIRE(pump({{&a, &at_a}, {&b, &at_b}},
                  [&] { return !at_a.downs.empty() && !at_b.downs.empty(); }));
-    CHECK_THAT(at_a.downs.front().second, Catch::Contains("do not fit"));
+    CHECK_THAT(at_a.downs.front().second, Catch::Contains("do not match"));
 }
 
 TEST_CASE("a peer that gives a link up, or is gone, is told of at the other end", "[verbs]") {

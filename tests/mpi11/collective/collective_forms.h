@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What tests of collectives share: calls in all three forms, and buffers with gaps that must stay
- * as they are. */
+/* Shared by the tests of collectives: calls in all three forms, and buffers with gaps that must
+ * stay unchanged. */
 #ifndef COLLECTIVE_FORMS_H
 #define COLLECTIVE_FORMS_H
 

@@ -80,6 +80,7 @@ program free
   call graphs
   call derived
   call matched
+  call duplicated
   call generalized
   call portable
   call dealt
@@ -261,6 +262,43 @@ contains
     call check(.not. flag, 'no more messages')
     call MPI_Wait(request, MPI_STATUS_IGNORE, ierr)
   end subroutine
+  ! The copies are given when the requests end, long after the calls.
+  subroutine duplicated
+    integer :: copies(3), requests(3), info, result, sum, i
+    logical :: flag
+    copies = -1
+    call MPI_Info_create(info, ierr)
+    call MPI_Info_set(info, 'mpi_assert_no_any_tag', 'true', ierr)
+    call MPI_Comm_idup(MPI_COMM_WORLD, copies(1), requests(1), ierr)
+    call MPI_Comm_idup_with_info(MPI_COMM_WORLD, info, copies(2), requests(2), ierr)
+    call PMPI_Comm_idup(MPI_COMM_SELF, copies(3), requests(3), ierr)
+    call MPI_Info_free(info, ierr)
+    sum = overwritten(200)
+    call MPI_Waitall(3, requests, MPI_STATUSES_IGNORE, ierr)
+    call check(ierr == MPI_SUCCESS .and. all(requests == MPI_REQUEST_NULL), 'copies complete')
+    do i = 1, 3
+      call check(copies(i) /= -1 .and. copies(i) /= MPI_COMM_NULL, 'a copy is given')
+      call MPI_Comm_compare(copies(i), merge(MPI_COMM_SELF, MPI_COMM_WORLD, i == 3), result, ierr)
+      call check(result == MPI_CONGRUENT, 'a copy is congruent')
+    end do
+    call MPI_Allreduce(me, sum, 1, MPI_INTEGER, MPI_SUM, copies(1), ierr)
+    call check(sum == n * (n - 1) / 2, 'a copy works')
+    call MPI_Comm_get_info(copies(2), info, ierr)
+    call MPI_Info_get_valuelen(info, 'mpi_assert_no_any_tag', i, flag, ierr)
+    call check(flag .and. i == 4, 'a copy has its info')
+    call MPI_Info_free(info, ierr)
+    do i = 1, 3
+      call MPI_Comm_free(copies(i), ierr)
+    end do
+  end subroutine
+  ! The stack below the caller is used again.
+  recursive integer function overwritten(depth) result(sum)
+    integer, intent(in) :: depth
+    integer :: block(64)
+    block = depth
+    sum = block(1 + modulo(depth, 64))
+    if (depth > 1) sum = sum + overwritten(depth - 1)
+  end function
   subroutine generalized
     use requests
     integer :: request, copy, status(MPI_STATUS_SIZE), count, source

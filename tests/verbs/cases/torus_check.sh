@@ -23,7 +23,7 @@ trap 'heal "$@"' EXIT
 rxe-exec "node-$1" rdma link del "rxe_$2" || fail "the RDMA device cannot be taken away"
 rxe-exec "node-$1" ip link set "$3" mtu 1000 || fail "the MTU cannot be set"
 torus-check --probes 20 --set transport.use=auto >$said 2>&1 && fail "nothing is wrong with MTUs that differ"
-expect "note: link .* goes over (TCP|Ethernet frames) and not over RDMA: $2 of node-$1 has no RDMA device: .*rdma link add rxe_$2 "
+expect "note: link .* uses (TCP|Ethernet frames) instead of RDMA: $2 of node-$1 has no RDMA device: .*rdma link add rxe_$2 "
 expect "note: link .* the RDMA MTU of .*both use 512"
 rxe-exec "node-$1" torus-info >$said 2>&1 || fail "torus-info failed on node-$1"
 expect "$2 .* nothing .*transport.use is verbs \(.*\), but $2 of node-$1 has no RDMA device: .*rdma link add rxe_$2 "

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernel's view of a process in /proc/PID/stat.
+//
+// A free function without state; any thread may call.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+namespace torusmp::base {
+
+struct ProcessState {
+    char state = 0;  // as in ps: 'R', 'S', 'T', 'Z', ...; 0: there is no such process
+    pid_t parent = -1;
+    unsigned flags = 0;     // the kernel's PF_*
+    std::uint64_t cpu = 0;  // processor time, in ns
+
+    bool exists() const { return state != 0; }
+    // It has ended, or is ending: its descriptors are closed or will be.
+    bool ended() const;
+};
+
+ProcessState process_state(pid_t process);
+
+}  // namespace torusmp::base

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fits the torus of a geometry file to the ranks and hosts of one job: more ranks than hosts fill
+// the hosts, fewer use a part of the machine.
+//
+// Pure functions; any thread may call.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+
+namespace torusmp::config {
+
+// What the user asked for; `..._option` names the option, for messages and as the origin of the
+// settings that change ("-np 8").
+struct Demand {
+    std::optional<int> ranks;
+    std::string ranks_option;
+    int ranks_per_host = 0;  // 0: not given
+    std::string ranks_per_host_option;
+    std::vector<std::string> hosts;  // some hosts of the file; empty: all
+    std::string hosts_option;
+};
+
+// Changes torus.dims, torus.periodic, torus.ranks_per_node, nodes.hosts and the links of `settings`
+// so that rank_torus() accepts the ranks that are asked for. Precondition: nodes.hosts is set. The
+// hosts that are used form a box of the torus; a dimension that loses hosts does not wrap around.
+// Of the boxes of the right size it takes the one with the hosts named first, otherwise the most
+// compact. Consecutive ranks share a host. A torus.ranks_per_node that the user has set is kept.
+// Throws ConfigError, which names numbers that would fit.
+void fit(Settings& settings, const Demand& demand);
+
+}  // namespace torusmp::config

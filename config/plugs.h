@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Detects cables that are plugged in elsewhere than the geometry file says, from the host heard on
+// each device. If two devices of a host are exchanged, by their plugs or by their names, reports
+// exactly that. Pure; any thread may call.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "config/settings.h"
+#include "routing/detours.h"
+
+namespace torusmp::config {
+
+struct Plug {
+    int node = 0;
+    std::string device;
+    friend auto operator<=>(const Plug&, const Plug&) = default;
+};
+// By plug, the plug at the other end of its cable.
+using Plugs = std::map<Plug, Plug>;
+
+// A statement for the user, and the cables of the geometry file that it explains.
+struct PlugFault {
+    std::vector<routing::Link> cables;
+    std::string text;
+};
+
+// The plugs in `heard` that differ from those in the settings, which have a torus; each cable is
+// explained once.
+std::vector<PlugFault> find_plug_faults(const Settings& settings, const Plugs& heard);
+
+// The advice for two exchanged devices of a host. `one`, `other`: their names.
+std::string advise_exchange(const std::string& host, const std::string& one,
+                            const std::string& other);
+
+// Two devices of one host that are exchanged, if that explains why `here` hears `far` and not
+// `expected`; `theirs`: the plug that `far` should hear.
+struct Exchange {
+    int node = 0;
+    std::string one, other;  // devices
+    friend auto operator<=>(const Exchange&, const Exchange&) = default;
+};
+std::vector<Exchange> explain_by_exchange(const Plug& here, const Plug& expected, const Plug& far,
+                                          const Plug& theirs);
+
+}  // namespace torusmp::config

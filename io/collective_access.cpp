@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of a collective access; its rounds are in rounds.cpp.
+#include "io/collective_access.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <limits>
+
+#include "io/access.h"
+
+namespace torusmp::io {
+namespace {
+
+// Stretches of this length are as well moved by those who want them.
+constexpr std::uint64_t long_block = std::uint64_t(256) << 10;
+
+}  // namespace
+
+CollectiveAccess::CollectiveAccess(collectives::Group& group, const Place& place)
+    : Schedule(group), place_(place), opening_(group), closing_(group) {
+    expect(Fit::at_most);
+    nest(opening_, 1);
+    nest(closing_, 2);
+}
+
+CollectiveAccess::~CollectiveAccess() = default;
+
+void CollectiveAccess::start(const Call& call) {
+    call_ = call;
+    bytes_ = call.error == 0 ? call.buffer.bytes : 0;
+    error_ = call.error;
+    met_end_ = -1;
+    result_ = {};
+    const auto& all = place_.aggregators;
+    const auto own = std::find(all.begin(), all.end(), group().member());
+    own_share_ = own == all.end() ? -1 : int(own - all.begin());
+    open();
+    begin(call.write ? "file write" : "file read");
+}
+
+bool CollectiveAccess::move() {
+    if (phase_ == Phase::opening) {
+        if (!move_part(opening_)) return false;
+        plan();
+    }
+    if (phase_ == Phase::direct) {
+        access_directly();
+        close();
+    }
+    if (phase_ == Phase::rounds) {
+        if (!rounds()) return false;
+        close();
+    }
+    if (phase_ == Phase::closing) {
+        if (!move_part(closing_)) return false;
+        conclude();
+    }
+    return true;
+}
+
+void CollectiveAccess::open() {
+    openings_.resize(members());
+    Opening& own = openings_[std::size_t(group().member())];
+    own = {0,
+           0,
+           -1,
+           call_.view.mean_block(),
+           place_.store != nullptr ? 1U : 0U,
+           call_.view.overlaps() ? 1U : 0U};
+    if (own.block == 0) own.block = std::numeric_limits<std::uint64_t>::max();
+    if (bytes_ != 0) {
+        own.begin = call_.view.offset_of(call_.position);
+        own.end = call_.view.offset_of(call_.position + Offset(bytes_) - 1) + 1;
+    }
+    if (!call_.write && place_.store != nullptr) {
+        own.size = place_.store->size();
+        if (own.size < 0) note(int(-own.size));
+    }
+    opening_.start(openings_.data(), collectives::Blocks::even(sizeof(Opening)), nullptr);
+    phase_ = Phase::opening;
+}
+
+// Whether this call does; all members find the same.
+bool CollectiveAccess::through_aggregators() const {
+    const bool all_reach = std::all_of(openings_.begin(), openings_.end(),
+                                       [](const Opening& it) { return it.reaches != 0; });
+    if (!all_reach) return true;
+    const bool any_overlaps = std::any_of(openings_.begin(), openings_.end(),
+                                          [](const Opening& it) { return it.overlaps != 0; });
+    if (call_.atomic || any_overlaps) return false;
+    const Choice choice =
+        call_.write ? place_.hints.collective_write : place_.hints.collective_read;
+    if (choice != Choice::automatic) return choice == Choice::yes;
+    std::vector<const Opening*> sorted;
+    std::uint64_t shortest = std::numeric_limits<std::uint64_t>::max();
+    for (const Opening& it : openings_) {
+        if (it.begin == it.end) continue;
+        sorted.push_back(&it);
+        shortest = std::min(shortest, it.block);
+    }
+    if (shortest >= long_block) return false;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Opening* a, const Opening* b) { return a->begin < b->begin; });
+    for (std::size_t i = 1; i < sorted.size(); ++i)
+        if (sorted[i]->begin < sorted[i - 1]->end) return true;
+    return false;
+}
+
+void CollectiveAccess::plan() {
+    Offset end = -1;
+    for (const Opening& it : openings_) end = std::max(end, it.size);
+    if (!call_.write && !call_.view.overlaps()) {
+        const Offset known = call_.view.position_of(std::max<Offset>(end, 0)) - call_.position;
+        bytes_ = std::min(bytes_, std::size_t(std::max<Offset>(known, 0)));
+    }
+    if (!through_aggregators()) {
+        phase_ = Phase::direct;
+        return;
+    }
+    Domains::Window all{std::numeric_limits<Offset>::max(), 0};
+    for (Opening& it : openings_) {
+        if (!call_.write) it.end = std::min(it.end, std::max<Offset>(end, 0));
+        if (it.begin >= it.end) {
+            it.begin = it.end = 0;
+            continue;
+        }
+        all = {std::min(all.begin, it.begin), std::max(all.end, it.end)};
+    }
+    domains_ =
+        Domains(all.begin, all.end, int(targets()), place_.hints.striping_unit, place_.window);
+    pieces_.resize(targets());
+    for (Piece& piece : pieces_) piece.posted = false;
+    if (own_share_ >= 0) shares_.resize(members());
+    // A member's headers, lists and contents; an aggregator's from each member, and to it.
+    use_requests(3 * targets() + members(), 3 * members() + targets());
+    client_round_ = round_ = 0;
+    client_waits_ = false;
+    stage_ = Stage::ask;
+    phase_ = Phase::rounds;
+}
+
+void CollectiveAccess::access_directly() {
+    core::Buffer buffer = call_.buffer;
+    buffer.bytes = bytes_;
+    if (bytes_ == 0) return;
+    const Opening& own = openings_[std::size_t(group().member())];
+    const RangeLock lock(*place_.store, own.begin, call_.atomic ? own.end : own.begin,
+                         !call_.write);
+    if (lock.error() != 0) return note(lock.error());
+    const Outcome outcome =
+        call_.write ? write(*place_.store, call_.view, call_.position, buffer)
+                    : read(*place_.store, call_.view, call_.position, buffer, place_.hints);
+    if (outcome.error != 0) return note(outcome.error);
+    bytes_ = outcome.bytes;
+}
+
+void CollectiveAccess::close() {
+    closings_.resize(members());
+    Closing& own = closings_[std::size_t(group().member())];
+    own = {error_, 0, met_end_, {}};
+    if (error_ != 0) gethostname(own.host, sizeof own.host - 1);
+    closing_.start(closings_.data(), collectives::Blocks::even(sizeof(Closing)), nullptr);
+    phase_ = Phase::closing;
+}
+
+void CollectiveAccess::conclude() {
+    phase_ = Phase::over;
+    Offset end = std::numeric_limits<Offset>::max();
+    for (std::size_t i = 0; i < closings_.size(); ++i) {
+        Closing& it = closings_[i];
+        it.host[sizeof it.host - 1] = '\0';
+        if (it.end >= 0) end = std::min(end, it.end);
+        if (it.error == 0 || result_.error != 0) continue;
+        result_.error = it.error;
+        result_.member = int(i);
+        result_.host = it.host;
+    }
+    result_.bytes = bytes_;
+    if (end != std::numeric_limits<Offset>::max())
+        result_.bytes = std::min(
+            bytes_, std::size_t(std::max<Offset>(call_.view.position_of(end) - call_.position, 0)));
+}
+
+void CollectiveAccess::note(int error) {
+    if (error_ == 0) error_ = error;
+}
+
+}  // namespace torusmp::io

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/far_store.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+namespace torusmp::io {
+namespace {
+
+// All that are in flight for one call.
+class AwaitedCall final : public core::Awaited {
+  public:
+    AwaitedCall(const core::SendRequest& list, const core::SendRequest& data,
+                const core::ReceiveRequest& contents, const core::ReceiveRequest& answer)
+        : all_{&list, &data, &contents, &answer} {}
+    bool complete() const {
+        return std::all_of(std::begin(all_), std::end(all_),
+                           [](const auto* request) { return request->complete(); });
+    }
+    bool failed() const {
+        return std::any_of(std::begin(all_), std::end(all_), [](const auto* request) {
+            return request->status().error != core::Error::none;
+        });
+    }
+    void list(List& list) const override {
+        for (const core::Request* request : all_)
+            if (!request->complete()) list.ids.push_back(request);
+    }
+
+  private:
+    const core::Request* all_[4];
+};
+
+}  // namespace
+
+far::Answer FarStore::call(far::Note& note, const Runs& runs, const core::Buffer& memory) {
+    using far::Operation, far::Stream;
+    far::Question& question = note.question;
+    const auto tag = [&](Stream stream) { return far::tag_of(question.number, stream); };
+    question.number = calls_.fetch_add(1, std::memory_order_relaxed);
+    core::SendRequest list, data;
+    core::ReceiveRequest contents, answered;
+    far::Answer answer{};
+    const AwaitedCall all(list, data, contents, answered);
+    // Where it is to go is known before it comes.
+    runtime_.receive(answered, {static_cast<void*>(&answer), sizeof answer}, server_, context_,
+                     tag(Stream::answer));
+    if (question.operation == Operation::read)
+        runtime_.receive(contents, memory, server_, context_, tag(Stream::contents));
+    const std::size_t inside = std::min(runs.list().size(), far::runs_in_note);
+    std::copy_n(runs.list().data(), inside, note.first);
+    runtime_.notes().send(
+        server_, context_, far::note_tag,
+        {reinterpret_cast<const std::byte*>(&note), sizeof question + inside * sizeof(Run)});
+    if (runs.list().size() > inside)
+        runtime_.send(list,
+                      {static_cast<const void*>(runs.list().data() + inside),
+                       (runs.list().size() - inside) * sizeof(Run)},
+                      server_, context_, tag(Stream::list));
+    if (question.operation == Operation::write)
+        runtime_.send(data, memory, server_, context_, tag(Stream::contents));
+    wait([&] { return all.complete(); }, all);
+    if (all.failed()) return {0, EHOSTDOWN};
+    return answer;
+}
+
+Outcome FarStore::move_piece(far::Operation operation, const Runs& runs, Offset offset,
+                             const core::Buffer& memory) {
+    far::Note note{};
+    note.question = {0, operation, std::uint32_t(runs.list().size()), offset,
+                     std::int64_t(memory.bytes)};
+    const far::Answer answer = call(note, runs, memory);
+    return {std::size_t(answer.value), int(answer.error)};
+}
+
+// In pieces that the server's memory holds; scattered memory is packed for each.
+Outcome FarStore::move(far::Operation operation, const View& view, Offset position,
+                       const core::Buffer& buffer) {
+    const bool write = operation == far::Operation::write;
+    std::unique_ptr<std::byte[]> packed;
+    if (buffer.layout != nullptr && buffer.bytes != 0)
+        packed = std::make_unique_for_overwrite<std::byte[]>(std::min(far::longest, buffer.bytes));
+    Runs runs;
+    Outcome all;
+    while (all.bytes < buffer.bytes && all.error == 0) {
+        const std::size_t most = std::min(far::longest, buffer.bytes - all.bytes);
+        const Offset from = position + Offset(all.bytes);
+        const Offset offset = view.offset_of(from);
+        std::size_t bytes = 0;
+        runs.clear();
+        view.for_each(from, most, [&](Offset at, std::size_t piece) {
+            runs.add(at - offset, Offset(piece));
+            bytes += piece;
+            return runs.list().size() < far::most_runs;
+        });
+        core::Buffer memory{static_cast<void*>(packed.get()), bytes};
+        if (packed == nullptr)
+            memory = {static_cast<void*>(buffer.base + all.bytes), bytes};
+        else if (write)
+            buffer.pack(all.bytes, memory.base, bytes);
+        const Outcome one = move_piece(operation, runs, offset, memory);
+        if (packed != nullptr && !write) buffer.unpack(all.bytes, memory.base, one.bytes);
+        all.bytes += one.bytes;
+        all.error = one.error;
+        if (one.bytes < bytes) break;
+    }
+    return all;
+}
+
+int FarStore::ask(far::Operation operation, Offset offset, std::int64_t bytes) {
+    far::Note note{};
+    note.question = {0, operation, 0, offset, bytes};
+    return int(call(note, {}, {}).error);
+}
+
+Offset FarStore::size() {
+    far::Note note{};
+    note.question.operation = far::Operation::size;
+    const far::Answer answer = call(note, {}, {});
+    return answer.error != 0 ? -answer.error : answer.value;
+}
+
+}  // namespace torusmp::io

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file that this rank does not reach, through a rank that does: that of a StoreServer.
+//
+// Methods block; the other rank answers in any call of its library. So a FarStore is not for
+// progress: collective accesses go through aggregators instead. Any thread may call.
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "core/api.h"
+#include "core/layout/layout.h"
+#include "io/far_call.h"
+#include "io/view.h"
+
+namespace torusmp::io {
+
+class FarStore : public Store {
+  public:
+    // context: one in which the members of the file send nothing else. what: names the wait in
+    // reports; kept by the caller.
+    FarStore(core::Runtime& runtime, core::Context context, core::Rank server, const char* what)
+        : runtime_(runtime), context_(context), server_(server), what_(what) {}
+
+    // Through a view; see io/access.h.
+    Outcome write(const View& view, Offset position, const core::Buffer& buffer) {
+        return move(far::Operation::write, view, position, buffer);
+    }
+    Outcome read(const View& view, Offset position, const core::Buffer& buffer) {
+        return move(far::Operation::read, view, position, buffer);
+    }
+
+    Outcome read(std::byte* memory, std::size_t bytes, Offset at) override {
+        return read(View(at), 0, {memory, bytes});
+    }
+    Outcome write(const std::byte* memory, std::size_t bytes, Offset at) override {
+        return write(View(at), 0, {memory, bytes});
+    }
+    Offset size() override;
+    int resize(Offset size) override { return ask(far::Operation::resize, 0, size); }
+    int reserve(Offset size) override { return ask(far::Operation::reserve, 0, size); }
+    int flush() override { return ask(far::Operation::flush, 0, 0); }
+    int lock(Offset from, Offset bytes, bool shared) override {
+        return ask(shared ? far::Operation::lock_shared : far::Operation::lock, from, bytes);
+    }
+    int unlock(Offset from, Offset bytes) override {
+        return ask(far::Operation::unlock, from, bytes);
+    }
+    FarStore* far() override { return this; }
+
+  protected:
+    // Returns when `done` does; tests wait in their own way.
+    virtual void wait(const std::function<bool()>& done, const core::Awaited& awaited) {
+        runtime_.wait_until(done, what_, &awaited);
+    }
+
+  private:
+    Outcome move(far::Operation operation, const View& view, Offset position,
+                 const core::Buffer& buffer);
+    Outcome move_piece(far::Operation operation, const Runs& runs, Offset offset,
+                       const core::Buffer& memory);
+    far::Answer call(far::Note& note, const Runs& runs, const core::Buffer& memory);
+    int ask(far::Operation operation, Offset offset, std::int64_t bytes);
+
+    core::Runtime& runtime_;
+    const core::Context context_;
+    const core::Rank server_;
+    const char* const what_;
+    std::atomic<std::int64_t> calls_{0};
+};
+
+}  // namespace torusmp::io

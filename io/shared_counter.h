@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A number that members of a group read and change one at a time: the shared file pointer.
+//
+// The first member keeps it. The others ask by notes, which that member answers in any call of the
+// library; so nobody needs a file for it, or locks. Made and destroyed by all members. Any thread
+// may call.
+#pragma once
+
+#include <cstdint>
+
+#include "collectives/group/group.h"
+#include "core/api.h"
+
+namespace torusmp::io {
+
+class SharedCounter final : public core::NoteReader {
+  public:
+    // context: one in which nobody else sends notes. group: outlives it.
+    SharedCounter(collectives::Group& group, core::Context context);
+    ~SharedCounter();
+    SharedCounter(const SharedCounter&) = delete;
+    SharedCounter& operator=(const SharedCounter&) = delete;
+
+    // Adds to it and returns what it was. Throws std::runtime_error that names the rank if the
+    // first member cannot be reached.
+    std::int64_t add(std::int64_t more);
+    std::int64_t get() { return add(0); }
+    // By the first member alone, while none of the others asks.
+    void set(std::int64_t value);
+
+    bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes note) override;
+    void on_end() override { ended_ = true; }
+
+  private:
+    struct Note {
+        std::int64_t number;  // of the question
+        std::int64_t value;
+    };
+    enum Kind : core::Tag { question = 1, answer = 2 };
+    void send(core::Rank dest, Kind kind, const Note& note);
+
+    collectives::Group& group_;
+    core::Runtime& runtime_;
+    core::Context context_;
+    core::Rank keeper_;
+    bool ended_ = false;
+    // Changed under the Runtime's lock.
+    std::int64_t value_ = 0;
+    std::int64_t asked_ = 0;
+    std::vector<Note> answers_;
+};
+
+}  // namespace torusmp::io

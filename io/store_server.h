@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Serves the FarStores of other ranks from a Store of this one, and keeps the locks of a file for
+// all: those of the kernel are one process's, whoever it serves.
+//
+// Calls come as notes, and are done one after the other, each when its data are here, by whatever
+// makes progress. Memory: one piece of a call. Made and destroyed by a member for all; its creator
+// waits until no member calls before it ends (await_end).
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "core/api.h"
+#include "io/far_call.h"
+#include "io/hints.h"
+
+namespace torusmp::io {
+
+class StoreServer final : public RangeLocks, public core::NoteReader, private core::Task {
+  public:
+    // store, hints: outlive it. context: see FarStore.
+    StoreServer(core::Runtime& runtime, core::Context context, Store& store, const Hints& hints);
+    ~StoreServer();
+    StoreServer(const StoreServer&) = delete;
+    StoreServer& operator=(const StoreServer&) = delete;
+
+    // Of this rank; block.
+    int lock(Offset from, Offset bytes, bool shared) override;
+    int unlock(Offset from, Offset bytes) override;
+
+    // Returns when everything that was asked has been answered. Precondition: no member asks more.
+    void await_end();
+
+    bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
+    void on_end() override { ended_ = true; }
+
+  private:
+    struct Call {
+        core::Rank source;
+        far::Question question;
+        std::vector<Run> runs;
+    };
+    struct Lock {
+        core::Rank owner;
+        Offset from, bytes;
+        bool shared;
+    };
+    struct Wait {
+        core::Rank source;
+        std::int64_t number;  // of the question; negative: of this rank
+        Lock lock;
+    };
+    enum class Stage { take, list, contents, answer };
+
+    bool advance() override;
+    void report(core::Waits&) const override {}  // those who ask report that they wait
+    bool step();
+    bool take_next();
+    bool fits(const Call& call) const;
+    bool arrived(const core::ReceiveRequest& request);
+    void do_access();
+    void do_call();
+    void answer(core::Rank source, std::int64_t number, std::int64_t value, int error);
+    bool free_for(const Lock& wanted) const;
+    void release(const Lock& lock);
+    void grant();
+    bool idle() const { return calls_.empty() && stage_ == Stage::take && !answers_in_flight(); }
+    bool answers_in_flight() const;
+
+    core::Runtime& runtime_;
+    const core::Context context_;
+    Store& store_;
+    const Hints& hints_;
+    bool ended_ = false;
+    // Changed under the Runtime's lock.
+    bool listed_ = false, noting_ = false, advancing_ = false;
+    std::deque<Call> calls_;
+    Stage stage_ = Stage::take;
+    core::ReceiveRequest list_, contents_;
+    core::SendRequest sent_;
+    std::unique_ptr<std::byte[]> memory_;
+    std::size_t size_ = 0;
+    std::vector<Lock> held_;
+    std::deque<Wait> waiting_;  // for locks, in the order in which they came
+    std::int64_t own_locks_ = 0;
+    // Answers to be kept until they have left.
+    struct Sent {
+        core::SendRequest request;
+        far::Answer answer;
+    };
+    std::deque<Sent> answers_;
+};
+
+}  // namespace torusmp::io

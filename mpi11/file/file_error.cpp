@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What goes wrong with files: classes, words, handlers.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "mpi11/comm/agreement.h"
+#include "mpi11/error/check.h"
+#include "mpi11/file/file.h"
+
+namespace torusmp::mpi {
+namespace {
+
+std::string reason_of(int error) {
+    if (error < 0) return std::string(name_of_class(-error));
+    if (error == EFBIG) return "it would be larger than the process may make it (ulimit -f)";
+    return std::strerror(error);
+}
+
+}  // namespace
+
+std::string host_name() {
+    char name[256] = "";
+    if (gethostname(name, sizeof name - 1) != 0) return "?";
+    return name;
+}
+
+int class_of_errno(int error) {
+    if (error < 0) return -error;
+    switch (error) {
+        case ENOENT:
+            return MPI_ERR_NO_SUCH_FILE;
+        case EEXIST:
+            return MPI_ERR_FILE_EXISTS;
+        case EACCES:
+        case EPERM:
+            return MPI_ERR_ACCESS;
+        case EROFS:
+            return MPI_ERR_READ_ONLY;
+        case ENOSPC:
+            return MPI_ERR_NO_SPACE;
+        case EDQUOT:
+        case EFBIG:
+            return MPI_ERR_QUOTA;
+        case EISDIR:
+        case ENOTDIR:
+        case ENAMETOOLONG:
+        case ELOOP:
+            return MPI_ERR_BAD_FILE;
+        case ETXTBSY:
+        case EBUSY:
+            return MPI_ERR_FILE_IN_USE;
+        case ENOMEM:
+            return MPI_ERR_NO_MEM;
+        case EOPNOTSUPP:
+        case ENOSYS:
+            return MPI_ERR_UNSUPPORTED_OPERATION;
+        default:
+            return MPI_ERR_IO;
+    }
+}
+
+std::string short_path(const std::string& path) {
+    constexpr std::size_t longest = 200;
+    if (path.size() <= longest) return path;
+    return fmt::format("{}... ({} characters)", path.substr(0, longest), path.size());
+}
+
+std::string words_for(const std::string& action, const std::string& path, int rank,
+                      const std::string& host, int error) {
+    return fmt::format("rank {} on host {} cannot {} {}: {}", rank, host, action, short_path(path),
+                       reason_of(error));
+}
+
+void fail_here(const File& file, const std::string& action, int error) {
+    const bool here = file.local != nullptr;
+    throw Failure(class_of_errno(error),
+                  words_for(action, file.path, here ? file.comm->rank() : file.residence.keeper,
+                            here ? host_name() : file.keeper_host, error));
+}
+
+void agree(Communicator& comm, const char* call, const std::string& action, const std::string& path,
+           int error) {
+    struct Word {
+        int error;
+        char host[60];
+    };
+    std::vector<Word> words(std::size_t(comm.size()));
+    Word& own = words[std::size_t(comm.rank())];
+    own.error = error;
+    if (error != 0) host_name().copy(own.host, sizeof own.host - 1);
+    if (comm.size() > 1) gather_all(comm, words.data(), sizeof(Word), call);
+    for (std::size_t rank = 0; rank < words.size(); ++rank) {
+        Word& word = words[rank];
+        word.host[sizeof word.host - 1] = '\0';
+        if (word.error != 0)
+            throw Failure(class_of_errno(word.error),
+                          words_for(action, path, int(rank), word.host, word.error));
+    }
+}
+
+Reference<ErrorHandler>& handler_of_no_file() {
+    static Reference<ErrorHandler>* const handler =
+        std::make_unique<Reference<ErrorHandler>>(*find<ErrorHandler>(MPI_ERRORS_RETURN)).release();
+    return *handler;
+}
+
+int raise_on_file(const char* call, File* file, const std::exception& error) noexcept {
+    if (file != nullptr) return raise(call, file->comm.get(), error);
+    return raise(call, handler_of_no_file(), MPI_FILE_NULL, "MPI_FILE_NULL", error);
+}
+
+namespace {
+
+Reference<ErrorHandler>& handler_of(MPI_File file) {
+    return file == MPI_FILE_NULL ? handler_of_no_file() : checked<File>(file).comm->error_handler;
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
+int PMPI_File_create_errhandler(MPI_File_errhandler_function* function,
+                                MPI_Errhandler* errhandler) {
+    return file_api("MPI_File_create_errhandler", [&] {
+        check_output("function", reinterpret_cast<const void*>(function));
+        check_output("errhandler", errhandler);
+        *errhandler = torusmp::mpi::handle_of(
+            make<ErrorHandler>(ErrorHandler::Way::function,
+                               reinterpret_cast<MPI_Comm_errhandler_function*>(function)));
+    });
+}
+
+#pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
+int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
+    return file_api("MPI_File_set_errhandler", [&] {
+        handler_of(fh) = Reference<ErrorHandler>(checked<ErrorHandler>(errhandler));
+    });
+}
+
+#pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
+int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
+    return file_api("MPI_File_get_errhandler", [&] {
+        check_output("errhandler", errhandler);
+        ErrorHandler& handler = *handler_of(fh);
+        // The handle is the program's, to be freed by it.
+        if (handler.constant == 0) retain(handler);
+        *errhandler = torusmp::mpi::handle_of(handler);
+    });
+}
+
+#pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
+int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
+    return file_api("MPI_File_call_errhandler", [&] {
+        File* const file = fh == MPI_FILE_NULL ? nullptr : &checked<File>(fh);
+        if (class_of(errorcode) < 0)
+            fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
+        raise_on_file("MPI_File_call_errhandler", file, Failure(errorcode, text_of(errorcode)));
+    });
+}
+}

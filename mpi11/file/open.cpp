@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Opening, closing and deleting files (MPI-5.0, section 14.2).
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <type_traits>
+
+#include "config/geometry.h"
+#include "io/sight.h"
+#include "mpi11/comm/agreement.h"
+#include "mpi11/comm/creation.h"
+#include "mpi11/environment/info.h"
+#include "mpi11/environment/library.h"
+#include "mpi11/error/check.h"
+#include "mpi11/file/access.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// 0, or a class negated.
+int error_in_mode(int amode) {
+    const auto has = [&](int mode) { return (amode & mode) != 0; };
+    const int kinds =
+        int(has(MPI_MODE_RDONLY)) + int(has(MPI_MODE_RDWR)) + int(has(MPI_MODE_WRONLY));
+    const bool creates = has(MPI_MODE_CREATE) || has(MPI_MODE_EXCL);
+    if (kinds != 1 || (has(MPI_MODE_RDONLY) && creates) ||
+        (has(MPI_MODE_RDWR) && has(MPI_MODE_SEQUENTIAL)) || amode < 0 || amode > 511)
+        return -MPI_ERR_AMODE;
+    return 0;
+}
+
+int flags_of(int amode) {
+    if ((amode & MPI_MODE_RDONLY) != 0) return O_RDONLY;
+    return (amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
+}
+
+// What members say before they open. The hints of the first one hold for all.
+struct OpenWish {
+    int amode;
+    int error;
+    io::Hints hints;
+};
+static_assert(std::is_trivially_copyable_v<OpenWish>);
+
+io::Hints agree_on_mode(Communicator& comm, const std::string& path, int amode,
+                        const Info::Entries& entries) {
+    std::vector<OpenWish> wishes(std::size_t(comm.size()));
+    OpenWish& own = wishes[std::size_t(comm.rank())];
+    own = {amode, error_in_mode(amode), {}};
+    for (const auto& [key, value] : entries) own.hints.take(key, value);
+    if (comm.size() > 1) gather_all(comm, wishes.data(), sizeof(OpenWish), "MPI_File_open");
+    for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
+        if (wishes[rank].error != 0)
+            fail(-wishes[rank].error,
+                 "found mode {} on rank {} for {}, expected one of MPI_MODE_RDONLY, MPI_MODE_RDWR "
+                 "and MPI_MODE_WRONLY, and what goes with it",
+                 wishes[rank].amode, rank, path);
+        if (wishes[rank].amode != wishes[0].amode)
+            fail(MPI_ERR_NOT_SAME, "found mode {} on rank {} and {} on rank 0 for {}",
+                 wishes[rank].amode, rank, wishes[0].amode, path);
+    }
+    return wishes[0].hints;
+}
+
+// This host as the settings call it; empty: they do not.
+std::string node_name() {
+    const config::Settings& settings = library().process->settings();
+    const auto& names = host_names(settings);
+    if (names.empty()) return {};
+    return names[std::size_t(node_of(settings, runtime().rank()))];
+}
+
+// Collective: who opens the file itself, and who goes through whom.
+void find_residence(File& file) {
+    Communicator& comm = *file.comm;
+    const auto members = std::size_t(comm.size());
+    std::vector<int> hosts(members);
+    for (std::size_t i = 0; i < members; ++i)
+        hosts[i] = runtime().state().host_of(comm.peer(int(i)));
+    const io::Homes& homes = library().process->settings()[io::setting::at];
+    file.residence.members.assign(members, true);
+    const bool one_host =
+        std::all_of(hosts.begin(), hosts.end(), [&](int host) { return host == hosts.front(); });
+    if (one_host && homes.empty()) return;
+    std::vector<io::Sight> sights(members);
+    sights[std::size_t(comm.rank())] = io::look_at(file.path, homes, node_name());
+    if (members > 1) gather_all(comm, sights.data(), sizeof(io::Sight), "MPI_File_open");
+    file.residence =
+        io::residence_of(file.path, sights, hosts, homes, (file.amode & MPI_MODE_CREATE) != 0);
+    if (!file.residence.refusal.empty())
+        fail(MPI_ERR_BAD_FILE, "cannot open {}: {}", short_path(file.path), file.residence.refusal);
+    file.keeper_host = sights[std::size_t(file.residence.keeper)].host_name();
+}
+
+// Collective: whether all members that open the file have opened the one that the keeper has. Those
+// on its host compare the device, too; others see it under another one.
+void agree_on_file(File& file) {
+    Communicator& comm = *file.comm;
+    struct Word {
+        unsigned long long inode, device;
+        int rank_of_host;
+    };
+    std::vector<Word> words(std::size_t(comm.size()));
+    Word& own = words[std::size_t(comm.rank())];
+    struct stat facts {};
+    if (file.local != nullptr) file.local->describe(facts);
+    own.inode = facts.st_ino;
+    own.device = facts.st_dev;
+    own.rank_of_host = runtime().state().host_of(runtime().rank());
+    if (comm.size() > 1) gather_all(comm, words.data(), sizeof(Word), "MPI_File_open");
+    const Word& kept = words[std::size_t(file.residence.keeper)];
+    for (std::size_t rank = 0; rank < words.size(); ++rank) {
+        if (!file.residence.members[rank]) continue;
+        const bool same_host = words[rank].rank_of_host == kept.rank_of_host;
+        if (words[rank].inode != kept.inode || (same_host && words[rank].device != kept.device))
+            fail(MPI_ERR_BAD_FILE,
+                 "rank {} has opened another file as {} than rank {} has: expected a file system "
+                 "that their hosts share",
+                 rank, short_path(file.path), file.residence.keeper);
+    }
+}
+
+void open_on_all(File& file) {
+    Communicator& comm = *file.comm;
+    const int flags = flags_of(file.amode);
+    find_residence(file);
+    int error = 0;
+    if (file.keeps()) {
+        const int more = ((file.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                         ((file.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+        file.local = io::LocalStore::open(file.path, flags | more, error);
+    }
+    agree(comm, "MPI_File_open", "open", file.path, error);
+    if (!file.keeps() && file.residence.members[std::size_t(comm.rank())])
+        file.local = io::LocalStore::open(file.path, flags, error);
+    agree(comm, "MPI_File_open", "open", file.path, error);
+    const core::Context context = comm.context(Traffic::messages);
+    if (!file.residence.all() && file.keeps())
+        file.server =
+            std::make_unique<io::StoreServer>(runtime(), context, *file.local, file.place.hints);
+    else if (!file.residence.all())
+        file.far = std::make_unique<io::FarStore>(
+            runtime(), context, comm.peer(file.residence.keeper), comm.name.c_str());
+    // Nobody asks the keeper before it listens.
+    agree_on_file(file);
+}
+
+void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File* fh) {
+    check_output("fh", fh);
+    *fh = MPI_FILE_NULL;
+    Communicator& comm = checked<Communicator>(handle);
+    check_output("filename", name);
+    if (comm.inter())
+        fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra-communicator");
+    const io::Hints hints = agree_on_mode(comm, name, amode, entries_of(info));
+    File& file = make<File>(make_alike(comm, "MPI_File_open"), name, amode);
+    try {
+        file.place.hints = hints;
+        open_on_all(file);
+        file.choose_aggregators();
+        file.shared = std::make_unique<io::SharedCounter>(file.comm->group(),
+                                                          file.comm->context(Traffic::neighbours));
+        if ((amode & MPI_MODE_APPEND) != 0) {
+            file.pointer = file.end_in_etypes();
+            if (file.comm->rank() == 0) file.shared->set(file.pointer);
+        }
+        // Nobody asks for the shared pointer before it is where it belongs.
+        agree(*file.comm, "MPI_File_open", "open", file.path, 0);
+    } catch (...) {
+        release(file);
+        throw;
+    }
+    *fh = handle_of(file);
+}
+
+int delete_file(const std::string& path) {
+    return ::unlink(path.c_str()) == 0 ? 0 : errno;
+}
+
+// Precondition: the caller holds the file, too, for the error handler.
+void close(MPI_File* fh, File& file) {
+    refuse_second_half(file);
+    Communicator& comm = *file.comm;
+    // A member that asks for the shared pointer still has its answer.
+    agree(comm, "MPI_File_close", "close", file.path, 0);
+    // Calls that are under way keep the file.
+    if (file.server != nullptr) file.server->await_end();
+    const int error = file.references == 2 && file.local != nullptr ? file.local->close() : 0;
+    *fh = MPI_FILE_NULL;
+    release(file);
+    agree(comm, "MPI_File_close", "close", file.path, error);
+    if ((file.amode & MPI_MODE_DELETE_ON_CLOSE) != 0)
+        agree(comm, "MPI_File_close", "delete", file.path,
+              file.keeps() ? delete_file(file.path) : 0);
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_File_open = PMPI_File_open
+int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh) {
+    return file_api("MPI_File_open", [&] { torusmp::mpi::open(comm, filename, amode, info, fh); });
+}
+
+#pragma weak MPI_File_close = PMPI_File_close
+int PMPI_File_close(MPI_File* fh) {
+    File* const file = fh == nullptr ? nullptr : find<File>(*fh);
+    const Reference<File> hold = file == nullptr ? Reference<File>() : Reference<File>(*file);
+    return file_api("MPI_File_close", fh == nullptr ? MPI_FILE_NULL : *fh,
+                    [&](File& closed) { torusmp::mpi::close(fh, closed); });
+}
+
+#pragma weak MPI_File_delete = PMPI_File_delete
+int PMPI_File_delete(const char* filename, MPI_Info) {
+    return file_api("MPI_File_delete", [&] {
+        check_output("filename", filename);
+        const int error = delete_file(filename);
+        if (error != 0)
+            throw Failure(class_of_errno(error),
+                          words_for("delete", filename, hot.world->rank(), host_name(), error));
+    });
+}
+}

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a job would do with a file: for each of its hosts the file system there, and how its ranks
+// reach the file.
+#pragma once
+
+#include <string>
+
+#include "config/settings.h"
+
+namespace torusmp::config {
+
+// Collective over the ranks of a job, of which the first prints; alone, about this host. Returns an
+// exit code. Throws BootstrapError.
+int explain_path(const std::string& path, const Settings& settings);
+
+}  // namespace torusmp::config

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collective accesses in whole jobs: random views, sizes, aggregators, windows and hints, against a
+// model of the file.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "collectives/simulated_group.h"
+#include "io/collective_access.h"
+#include "io/memory_store.h"
+#include "io/random_view.h"
+
+namespace torusmp::io::collective_test {
+
+using namespace testing;
+using collectives::testing::all_ranks;
+using collectives::testing::Job;
+using collectives::testing::job_of;
+using collectives::testing::JobOptions;
+
+// A file that all ranks of a job share, and what one call of a rank moves.
+struct Share {
+    std::vector<std::byte> memory;
+    ModelledView view;
+    Offset position = 0;
+    CollectiveAccess::Place place;
+};
+
+// Declared before the job, as schedules must outlive it.
+struct Scene {
+    std::vector<std::unique_ptr<collectives::Group>> groups;
+    std::vector<std::unique_ptr<CollectiveAccess>> accesses;
+    std::vector<Share> shares;
+
+    void sign_on(Job& job) {
+        const auto members = all_ranks(job);
+        shares.resize(members.size());
+        for (const core::Rank rank : members) {
+            groups.push_back(std::make_unique<collectives::Group>(job[rank], members, 7));
+            accesses.push_back(std::make_unique<CollectiveAccess>(*groups.back(),
+                                                                  shares[std::size_t(rank)].place));
+        }
+    }
+    bool complete() const {
+        return std::all_of(accesses.begin(), accesses.end(),
+                           [](const auto& it) { return it->complete(); });
+    }
+    void start(bool write, bool atomic = false) {
+        for (std::size_t i = 0; i < shares.size(); ++i)
+            accesses[i]->start({.write = write,
+                                .atomic = atomic,
+                                .view = shares[i].view.view,
+                                .position = shares[i].position,
+                                .buffer = {shares[i].memory.data(), shares[i].memory.size()}});
+    }
+};
+
+std::vector<int> random_aggregators(Random& random, int members) {
+    std::vector<int> chosen;
+    for (int member = 0; member < members; ++member)
+        if (below(random, 2) == 0) chosen.push_back(member);
+    if (chosen.empty()) chosen.push_back(int(below(random, std::size_t(members))));
+    return chosen;
+}
+
+JobOptions random_job(Random& random) {
+    static const std::vector<std::vector<int>> shapes{{1}, {2}, {3}, {2, 2}, {3, 2}, {2, 2, 2}};
+    return job_of(shapes[below(random, shapes.size())], below(random, 2) == 0,
+                  1 + below(random, 1000));
+}
+
+// One call: members write disjoint bytes, because what overlaps may be either.
+void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random) {
+    const bool write = below(random, 2) == 0;
+    const std::size_t ranks = scene.shares.size();
+    const bool only_aggregators_reach = below(random, 3) == 0;
+    Hints hints;
+    const Choice choices[] = {Choice::automatic, Choice::yes, Choice::no};
+    hints.collective_write = hints.collective_read = choices[below(random, 3)];
+    hints.striping_unit = 1 + below(random, 300);
+    const std::size_t window = 16 + below(random, 2000);
+    const auto aggregators = random_aggregators(random, int(ranks));
+    // All share one view: the stream of data is dealt out in pieces, rank by rank.
+    const std::size_t most = 1 + below(random, 1500);
+    const bool interleaved = below(random, 2) == 0;
+    std::vector<ModelledView> views;
+    if (!interleaved) views.push_back(random_view(random, most * ranks));
+    const std::size_t row = 1 + below(random, 100);
+    std::vector<std::byte> expected = store.bytes;
+    std::vector<std::vector<std::byte>> wanted(ranks);
+    for (std::size_t i = 0; i < ranks; ++i) {
+        Share& share = scene.shares[i];
+        const bool reaches =
+            !only_aggregators_reach ||
+            std::find(aggregators.begin(), aggregators.end(), int(i)) != aggregators.end();
+        share.place.store = reaches ? &store : nullptr;
+        share.place.aggregators = aggregators;
+        share.place.window = window;
+        share.place.hints = hints;
+        share.memory.assign(below(random, 6) == 0 ? 0 : 1 + below(random, most), {});
+        for (auto& byte : share.memory) byte = std::byte(random());
+        if (interleaved) {
+            // Rank i has the i-th row of each group of rows.
+            const auto tile = std::make_shared<const core::Layout>(core::Shape::block(row),
+                                                                   std::ptrdiff_t(row * ranks));
+            share.view = {View(Offset(i * row), tile), {}};
+            share.position = Offset(below(random, 200));
+            for (std::size_t k = 0; k < 200 + most; ++k)
+                share.view.offsets.push_back(Offset(i * row + k / row * row * ranks + k % row));
+        } else {
+            share.view = views[0];
+            share.position = Offset(i * most);
+        }
+        wanted[i] = share.memory;
+        for (std::size_t k = 0; k < share.memory.size(); ++k) {
+            const auto at = std::size_t(share.view.offsets[std::size_t(share.position) + k]);
+            if (write) {
+                if (expected.size() <= at) expected.resize(at + 1);
+                expected[at] = share.memory[k];
+            } else if (at < store.bytes.size()) {
+                wanted[i][k] = store.bytes[at];
+            } else {
+                wanted[i].resize(k);
+                break;
+            }
+        }
+    }
+    scene.start(write);
+    REQUIRE(job.run_until([&] { return scene.complete(); }));
+    for (std::size_t i = 0; i < ranks; ++i) {
+        CAPTURE(i, write, interleaved, only_aggregators_reach);
+        REQUIRE(scene.accesses[i]->error() == core::Error::none);
+        const auto& result = scene.accesses[i]->result();
+        REQUIRE(result.error == 0);
+        REQUIRE(result.bytes == wanted[i].size());
+        scene.shares[i].memory.resize(result.bytes);
+        REQUIRE(scene.shares[i].memory == wanted[i]);
+    }
+    REQUIRE(store.bytes == expected);
+}
+
+TEST_CASE("Collective accesses move what the model moves", "[io]") {
+    const std::uint64_t rounds = std::getenv("IO_ROUNDS") != nullptr
+                                     ? std::strtoull(std::getenv("IO_ROUNDS"), nullptr, 10)
+                                     : 60;
+    for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        Scene scene;
+        Job job(random_job(random));
+        scene.sign_on(job);
+        MemoryStore store;
+        for (int call = 0; call < 10; ++call) {
+            CAPTURE(call);
+            one_call(job, scene, store, random);
+        }
+    }
+}
+
+// Two ranks whose rows interleave, through one aggregator.
+void two_with_rows(Scene& scene, MemoryStore& store) {
+    for (std::size_t i = 0; i < 2; ++i) {
+        Share& share = scene.shares[i];
+        share.memory.assign(4000, std::byte(i + 1));
+        share.view.view =
+            View(Offset(i * 10), std::make_shared<const core::Layout>(core::Shape::block(10), 20));
+        share.place = {.store = &store, .aggregators = {1}, .window = 512, .hints = {}};
+        share.place.hints.collective_write = share.place.hints.collective_read = Choice::yes;
+    }
+}
+
+TEST_CASE("A failed write is known to all members, and the next call works", "[io]") {
+    Scene scene;
+    Job job(job_of({2}, true));
+    scene.sign_on(job);
+    MemoryStore store;
+    two_with_rows(scene, store);
+    store.write_error = ENOSPC;
+    scene.start(true);
+    REQUIRE(job.run_until([&] { return scene.complete(); }));
+    for (const auto& access : scene.accesses) {
+        REQUIRE(access->error() == core::Error::none);
+        REQUIRE(access->result().error == ENOSPC);
+        REQUIRE(access->result().member == 1);
+        REQUIRE_FALSE(access->result().host.empty());
+    }
+    REQUIRE(store.bytes.empty());
+    store.write_error = 0;
+    scene.start(true);
+    REQUIRE(job.run_until([&] { return scene.complete(); }));
+    for (const auto& access : scene.accesses) REQUIRE(access->result().error == 0);
+    REQUIRE(store.bytes.size() == 8000);
+    for (std::size_t i = 0; i < 8000; ++i) REQUIRE(store.bytes[i] == std::byte(i / 10 % 2 + 1));
+}
+
+TEST_CASE("A file that shrinks while it is read gives what is left", "[io]") {
+    Scene scene;
+    Job job(job_of({2}, true));
+    scene.sign_on(job);
+    MemoryStore store;
+    two_with_rows(scene, store);
+    store.bytes.assign(8000, std::byte{7});
+    store.shrunk_to = 1005;
+    scene.start(false);
+    REQUIRE(job.run_until([&] { return scene.complete(); }));
+    REQUIRE(scene.accesses[0]->result().bytes == 505);
+    REQUIRE(scene.accesses[1]->result().bytes == 500);
+    for (const auto& access : scene.accesses) REQUIRE(access->result().error == 0);
+}
+
+TEST_CASE("A rank that dies ends the call on the others", "[io]") {
+    Scene scene;
+    Job job(job_of({3}, true));
+    scene.sign_on(job);
+    MemoryStore store;
+    for (Share& share : scene.shares) {
+        share.memory.assign(3000, std::byte{1});
+        share.place = {.store = &store, .aggregators = {0}, .window = 512, .hints = {}};
+    }
+    for (int i = 0; i < 2; ++i)
+        scene.accesses[std::size_t(i)]->start(
+            {.write = true, .view = View(), .buffer = {scene.shares[0].memory.data(), 3000}});
+    job.kill(2);
+    REQUIRE(job.run_until(
+        [&] { return scene.accesses[0]->complete() && scene.accesses[1]->complete(); }));
+    REQUIRE(scene.accesses[0]->error() == core::Error::unreachable);
+    REQUIRE(scene.accesses[1]->error() == core::Error::unreachable);
+}
+
+}  // namespace torusmp::io::collective_test

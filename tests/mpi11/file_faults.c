@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Files that cannot be had, and disks that are full: the class of the standard on every rank, and
+ * words that name host and path.
+ *
+ *   file_faults CASE [FOLDER]
+ */
+#define _GNU_SOURCE
+#include "cases.h"
+
+#include <limits.h>
+#include <linux/capability.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static char folder[1024] = "/tmp";
+static char path[6000];
+static MPI_File file;
+
+static void open_must_fail(int amode, int expected) {
+    CHECK_CLASS(MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &file), expected);
+    CHECK(file == MPI_FILE_NULL);
+}
+
+static void name_file(const char* what) {
+    int id = (int)getpid();
+    MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "%s/torusmp_%s_%d", folder, what, id);
+}
+
+static void names(void) {
+    strcpy(path, folder);
+    open_must_fail(MPI_MODE_RDONLY, MPI_ERR_BAD_FILE);
+    open_must_fail(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_ERR_BAD_FILE);
+    CHECK_CLASS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_BAD_FILE);
+    memset(path, 'x', 5000);
+    path[5000] = '\0';
+    open_must_fail(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_ERR_BAD_FILE);
+    snprintf(path, sizeof path, "%s/there/is/no/such/folder", folder);
+    open_must_fail(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_ERR_NO_SUCH_FILE);
+    path[0] = '\0';
+    open_must_fail(MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
+    strcpy(path, "/proc/version");
+    open_must_fail(MPI_MODE_RDONLY | MPI_MODE_CREATE, MPI_ERR_AMODE);
+}
+
+/* Root may open everything, unless it gives that up. */
+static void obey_permissions(void) {
+    struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+    struct __user_cap_data_struct data[2];
+    CHECK(syscall(SYS_capget, &header, data) == 0);
+    data[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+    CHECK(syscall(SYS_capset, &header, data) == 0);
+}
+
+static void permissions(void) {
+    name_file("permissions");
+    if (me == 0) {
+        FILE* made = fopen(path, "w");
+        CHECK(made != NULL && fclose(made) == 0 && chmod(path, 0) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    obey_permissions();
+    open_must_fail(MPI_MODE_RDWR, MPI_ERR_ACCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) CHECK(unlink(path) == 0);
+}
+
+/* Writes until it must fail, by each rank alone and by all, then something small that fits. */
+static void fill(int expected) {
+    enum { N = 1 << 20 };
+    static char data[N], back[16];
+    int code = MPI_SUCCESS, class = -1;
+    MPI_Offset at = 0;
+    memset(data, 7, N);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path,
+                        MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    CHECK(MPI_File_write_at_all(file, 0, data, 16, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    for (at = 0; code == MPI_SUCCESS && at < 64; at++)
+        code = MPI_File_write_at_all(file, (at * ranks + me) * N, data, N, MPI_BYTE,
+                                     MPI_STATUS_IGNORE);
+    MPI_Error_class(code, &class);
+    if (class != expected) fprintf(stderr, "found class %d, expected %d\n", class, expected);
+    CHECK(class == expected);
+    CHECK(MPI_File_read_at_all(file, 0, back, 16, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(memcmp(back, data, 16) == 0);
+    CHECK(MPI_File_write_at_all(file, 0, data, 16, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+static void full(void) {
+    name_file("full");
+    fill(MPI_ERR_NO_SPACE);
+}
+
+static void limited(void) {
+    struct rlimit limit;
+    name_file("limited");
+    CHECK(getrlimit(RLIMIT_FSIZE, &limit) == 0);
+    limit.rlim_cur = 3 << 20;
+    CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+    fill(MPI_ERR_QUOTA);
+}
+
+static void read_only(void) {
+    name_file("read_only");
+    open_must_fail(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_ERR_READ_ONLY);
+}
+
+/* Ends the job with words. */
+static void words(void) {
+    CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
+    strcpy(path, "/there/is/no/such/folder/file");
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file);
+}
+
+/* Ends the job where it cannot be made; otherwise each rank writes its number, and all read. */
+static void made(void) {
+    int k, all[64], mine = me;
+    CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
+    snprintf(path, sizeof path, "%.1000s/made", folder);
+    MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    CHECK(MPI_File_write_at(file, me * (int)sizeof(int), &mine, 1, MPI_INT, MPI_STATUS_IGNORE) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_sync(file) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(MPI_File_read_at(file, 0, all, ranks, MPI_INT, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    for (k = 0; k < ranks; k++) CHECK(all[k] == k);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+/* Rows of all ranks in turn, until one is killed in the midst of it by a thread of its own. */
+static void* die(void* unused) {
+    (void)unused;
+    usleep(300000);
+    raise(SIGKILL);
+    return NULL;
+}
+
+static void killed(int victim) {
+    enum { ROW = 1000, ROWS = 4000 };
+    char* data = malloc(ROW * ROWS);
+    MPI_Datatype row, tile;
+    pthread_t thread;
+    memset(data, me + 1, ROW * ROWS);
+    snprintf(path, sizeof path, "%.1000s/torusmp_killed", folder);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_WRONLY | MPI_MODE_CREATE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    MPI_Type_contiguous(ROW, MPI_BYTE, &row);
+    MPI_Type_create_resized(row, 0, ROW * ranks, &tile);
+    MPI_Type_commit(&tile);
+    CHECK(MPI_File_set_view(file, me * ROW, MPI_BYTE, tile, "native", MPI_INFO_NULL) ==
+          MPI_SUCCESS);
+    if (me == victim) CHECK(pthread_create(&thread, NULL, die, NULL) == 0);
+    for (;;) MPI_File_write_at_all(file, 0, data, ROW * ROWS, MPI_BYTE, MPI_STATUS_IGNORE);
+}
+
+static void killed_0(void) {
+    killed(0);
+}
+
+static void killed_3(void) {
+    killed(3);
+}
+
+/* Until the host goes. */
+static void written(void) {
+    killed(-1);
+}
+
+int main(int argc, char** argv) {
+    static const Case cases[] = {{"names", names},         {"permissions", permissions},
+                                 {"full", full},           {"limited", limited},
+                                 {"read_only", read_only}, {"words", words},
+                                 {"made", made},           {"killed_0", killed_0},
+                                 {"killed_3", killed_3},   {"written", written}};
+    MPI_Init(&argc, &argv);
+    if (argc > 2) snprintf(folder, sizeof folder, "%s", argv[2]);
+    run_cases(cases, (int)(sizeof cases / sizeof cases[0]), 2, argv);
+    MPI_Finalize();
+    return 0;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files of one host, in a testbed of namespaces in which only node 0 sees the folder:
+file_testbed_test.py SOURCE TORUS_RUN FILE_SOAK FILE_FAULTS TORUS_INFO."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, SOAK, FAULTS, INFO = (sys.argv.pop(1) for _ in range(5))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from harness import TestbedTest, eventually, main, tool                           # noqa: E402
+from netns.testbed import Testbed                                      # noqa: E402
+
+HIDDEN = os.path.join(SOURCE, "tests", "mpi11", "on_hidden_disk.sh")
+
+
+class Files(TestbedTest):
+    def up(self, dims):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed)
+        self.disk = self.path("disk")
+        os.makedirs(os.path.join(self.disk, "below"))
+        os.chmod(self.disk, 0o777)
+        os.chmod(self.folder.name, 0o755)
+
+    def command(self, *program, at=None, mount="-"):
+        options = ["--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
+        if at is not None:
+            options += ["--set", f"io.at={at}"]
+        return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
+
+    def run_hidden(self, *program, code=0, **how):
+        """Both streams of a job whose ranks but the first see nothing in the folder."""
+        done = subprocess.run(self.command(*program, **how), text=True, timeout=200, capture_output=True)
+        text = done.stdout + done.stderr
+        self.assertTrue(done.returncode == code if code is not None else done.returncode != 0,
+                        f"exit {done.returncode}\n{text}")
+        return text
+
+    def on_disk(self, folder=""):
+        return sorted(os.listdir(os.path.join(self.disk, folder)))
+
+    def test_random_calls_move_what_the_model_moves(self):
+        self.up("2x2x2")
+        for seed in "12":
+            self.run_hidden(SOAK, seed, "150", self.disk, at=f"{self.disk}={self.testbed}-0")
+        self.assertEqual(self.on_disk(), ["below"])
+
+    def test_a_folder_that_one_host_alone_has_needs_no_setting(self):
+        self.up("2x2")
+        self.run_hidden(SOAK, "3", "100", os.path.join(self.disk, "below"))
+        self.run_hidden(FAULTS, "made", os.path.join(self.disk, "below"))
+        self.assertEqual(self.on_disk("below"), ["made"])
+        # A file that is there already says where it lives.
+        os.rename(os.path.join(self.disk, "below", "made"), os.path.join(self.disk, "made"))
+        self.run_hidden(FAULTS, "made", self.disk)
+
+    def test_where_a_new_file_would_live_is_not_guessed(self):
+        self.up("2")
+        zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
+        told = self.run_hidden(FAULTS, "made", self.disk, code=None)
+        self.assertIn(f"cannot open {self.disk}/made: hosts {zero} and {one} have different file systems there", told)
+        self.assertIn("MPI_ERR_BAD_FILE", told)
+        self.assertIn(f'Set io.at to say which host has it, like io.at = {{ "{self.disk}" = "HOST" }}', told)
+        told = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=elsewhere", code=None)
+        self.assertIn(f'io.at has "{self.disk}" = "elsewhere", but that host has no rank', told)
+        told = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=each", code=None)
+        self.assertIn("every host has a file of its own there", told)
+        self.assertEqual(self.on_disk(), ["below"])
+        self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}={zero}")
+        self.assertEqual(self.on_disk(), ["below", "made"])
+
+    def test_torus_info_says_what_would_be_done_and_why(self):
+        self.up("2")
+        zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
+        path = f"{self.disk}/below/x"
+        told = self.run_hidden(INFO, "--path", path)
+        self.assertRegex(told, rf"(?m)^  {zero} .* the folder +directly$")
+        self.assertRegex(told, rf"(?m)^  {one} +tmpfs torusmp_other on {self.disk} +nothing \(No such file or directory\) +"
+                               rf"through rank 0 on host {zero}$")
+        self.assertRegex(told, rf"(?m)^Why: only host {zero} has the folder \(\w+\)\.$")
+        told = self.run_hidden(INFO, "--path", f"{self.disk}/x", code=1)
+        self.assertRegex(told, rf"(?m)^  {one} .* the folder +not at all$")
+        self.assertIn(f"It cannot be opened: hosts {zero} and {one} have different file systems there", told)
+        told = self.run_hidden(INFO, "--path", f"{self.disk}/x", at=f"{self.disk}={one}")
+        self.assertRegex(told, rf"(?m)^  {zero} .* through rank 1 on host {one}$")
+        self.assertIn(f'Why: io.at has "{self.disk}" = "{one}".', told)
+
+    def test_a_rank_that_dies_is_said_to_have_been_writing_the_file(self):
+        self.up("2x2")
+        path = f"{self.disk}/below/torusmp_killed"
+        for victim in "0", "3":   # beside the disk, and far from it
+            with self.subTest(victim):
+                told = self.run_hidden(FAULTS, f"killed_{victim}", f"{self.disk}/below", code=None)
+                # Rank 3 is under a shell.
+                self.assertRegex(told, rf"torus-run: rank {victim} \(host {self.testbed}-{victim}, pid \d+\) (was killed by "
+                                       rf"SIGKILL \(Killed\)|ended .*) while writing {path}; the job is ended")
+                # Old bytes or new ones, none foreign.
+                with open(path, "rb") as file:
+                    found = file.read()
+                row, ranks = 1000, 4
+                for i in range(0, len(found), row):
+                    self.assertIn(set(found[i:i + row]) - {0}, [set(), {i // row % ranks + 1}])
+                os.unlink(path)
+
+    def test_the_host_of_the_disk_is_named_when_it_goes(self):
+        self.up("2x2")
+        path = f"{self.disk}/below/torusmp_killed"
+        job = subprocess.Popen(self.command(FAULTS, "written", f"{self.disk}/below"), text=True,
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.kill)
+        eventually("the file is written", lambda: os.path.exists(path) and os.path.getsize(path) > 0)
+        tool("kill-node", self.testbed, "0")
+        told = job.communicate(timeout=100)[0]
+        self.assertNotEqual(job.returncode, 0)
+        self.assertRegex(told, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
+
+    def test_what_the_disk_refuses_has_its_class_on_every_rank(self):
+        self.up("2x2")
+        at = f"{self.disk}={self.testbed}-0"
+        for case, mount in ("full", "size=4m"), ("read_only", "ro"), ("permissions", "-"), ("names", "-"):
+            with self.subTest(case):
+                self.run_hidden(FAULTS, case, self.disk, at=at, mount=mount)
+        told = self.run_hidden(FAULTS, "made", self.disk, at=at, mount="ro", code=None)
+        self.assertIn(f"rank 0 on host {os.uname().nodename} cannot open {self.disk}/made: Read-only file system", told)
+
+
+if __name__ == "__main__":
+    main()
