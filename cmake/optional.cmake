@@ -60,6 +60,8 @@ torusmp_optional(SCREEN "Screen of torus-top" "ncurses" "libncurses-dev" FOUND n
 
 if(TORUSMP_SERVER)
   pkg_check_modules(httplib QUIET IMPORTED_TARGET cpp-httplib)
+  # Debian 13's header calls it.
+  pkg_check_modules(crypto QUIET IMPORTED_TARGET libcrypto)
 endif()
 torusmp_optional(SERVER "Page of torus-top for browsers" "cpp-httplib" "libcpp-httplib-dev" FOUND httplib_FOUND)
 

@@ -17,9 +17,12 @@ prepare() {
     apt-config dump | grep -E '^Acquire::' | grep -Ei 'http|check|retries' >"$work/apt.conf" || true
 }
 
+# The log without CMake's cache, which dh_auto_configure prints when it fails.
+without_caches() { grep -vE '^//|^[[:alnum:]_.-]+:[A-Z]+=|^$' "$log"; }
+
 finish() {
     # What is mounted is so in namespaces that are gone by now.
-    [ -n "$passed" ] || { echo "tests/package/$name: failed; the last lines of what it did:" >&2; tail -n 60 "$log" >&2; }
+    [ -n "$passed" ] || { echo "tests/package/$name: failed; the last lines of what it did:" >&2; without_caches | tail -n 60 >&2; }
     rm -rf --one-file-system "$work"
 }
 
@@ -77,10 +80,12 @@ lend_cache() {
     export CCACHE_DIR
     mkdir -p "$CCACHE_DIR" "$root/ccache" "$root/opt/ccache/lib"
     cp -L "$program" "$root/opt/ccache/ccache"
+    # The loader too: that of another release does not start with these libraries.
     ldd "$program" | awk '$3 ~ /^\// { print $3 }' | while read -r library; do cp -L "$library" "$root/opt/ccache/lib/"; done
+    cp -L "$(ldd "$program" | awk '$1 ~ /^\/.*ld-linux/ { print $1 }')" "$root/opt/ccache/loader"
     cat >"$root/opt/ccache/launch" <<END
 #!/bin/sh
-exec $(ldd "$program" | awk '$1 ~ /^\/.*ld-linux/ { print $1 }') --library-path /opt/ccache/lib /opt/ccache/ccache "\$@"
+exec /opt/ccache/loader --library-path /opt/ccache/lib /opt/ccache/ccache "\$@"
 END
     chmod +x "$root/opt/ccache/launch"
     environment=(CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_TEMPDIR=/tmp
