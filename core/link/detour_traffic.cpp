@@ -25,7 +25,7 @@ void LinkManager::pump(LinkEnd& end) {
     if (!path || !path->out) return;
     const Hop& out = *hop(*path->out);
     Channel* const cable = cable_of(out);
-    if (cable == nullptr || out.connection->down) return;
+    if (cable == nullptr || out.connection->down()) return;
     while (has_credit(*out.connection, detour_vc_) && emit(end, *out.connection, *cable)) {
     }
 }
@@ -36,8 +36,8 @@ bool LinkManager::emit(LinkEnd& end, Connection& out, Channel& cable) {
     for (int k = end.connection_.virtual_channels - 1; k >= 0; --k) {
         const unsigned unsent = end.unsent(k);
         if (unsent == 0) continue;
-        TORUSMP_ASSERT(unsent <= transport::credits_in(end.connection_.all_credits, k),
-                       commons_.rank(), end.connection_.peer, k, unsent, end.emitted_);
+        TORUSMP_ASSERT(unsent <= end.connection_.credits.limit(k), commons_.rank(),
+                       end.connection_.peer, k, unsent, end.emitted_);
         const Retained::Packet& packet = end.retained_.back(k, unsent);
         TORUSMP_ASSERT(packet.header.virtual_channel == k, commons_.rank(), end.connection_.peer, k,
                        packet.header.virtual_channel, packet.header.kind);
@@ -141,7 +141,7 @@ Verdict LinkManager::take_detoured(Connection& in, const PacketHeader& header,
     if (path->out) {
         const Hop& out = *hop(*path->out);
         Channel* const cable = cable_of(out);
-        if (cable == nullptr || out.connection->down) return Verdict::taken;
+        if (cable == nullptr || out.connection->down()) return Verdict::taken;
         if (!has_credit(*out.connection, detour_vc_)) return Verdict::held;
         TORUSMP_ASSERT(out.connection != &in, commons_.rank(), in.peer, header.source,
                        header.destination);
@@ -197,8 +197,7 @@ bool LinkManager::arrive_packet(LinkEnd& end, ConstBytes content, bool placed) {
     }
     auto& held = end.held_[header.virtual_channel];
     if (held.empty() && sink_.on_packet(end, header, payload) == Verdict::taken) return true;
-    if (held.size() >= transport::credits_in(end.connection_.all_credits, header.virtual_channel))
-        return false;
+    if (held.size() >= end.connection_.credits.limit(header.virtual_channel)) return false;
     held.push_back({header, {payload, payload + header.length}});
     commons_.errands |= Commons::links;
     return true;

@@ -33,9 +33,9 @@ ConstBytes bytes_of(const Body& body) {
 }  // namespace
 
 bool LinkManager::has_credit(Connection& connection, int virtual_channel) {
-    if (transport::credits_in(connection.credits, virtual_channel) != 0) return true;
+    if (connection.credits.granted(virtual_channel) != 0) return true;
     sender_.collect_grants(connection);
-    return !connection.down && transport::credits_in(connection.credits, virtual_channel) != 0;
+    return !connection.down() && connection.credits.granted(virtual_channel) != 0;
 }
 
 // Precondition: there is a credit.
@@ -62,7 +62,7 @@ bool LinkManager::confirms_later(const LinkEnd& end, const Channel& cable) {
 bool LinkManager::flush(Hop& it) {
     Channel* const cable = cable_of(it);
     Connection& connection = *it.connection;
-    if (cable == nullptr || connection.down) {
+    if (cable == nullptr || connection.down()) {
         it.news.clear();
         it.setups.clear();
         it.confirms = false;

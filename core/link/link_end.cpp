@@ -36,13 +36,13 @@ LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Li
       lanes_(lanes_below(connection.virtual_channels)),
       capabilities_(capabilities_over(connection.channel->can())),
       apart_(*this),
-      retained_(connection.virtual_channels, connection.all_credits, slot_bytes),
+      retained_(connection.virtual_channels, connection.credits.limit(), slot_bytes),
       way_(connection.channel),
       cable_(connection.channel),
       candidate_(nullptr) {
     owner = &connection;
-    TORUSMP_ASSERT(cable_ != nullptr && connection.credits == connection.all_credits,
-                   connection.peer, connection.credits, connection.all_credits);
+    TORUSMP_ASSERT(cable_ != nullptr && connection.credits.granted() == connection.credits.limit(),
+                   connection.peer, connection.credits.granted(), connection.credits.limit());
 }
 
 // True until packets can leave on some path.
@@ -137,8 +137,7 @@ void LinkEnd::on_transfer(std::uint64_t number) {
 // ---- changes of path ----
 
 LaneCounts LinkEnd::settle_taken() {
-    granted_ = add_lanes(granted_, connection_.owed & lanes_);
-    connection_.owed &= ~lanes_;
+    granted_ = add_lanes(granted_, connection_.credits.settle(lanes_));
     return granted_;
 }
 
@@ -153,7 +152,7 @@ void LinkEnd::part() {
     tell_ = false;
     // Packets that core holds were not taken, so they will arrive again.
     for (auto& held : held_) held.clear();
-    connection_.held = std::uint8_t(connection_.held & ~((1u << connection_.virtual_channels) - 1));
+    connection_.held.release_below(connection_.virtual_channels);
 }
 
 void LinkEnd::drop_cable(std::string_view why) {
@@ -163,9 +162,8 @@ void LinkEnd::drop_cable(std::string_view why) {
     ++lost_;
     stashed_ = 0;
     // The slots of the last two virtual channels belonged to the cable.
-    connection_.credits &= lanes_;
-    connection_.owed &= lanes_;
-    connection_.held = 0;
+    connection_.credits.lose_cable(lanes_);
+    connection_.held.release_all();
 }
 
 std::chrono::nanoseconds LinkEnd::hold_down() const {
@@ -176,15 +174,13 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
 void LinkEnd::give_candidate_up(std::string_view why) {
     if (candidate_ == nullptr) return;
     std::exchange(candidate_, nullptr)->close(why);
-    connection_.credits &= lanes_;
-    connection_.owed &= lanes_;
-    connection_.held = std::uint8_t(connection_.held & ((1u << connection_.virtual_channels) - 1));
+    connection_.credits.lose_cable(lanes_);
+    connection_.held.release_from(connection_.virtual_channels);
 }
 
 bool LinkEnd::take_granted(LaneCounts granted) {
     const CreditWord fresh = subtract_lanes(granted, home_) & lanes_;
-    if (!transport::grants_fit(connection_.credits, fresh, connection_.all_credits)) return false;
-    connection_.credits += fresh;
+    if (!connection_.credits.give_back(fresh)) return false;
     home_ = add_lanes(home_, fresh);
     return true;
 }
@@ -196,9 +192,8 @@ bool LinkEnd::take_setup(const SetupBody& body) {
     // Its credits have returned, so the packets without a credit are those it has not taken.
     emitted_ = body.taken & lanes_;
     for (int k = 0; k < connection_.virtual_channels; ++k)
-        TORUSMP_ASSERT(unsent(k) == transport::credits_in(connection_.all_credits, k) -
-                                        transport::credits_in(connection_.credits, k),
-                       connection_.peer, k, unsent(k), connection_.credits, body.taken);
+        TORUSMP_ASSERT(unsent(k) == connection_.credits.taken(k), connection_.peer, k, unsent(k),
+                       connection_.credits.granted(), body.taken);
     agreed_ = true;
     for (int k = 0; k < connection_.virtual_channels; ++k)
         connection_.statistics.resent += unsent(k);

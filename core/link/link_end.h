@@ -118,10 +118,12 @@ class LinkEnd final : public transport::Channel {
 
     // The packets that have a copy here are those whose credits have not returned.
     void check_credits() const {
-        TORUSMP_ASSERT((subtract_lanes(retained_.sent(), home_) & lanes_) ==
-                           (subtract_lanes(connection_.all_credits, connection_.credits) & lanes_),
-                       connection_.peer, retained_.sent(), home_, connection_.credits,
-                       connection_.all_credits, lost_, session_, agreed_, on_cable(), closed_);
+        TORUSMP_ASSERT(
+            (subtract_lanes(retained_.sent(), home_) & lanes_) ==
+                (subtract_lanes(connection_.credits.limit(), connection_.credits.granted()) &
+                 lanes_),
+            connection_.peer, retained_.sent(), home_, connection_.credits.granted(),
+            connection_.credits.limit(), lost_, session_, agreed_, on_cable(), closed_);
     }
     bool on_cable() const { return way_ == cable_; }
     void stir();

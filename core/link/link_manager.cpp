@@ -132,7 +132,7 @@ void LinkManager::look_again(LinkEnd& end, bool had_met) {
     end.held_down_ = pause.count() != 0;
     end.candidate_ = connections_.connect_again(end.connection_, pause);
     if (end.candidate_ != nullptr)
-        end.connection_.credits |= end.connection_.all_credits & ~end.lanes_;
+        end.connection_.credits.gain_cable(end.lanes_);
     else
         learn(end.link_, LinkStates::without_hope(states_.version(end.link_)), nullptr);
 }
@@ -225,8 +225,7 @@ void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view
         learn(end.link_, LinkStates::died(version), nullptr);
         settle();
     } else if (&channel == end.candidate_) {
-        end.connection_.credits &= end.lanes_;
-        end.connection_.owed &= end.lanes_;
+        end.connection_.credits.lose_cable(end.lanes_);
         // A cable that was up and died may flap again.
         if (channel.has_met())
             ++end.lost_;
