@@ -11,8 +11,8 @@
 #include "base/assert.h"
 #include "core/connection/credits.h"
 #include "core/connection/held_packets.h"
+#include "core/connection/outgoing_queue.h"
 #include "core/packets.h"
-#include "core/request.h"
 #include "core/transport/api/channel.h"
 #include "routing/torus.h"
 
@@ -52,32 +52,6 @@ struct Statistics {
         ++relayed;
         bytes_relayed += bytes;
     }
-};
-
-// FIFO of items that wait for credits, linked through the items.
-class OutgoingQueue {
-  public:
-    bool empty() const { return head_ == nullptr; }
-    Outgoing* front() const { return head_; }
-    void push(Outgoing& item) {
-        TORUSMP_ASSERT(item.next_ == nullptr && (head_ == nullptr || tail_ != &item), &item);
-        item.next_ = nullptr;
-        (head_ == nullptr ? head_ : tail_->next_) = &item;
-        tail_ = &item;
-    }
-    Outgoing* pop() {
-        TORUSMP_ASSERT(head_ != nullptr);
-        TORUSMP_ASSERT((head_ == tail_) == (head_->next_ == nullptr), head_, tail_);
-        Outgoing* item = head_;
-        head_ = item->next_;
-        // Shows push() that the item is in no queue.
-        if constexpr (base::assertions) item->next_ = nullptr;
-        return item;
-    }
-
-  private:
-    Outgoing* head_ = nullptr;
-    Outgoing* tail_ = nullptr;
 };
 
 struct Connection {
