@@ -100,6 +100,12 @@ class PacketSender {
     // Returns all owed credits now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
+    // Whether a packet may leave on that virtual channel; first collects credits if there are none.
+    bool has_credit(Connection& connection, int virtual_channel) {
+        if (connection.credits.granted(virtual_channel) != 0) return true;
+        collect_grants(connection);
+        return !connection.down() && connection.credits.granted(virtual_channel) != 0;
+    }
 
     bool idle() const;
     // True if all credits have returned; credits that a peer owes below its threshold count as
