@@ -5,14 +5,13 @@
 // Used under the Runtime's lock.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 
 #include "base/assert.h"
+#include "core/lock_holder.h"
 #include "core/options.h"
 #include "core/page/control_page.h"
 #include "core/pool.h"
@@ -21,29 +20,6 @@
 namespace torusmp::core {
 
 struct Connection;
-
-// The thread that holds the Runtime's lock. Known only where assertions are on and several threads
-// may call; elsewhere held() is always true.
-class LockHolder {
-  public:
-    void take() {
-        if constexpr (base::assertions) {
-            known_.store(true, std::memory_order_relaxed);
-            thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-        }
-    }
-    void leave() {
-        if constexpr (base::assertions) thread_.store({}, std::memory_order_relaxed);
-    }
-    bool held() const {
-        return !known_.load(std::memory_order_relaxed) ||
-               thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-    }
-
-  private:
-    std::atomic<bool> known_{false};  // the lock has been taken once
-    std::atomic<std::thread::id> thread_{};
-};
 
 struct Commons {
     explicit Commons(Options given)

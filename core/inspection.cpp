@@ -13,7 +13,7 @@ std::vector<Inspection::ConnectionInfo> Inspection::connections() const {
     const Progress::Guard guard(core_.progress);
     std::vector<ConnectionInfo> all;
     for (const auto& c : core_.connections.all())
-        all.push_back({c->peer, c->link, c->statistics, c->down, c->transport()});
+        all.push_back({c->peer, c->link, c->statistics, c->down(), c->transport()});
     return all;
 }
 

@@ -53,13 +53,11 @@ class Outgoing {
     // The connection is gone: nothing more of this will be sent.
     virtual void drop(Error error) = 0;
 
+    Outgoing* queued_after_ = nullptr;  // for OutgoingQueue
+
   protected:
     Outgoing() = default;
     ~Outgoing() = default;
-
-  private:
-    friend class OutgoingQueue;
-    Outgoing* next_ = nullptr;
 };
 
 class Request {
@@ -147,8 +145,8 @@ class ReceiveRequest : public Request {
     bool announced_ = false;            // the sender has received an announcement of it
     bool posted_ = false;               // waits in a queue
     bool crossed_ = false;              // our RTR and the sender's RTS crossed: matched will arrive
-    bool reading_ = false;    // a remote read into our memory is under way
-    std::uint8_t parts_ = 0;  // number of links over which the message is written
+    bool reading_ = false;              // a remote read into our memory is under way
+    std::uint8_t parts_ = 0;            // number of links over which the message is written
     std::uint8_t parts_landed_ = 0;
     std::size_t expected_ = 0;  // bytes of the message that is arriving
     std::size_t landed_ = 0;    // bytes that have arrived

@@ -18,6 +18,16 @@ class Steps {
     Steps(const Steps&) = delete;
     Steps& operator=(const Steps&) = delete;
 
+    // Posts what can be posted; true: everything posted is complete and nothing is left to do.
+    virtual bool move() {
+        while (messages_->batch_complete()) {
+            messages_->begin_batch();
+            if (failed()) return false;
+            if (!step()) return true;
+        }
+        return false;
+    }
+
   protected:
     explicit Steps(Messages& messages) : messages_(&messages) {}
     ~Steps() = default;
@@ -66,15 +76,6 @@ class Steps {
     }
 
     // --- message by message ---
-    // Posts what can be posted; true: everything posted is complete and nothing is left to do.
-    virtual bool move() {
-        while (messages_->batch_complete()) {
-            messages_->begin_batch();
-            if (failed()) return false;
-            if (!step()) return true;
-        }
-        return false;
-    }
     // Reserves requests 0 to count - 1 of each kind, to be used in any order; all earlier ones must
     // be complete.
     void use_requests(std::size_t sends, std::size_t receives) {
@@ -110,7 +111,6 @@ class Steps {
     }
 
   private:
-    friend class Schedule;
     Messages* messages_;
 };
 

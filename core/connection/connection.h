@@ -9,8 +9,10 @@
 #include <optional>
 
 #include "base/assert.h"
+#include "core/connection/credits.h"
+#include "core/connection/held_packets.h"
+#include "core/connection/outgoing_queue.h"
 #include "core/packets.h"
-#include "core/request.h"
 #include "core/transport/api/channel.h"
 #include "routing/torus.h"
 
@@ -52,41 +54,25 @@ struct Statistics {
     }
 };
 
-// FIFO of items that wait for credits, linked through the items.
-class OutgoingQueue {
-  public:
-    bool empty() const { return head_ == nullptr; }
-    Outgoing* front() const { return head_; }
-    void push(Outgoing& item) {
-        TORUSMP_ASSERT(item.next_ == nullptr && (head_ == nullptr || tail_ != &item), &item);
-        item.next_ = nullptr;
-        (head_ == nullptr ? head_ : tail_->next_) = &item;
-        tail_ = &item;
-    }
-    Outgoing* pop() {
-        TORUSMP_ASSERT(head_ != nullptr);
-        TORUSMP_ASSERT((head_ == tail_) == (head_->next_ == nullptr), head_, tail_);
-        Outgoing* item = head_;
-        head_ = item->next_;
-        // Shows push() that the item is in no queue.
-        if constexpr (base::assertions) item->next_ = nullptr;
-        return item;
-    }
-
-  private:
-    Outgoing* head_ = nullptr;
-    Outgoing* tail_ = nullptr;
-};
-
 struct Connection {
     std::string_view transport() const {
         return interface != nullptr ? interface->name() : std::string_view("self");
     }
-    // Whether the credits of no virtual channel exceed those granted at the start.
-    bool credits_fit() const { return transport::grants_fit(credits, 0, all_credits); }
-    bool owed_fits() const { return transport::grants_fit(0, owed, all_credits); }
-    // Whether a packet of this rank may enter the network.
-    bool may_enter() const { return transport::credits_in(credits, 0) >= credits_to_enter; }
+    bool down() const { return down_; }
+    // Resets the connection to its state before any traffic.
+    void come_up(const Credits& fresh) {
+        TORUSMP_ASSERT(fresh.hold_invariant() && fresh.granted() == fresh.limit() &&
+                           fresh.owed() == 0 && messages.empty() && streams.empty(),
+                       peer, fresh.granted(), fresh.limit(), fresh.owed());
+        credits = fresh;
+        held.release_all();
+        down_ = false;
+    }
+    // Nothing more leaves by it, and what arrives is dropped. May be called again.
+    void go_down() {
+        down_ = true;
+        held.release_all();
+    }
 
     transport::Channel* channel = nullptr;
     // The transport's own channel, for which memory is registered. Null while there is none: then
@@ -95,34 +81,23 @@ struct Connection {
     LinkEnd* end = nullptr;                     // null if the connection ends with its cable
     ShortcutEnd* shortcut = nullptr;            // null if the connection is not a shortcut
     transport::Interface* interface = nullptr;  // the channel's; null for Loopback and Nowhere
-    transport::CreditWord credits = 0;          // packets we may send now, by virtual channel
-    // Slots freed here whose credits are not yet returned to the peer.
-    transport::CreditWord owed = 0;
-    // A packet of this rank may enter while there are at least this many credits of virtual channel
-    // 0: 2 if it enters a ring (bubble flow control), else 1.
-    unsigned credits_to_enter = 1;
-    unsigned credits_to_turn = 1;  // the same limit for packets that turn into this dimension
-    // By virtual channel: the held packet at the head has already been delivered.
-    std::uint8_t held = 0;
+    Credits credits;
+    HeldPackets held;
     bool queued = false;  // is in the backlog of PacketSender
-    bool down = false;
     // Statistics::load() when the queues were last flushed in a poll.
     std::uint64_t load_at_poll = 0;
     std::uint64_t used = 0;  // for a shortcut: the clock of Shortcuts at its last use
     bool misled = false;     // packets arrived here that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
-    std::array<std::uint8_t, transport::max_virtual_channels>
-        grant_at{};            // number of owed credits at which they are returned alone
     int virtual_channels = 1;  // 0 for a shortcut, whose packets the dispatcher handles separately
-    transport::CreditWord all_credits = 0;
-    // The most credits after some have returned with a packet: all, or 0 on a link, whose credits
-    // never return so (see PacketSender::grants_for()).
-    transport::CreditWord most_by_packet = 0;
 
     OutgoingQueue messages;  // control and eager packets, in FIFO order
     OutgoingQueue streams;   // large messages sent in packets, in turns, after the messages
     Statistics statistics;
+
+  private:
+    bool down_ = false;
 };
 
 }  // namespace torusmp::core

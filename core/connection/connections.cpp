@@ -33,9 +33,10 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     auto self = std::make_unique<Connection>();
     self->channel = loopback_.get();
     self->peer = options_.rank;
-    self->all_credits = self->credits = transport::CreditWord(options_.credits);
-    self->most_by_packet = self->all_credits;
-    self->grant_at[0] = std::uint8_t(std::max(1, options_.credits / 2));
+    Credits credits;
+    credits.add(0, options_.credits, std::max(1, options_.credits / 2));
+    credits.return_with_packets();
+    self->come_up(credits);
     loopback_->owner = self.get();
     Peer& own = peer(options_.rank);
     own.via = own.quick = own.comes_by = self.get();
@@ -227,22 +228,16 @@ Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) 
 // Resets a connection to its state before any traffic.
 void Connections::begin(Connection& connection) const {
     const auto link = connection.link;
-    connection.down = false;
-    connection.held = 0;
-    connection.owed = connection.all_credits = 0;
+    Credits fresh;
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
-        connection.all_credits += transport::CreditWord(credits) * transport::credit_of(k);
         // Credits of the control virtual channel are soon returned.
         const bool control = k == options_.torus.dimensions() + 1;
-        connection.grant_at[k] = std::uint8_t(control ? 3 * credits / 4 : std::max(1, credits / 2));
+        fresh.add(k, credits, control ? 3 * credits / 4 : std::max(1, credits / 2));
     }
-    TORUSMP_ASSERT((connection.all_credits & transport::credit_guard_bits) == 0, connection.peer,
-                   connection.all_credits);
-    connection.credits = connection.all_credits;
-    connection.most_by_packet = link ? 0 : connection.all_credits;
-    const bool ring = link && options_.torus.is_ring(link->dimension);
-    connection.credits_to_enter = connection.credits_to_turn = ring ? 2 : 1;
+    if (!link) fresh.return_with_packets();
+    if (link && options_.torus.is_ring(link->dimension)) fresh.keep_bubble();
+    connection.come_up(fresh);
 }
 
 void Connections::attach(Connection& connection, const transport::ChannelOptions& ports) {
@@ -262,7 +257,7 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
         attach(connection, ports_to(peer, link));
     } catch (const std::exception& error) {
         connection.channel = &nowhere_;
-        connection.credits = 0;
+        connection.credits.withdraw();
         unreached_.emplace_back(&connection, error.what());
         commons_.stirred = true;
     }
@@ -284,11 +279,11 @@ bool Connections::open_shortcut(Peer& peer) {
         attach(connection, ports);
     } catch (const std::exception&) {
         connection.channel = connection.cable = &nowhere_;
-        connection.down = true;
+        connection.go_down();
     }
     TORUSMP_TRACE(connection, debug, options_.rank, "opens a shortcut to rank {}{}", peer.rank,
-                  connection.down ? ", in vain" : "");
-    return !connection.down;
+                  connection.down() ? ", in vain" : "");
+    return !connection.down();
 }
 
 void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
@@ -343,7 +338,7 @@ void Connections::route(Peer& peer) {
 // Finds the connection to a peer without a path yet, or one that may get a shortcut.
 Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
-    const bool made = peer.shortcut != nullptr && !peer.shortcut->down;
+    const bool made = peer.shortcut != nullptr && !peer.shortcut->down();
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
     // 0: it is due, and Shortcuts has not acted yet.
     if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
@@ -371,7 +366,7 @@ bool Connections::arrives_by(Peer& peer, const Connection& connection) {
 
 bool Connections::connecting() const {
     return std::any_of(links_.begin(), links_.end(), [](const Connection* link) {
-        return link != nullptr && !link->down && link->channel->connecting();
+        return link != nullptr && !link->down() && link->channel->connecting();
     });
 }
 
@@ -401,7 +396,7 @@ bool Connections::reaches(const Peer& peer) const {
     Cables cables{};
     const int count = cables_to(peer, cables);
     return std::any_of(cables.begin(), cables.begin() + count,
-                       [](const Connection* cable) { return cable != nullptr && !cable->down; });
+                       [](const Connection* cable) { return cable != nullptr && !cable->down(); });
 }
 
 }  // namespace torusmp::core

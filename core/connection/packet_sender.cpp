@@ -56,11 +56,11 @@ void PacketSender::take_credit(Connection& connection, PacketHeader& header) {
     TORUSMP_ASSERT(commons_.lock.held(), commons_.rank(), connection.peer);
     TORUSMP_ASSERT(header.virtual_channel < transport::max_virtual_channels, header.kind,
                    header.virtual_channel);
-    TORUSMP_ASSERT(transport::credits_in(connection.credits, header.virtual_channel) >= 1,
-                   commons_.rank(), connection.peer, header.kind, header.virtual_channel,
-                   connection.credits, connection.all_credits, connection.down);
+    TORUSMP_ASSERT(connection.credits.granted(header.virtual_channel) >= 1, commons_.rank(),
+                   connection.peer, header.kind, header.virtual_channel,
+                   connection.credits.granted(), connection.credits.limit(), connection.down());
     header.grants = grants_for(connection);
-    connection.credits -= transport::credit_of(header.virtual_channel);
+    connection.credits.take(header.virtual_channel);
     ++connection.statistics.packets_sent;
     connection.statistics.bytes_sent += header.length;
 }
@@ -96,25 +96,23 @@ void PacketSender::transmit_message(Connection& connection, PacketHeader& header
 }
 
 void PacketSender::give_owed(Connection& connection) {
-    TORUSMP_ASSERT(connection.owed != 0 && connection.owed_fits(), commons_.rank(), connection.peer,
-                   connection.owed, connection.all_credits);
+    TORUSMP_ASSERT(connection.credits.owed() != 0 && connection.credits.hold_invariant(),
+                   commons_.rank(), connection.peer, connection.credits.owed(),
+                   connection.credits.limit());
     ++connection.statistics.grants_sent;
-    connection.channel->grant(std::exchange(connection.owed, 0));
+    connection.channel->grant(connection.credits.settle());
 }
 
 void PacketSender::collect_grants(Connection& connection) {
-    TORUSMP_ASSERT(connection.credits_fit(), commons_.rank(), connection.peer, connection.credits,
-                   connection.all_credits);
-    const transport::CreditWord grants = connection.channel->collect_grants();
-    if (transport::grants_fit(connection.credits, grants, connection.all_credits))
-        connection.credits += grants;
-    else
+    TORUSMP_ASSERT(connection.credits.hold_invariant(), commons_.rank(), connection.peer,
+                   connection.credits.granted(), connection.credits.limit());
+    if (!connection.credits.give_back(connection.channel->collect_grants()))
         faults_.close(connection, Error::protocol, "more credits returned than were taken");
 }
 
 void PacketSender::send_bytes(Connection& connection, Peer& peer, PacketKind kind,
                               transport::ConstBytes body, std::uint32_t context, Tag tag) {
-    if (connection.down) return;
+    if (connection.down()) return;
     PacketHeader header = header_to(peer, kind, body.size());
     if (is_sequenced(kind)) header.sequence = peer.send_sequence++;
     header.context = context;
@@ -129,9 +127,9 @@ void PacketSender::send_again(Connection& connection, const PacketHeader& packet
                    commons_.options.body());
     TORUSMP_TRACE(packet, trace, commons_.rank(), "sends {} number {} to {} by {}, {} B{}",
                   kind_name(packet.kind), packet.sequence, packet.destination, connection.peer,
-                  packet.length, connection.may_enter() ? "" : ": waits for a credit");
+                  packet.length, connection.credits.may_enter() ? "" : ": waits for a credit");
     PacketHeader header = packet;
-    if (connection.messages.empty() && connection.may_enter()) {
+    if (connection.messages.empty() && connection.credits.may_enter()) {
         transmit(connection, header, body);
         connection.statistics.count_control(body.size());
         return;
@@ -148,7 +146,7 @@ void PacketSender::enqueue(Connection& connection, Outgoing& item, Queue queue) 
     TORUSMP_ASSERT(connection.queued || (connection.messages.empty() && connection.streams.empty()),
                    commons_.rank(), connection.peer);
     (queue == Queue::message ? connection.messages : connection.streams).push(item);
-    if (!connection.may_enter()) ++connection.statistics.credit_waits;
+    if (!connection.credits.may_enter()) ++connection.statistics.credit_waits;
     if (connection.queued) return;
     connection.queued = true;
     backlog_.push_back(&connection);
@@ -157,7 +155,7 @@ void PacketSender::enqueue(Connection& connection, Outgoing& item, Queue queue) 
 bool PacketSender::flush_messages(Connection& connection) {
     bool moved = false;
     collect_grants(connection);
-    while (!connection.messages.empty() && connection.may_enter()) {
+    while (!connection.messages.empty() && connection.credits.may_enter()) {
         Outgoing* item = connection.messages.pop();
         [[maybe_unused]] const bool done = item->emit(connection);
         TORUSMP_ASSERT(done, commons_.rank(), connection.peer);
@@ -170,18 +168,19 @@ bool PacketSender::flush_messages(Connection& connection) {
 // misses everything that arrives, even that the peer holds its messages, so it has to poll now and
 // then.
 bool PacketSender::make_way(Connection& connection) {
-    if (connection.down ||
+    if (connection.down() ||
         connection.statistics.load() - connection.load_at_poll > most_without_poll)
         return false;
     flush_messages(connection);
-    return !connection.down && connection.messages.empty() && connection.may_enter();
+    return !connection.down() && connection.messages.empty() && connection.credits.may_enter();
 }
 
 // Messages first, then the streams in turns.
 bool PacketSender::flush(Connection& connection) {
     connection.load_at_poll = connection.statistics.load();
     bool moved = flush_messages(connection);
-    while (connection.messages.empty() && !connection.streams.empty() && connection.may_enter()) {
+    while (connection.messages.empty() && !connection.streams.empty() &&
+           connection.credits.may_enter()) {
         Outgoing* item = connection.streams.pop();
         if (!item->emit(connection)) connection.streams.push(*item);
         moved = true;
@@ -214,25 +213,23 @@ void PacketSender::drop_queues(Connection& connection, Error error) {
 bool PacketSender::idle() const {
     const auto all = connections_.all();
     return std::all_of(all.begin(), all.end(), [](const auto& c) {
-        return c->messages.empty() && c->streams.empty() && c->held == 0;
+        return c->messages.empty() && c->streams.empty() && !c->held.any();
     });
 }
 
 bool PacketSender::credits_home() const {
     for (const auto& c : connections_.all()) {
-        if (!c->down) c->credits += c->channel->collect_grants();
-        if (c->credits == c->all_credits || c->down) continue;
-        for (int k = 0; k < std::max(c->virtual_channels, 1); ++k)
-            if (transport::credits_in(c->all_credits, k) - transport::credits_in(c->credits, k) >=
-                c->grant_at[k])
-                return false;
+        if (c->down()) continue;
+        if (!c->credits.give_back(c->channel->collect_grants()) ||
+            !c->credits.are_home(std::max(c->virtual_channels, 1)))
+            return false;
     }
     return true;
 }
 
 void PacketSender::report(Waits& waits) const {
     for (const auto& c : connections_.all()) {
-        if (c->down) continue;
+        if (c->down()) continue;
         const transport::Channel::Unanswered found = c->channel->unanswered();
         if (found.bytes == 0 && !found.apart) continue;
         waits.links.push_back({.name = commons_.name_of(*c),
@@ -243,13 +240,13 @@ void PacketSender::report(Waits& waits) const {
                                .apart = found.apart});
     }
     for (const auto& c : connections_.all())
-        if (!c->messages.empty() || !c->streams.empty() || c->held != 0)
+        if (!c->messages.empty() || !c->streams.empty() || c->held.any())
             waits.queues.push_back({.name = commons_.name_of(*c),
                                     .peer = c->peer,
-                                    .credits = std::uint32_t(transport::credits_in(c->credits, 0)),
-                                    .of = std::uint32_t(transport::credits_in(c->all_credits, 0)),
-                                    .relays = c->link && c->held != 0,
-                                    .down = c->down});
+                                    .credits = c->credits.granted(0),
+                                    .of = c->credits.limit(0),
+                                    .relays = c->link && c->held.any(),
+                                    .down = c->down()});
 }
 
 }  // namespace torusmp::core

@@ -27,15 +27,15 @@ class PacketSender {
     void transmit_eager(Connection& connection, Peer& peer, std::uint32_t context, Tag tag,
                         transport::ConstBytes message) {
         TORUSMP_ASSERT(commons_.lock.held(), commons_.rank(), peer.rank);
-        TORUSMP_ASSERT(transport::credits_in(connection.credits, 0) >= 1, commons_.rank(),
-                       peer.rank, connection.peer, connection.credits, connection.all_credits);
+        TORUSMP_ASSERT(connection.credits.granted(0) >= 1, commons_.rank(), peer.rank,
+                       connection.peer, connection.credits.granted(), connection.credits.limit());
         TORUSMP_ASSERT(connection.messages.empty(), commons_.rank(), peer.rank, peer.send_sequence);
         TORUSMP_ASSERT(!peer.dead, commons_.rank(), peer.rank);
         const transport::PacketHeader header = transport::make_header(
             std::uint8_t(PacketKind::eager), message.size(), grants_for(connection),
             peer.send_sequence++, std::uint32_t(commons_.rank()), std::uint32_t(peer.rank), context,
             tag);
-        connection.credits -= transport::credit_of(0);
+        connection.credits.take(0);
         ++connection.statistics.packets_sent;
         connection.statistics.bytes_sent += message.size();
         connection.channel->send(header, message);
@@ -78,7 +78,7 @@ class PacketSender {
     // Credits of a direct connection that have returned since the last poll are collected first, so
     // a caller that sends without polling queues only if the other end is really behind.
     bool may_leave(Connection& connection) {
-        return (connection.messages.empty() && connection.may_enter()) ||
+        return (connection.messages.empty() && connection.credits.may_enter()) ||
                (!connection.link && make_way(connection));
     }
 
@@ -95,18 +95,17 @@ class PacketSender {
     // Frees one of our slots. Its credit returns with the next packet of a direct connection, or
     // alone when half of the credits are owed.
     void slot_taken(Connection& connection, int virtual_channel) {
-        TORUSMP_ASSERT(transport::credits_in(connection.owed, virtual_channel) <
-                           transport::credits_in(connection.all_credits, virtual_channel),
-                       commons_.rank(), connection.peer, virtual_channel, connection.owed,
-                       connection.all_credits);
-        connection.owed += transport::credit_of(virtual_channel);
-        if (transport::credits_in(connection.owed, virtual_channel) >=
-            connection.grant_at[std::size_t(virtual_channel)])
-            give_owed(connection);
+        if (connection.credits.owe(virtual_channel)) give_owed(connection);
     }
     // Returns all owed credits now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
+    // Whether a packet may leave on that virtual channel; first collects credits if there are none.
+    bool has_credit(Connection& connection, int virtual_channel) {
+        if (connection.credits.granted(virtual_channel) != 0) return true;
+        collect_grants(connection);
+        return !connection.down() && connection.credits.granted(virtual_channel) != 0;
+    }
 
     bool idle() const;
     // True if all credits have returned; credits that a peer owes below its threshold count as
@@ -121,7 +120,7 @@ class PacketSender {
     // Credits to return with a packet. Links never do this: the packet may have to wait behind a
     // held one until credits return, and those may be stuck behind a held packet at the other end.
     static transport::CreditWord grants_for(Connection& connection) {
-        return connection.link ? 0 : std::exchange(connection.owed, 0);
+        return connection.link ? 0 : connection.credits.settle();
     }
 
     Commons& commons_;

@@ -27,7 +27,7 @@ class ShortcutEnd final : public transport::Channel {
     void begin(std::size_t slot_bytes) {
         TORUSMP_ASSERT(!is_open(), connection_.peer);
         channel_ = connection_.cable;
-        retained_.emplace(1, connection_.all_credits, slot_bytes);
+        retained_.emplace(1, connection_.credits.limit(), slot_bytes);
         connection_.channel = this;
         connection_.shortcut = this;
         connection_.virtual_channels = 0;
@@ -43,9 +43,7 @@ class ShortcutEnd final : public transport::Channel {
 
     // The number of packets that the far end is not known to have taken, and the packet that was
     // sent `back` packets ago: 1 is the last.
-    unsigned unconfirmed() const {
-        return transport::credits_in(connection_.all_credits - connection_.credits, 0);
-    }
+    unsigned unconfirmed() const { return connection_.credits.taken(0); }
     const Retained::Packet& back(unsigned back) const { return retained_->back(0, back); }
 
     // --- transport::Channel ---
@@ -75,8 +73,9 @@ class ShortcutEnd final : public transport::Channel {
   private:
     // Every packet that the far end has not confirmed has its copy.
     void check_unconfirmed() const {
-        TORUSMP_ASSERT(unconfirmed() >= 1 && unconfirmed() <= connection_.all_credits,
-                       connection_.peer, connection_.credits, connection_.all_credits);
+        TORUSMP_ASSERT(unconfirmed() >= 1 && unconfirmed() <= connection_.credits.limit(0),
+                       connection_.peer, connection_.credits.granted(),
+                       connection_.credits.limit());
     }
 
     Connection& connection_;

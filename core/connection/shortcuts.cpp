@@ -105,8 +105,7 @@ void Shortcuts::lose(ShortcutEnd& end) {
     TORUSMP_TRACE(connection, debug, commons_.rank(),
                   "the shortcut to rank {} ends with {} packets to send again", peer.rank,
                   end.unconfirmed());
-    connection.down = true;
-    connection.held = 0;
+    connection.go_down();
     [[maybe_unused]] const auto removed = std::erase(open_, &end);
     TORUSMP_ASSERT(removed == 1, commons_.rank(), peer.rank, removed);
     TORUSMP_ASSERT(connection.streams.empty() || peer.dead, commons_.rank(), peer.rank);

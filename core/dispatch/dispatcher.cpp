@@ -53,12 +53,10 @@ bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const st
 [[gnu::always_inline]] inline bool Dispatcher::note_arrival(Connection& connection,
                                                             const PacketHeader& header) {
     if (header.grants != 0) {
-        if (!transport::grants_fit(connection.credits, header.grants, connection.most_by_packet))
-            [[unlikely]] {
+        if (!connection.credits.give_back_with_packet(header.grants)) [[unlikely]] {
             faults_.close(connection, Error::protocol, "more credits returned than were taken");
             return false;
         }
-        connection.credits += header.grants;
     }
     ++connection.statistics.packets_received;
     connection.statistics.bytes_received += header.length;
@@ -89,9 +87,10 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     Connection& connection = connection_of(channel);
     const int virtual_channel = header.virtual_channel;
     TORUSMP_ASSERT(commons_.lock.held(), self_, connection.peer, header.kind);
-    TORUSMP_ASSERT(connection.credits_fit() && connection.owed_fits(), self_, connection.peer,
-                   connection.credits, connection.owed, connection.all_credits);
-    if (connection.down) return Verdict::taken;
+    TORUSMP_ASSERT(connection.credits.hold_invariant(), self_, connection.peer,
+                   connection.credits.granted(), connection.credits.owed(),
+                   connection.credits.limit());
+    if (connection.down()) return Verdict::taken;
     if (virtual_channel >= connection.virtual_channels || header.source >= ranks_ ||
         header.destination >= ranks_) [[unlikely]] {
         if (connection.shortcut != nullptr) return on_shortcut_packet(connection, header, payload);
@@ -102,22 +101,21 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
                       "a packet with a wrong virtual channel, source or destination");
         return Verdict::taken;
     }
-    const auto bit = std::uint8_t(1u << virtual_channel);
-    if ((connection.held & bit) == 0) [[likely]]
+    if (!connection.held.on(virtual_channel)) [[likely]]
         if (!note_arrival(connection, header)) [[unlikely]]
             return Verdict::taken;
     if (header.destination != self_) {
         if (relay_.pass_on(connection, header, payload) == Verdict::held) {
-            connection.held |= bit;
+            connection.held.hold(virtual_channel);
             // The ring behind this rank may have no other bubble than the slots we owe.
-            if (connection.owed != 0) sender_.give_owed(connection);
+            if (connection.credits.owed() != 0) sender_.give_owed(connection);
             return Verdict::held;
         }
-        connection.held = std::uint8_t(connection.held & ~bit);
+        connection.held.release(virtual_channel);
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
         refuse(connection, header);
     }
-    if (!connection.down) sender_.slot_taken(connection, virtual_channel);
+    if (!connection.down()) sender_.slot_taken(connection, virtual_channel);
     return Verdict::taken;
 }
 
@@ -125,15 +123,14 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
 // longer be in use.
 Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Channel& channel,
                                    const PacketHeader& header, const std::byte* payload) {
-    const auto bit = std::uint8_t(1u << header.virtual_channel);
     const Verdict verdict = links_.on_packet(connection, channel, header, payload);
     if (verdict == Verdict::held) {
-        connection.held |= bit;
-        if (connection.owed != 0) sender_.give_owed(connection);
+        connection.held.hold(header.virtual_channel);
+        if (connection.credits.owed() != 0) sender_.give_owed(connection);
         return verdict;
     }
-    connection.held = std::uint8_t(connection.held & ~bit);
-    if (!connection.down && links_.in_use(connection, channel))
+    connection.held.release(header.virtual_channel);
+    if (!connection.down() && links_.in_use(connection, channel))
         sender_.slot_taken(connection, header.virtual_channel);
     return verdict;
 }
@@ -147,14 +144,17 @@ Verdict Dispatcher::on_shortcut_packet(Connection& connection, const PacketHeade
         faults_.close(connection, Error::protocol, "a packet that does not take a shortcut");
         return Verdict::taken;
     }
-    if (connection.held == 0 && !note_arrival(connection, header)) return Verdict::taken;
+    if (!connection.held.any() && !note_arrival(connection, header)) return Verdict::taken;
     Peer& peer = connections_.peer(connection.peer);
     const std::int32_t ahead = turns_ahead(peer, header);
-    connection.held = ahead > 0 && !peer.dead ? 1 : 0;
-    if (connection.held != 0) return Verdict::held;
+    if (ahead > 0 && !peer.dead) {
+        connection.held.hold(0);
+        return Verdict::held;
+    }
+    connection.held.release(0);
     shortcuts_.touch(connection);
     if (ahead == 0 && !peer.dead && !take_next(peer, header, payload)) refuse(connection, header);
-    if (!connection.down) sender_.slot_taken(connection, 0);
+    if (!connection.down()) sender_.slot_taken(connection, 0);
     return Verdict::taken;
 }
 

@@ -36,9 +36,8 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
 void Faults::close(Connection& connection, Error error, std::string_view why, std::string sight) {
     TORUSMP_ASSERT(commons_.lock.held() && error != Error::none, commons_.rank(), connection.peer,
                    error, why);
-    if (connection.down) return;
-    connection.down = true;
-    connection.held = 0;
+    if (connection.down()) return;
+    connection.go_down();
     connection.channel->close(why);
     const bool unreached = starting_ || connections_.is_nowhere(connection);
     const std::string what =
@@ -134,7 +133,7 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
     std::memcpy(news.data(), &body, sizeof body);
     std::memcpy(news.data() + sizeof body, sight.data(), news.size() - sizeof body);
     for (Connection* link : connections_.links())
-        if (link != nullptr && link != heard_from && !link->down)
+        if (link != nullptr && link != heard_from && !link->down())
             sender_.send_bytes(*link, connections_.peer(link->peer), PacketKind::link_dead, news, 0,
                                0);
     for (Peer& peer : connections_.peers()) {
@@ -156,7 +155,7 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     lose(connections_.peer(peer), Error::unreachable, what);
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
-        if (link != nullptr && link->peer == peer && !link->down &&
+        if (link != nullptr && link->peer == peer && !link->down() &&
             (link->channel->connecting() || link->cable == nullptr))
             close(*link, Error::unreachable, "its other end is dead");
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/link_end.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "base/assert.h"
+#include "base/trace.h"
 #include "core/link/link_manager.h"
 
 namespace torusmp::core {
@@ -25,6 +28,27 @@ transport::Capabilities capabilities_over(const transport::Capabilities& cable) 
     return can;
 }
 
+// Writes whose confirmation may wait for the next one.
+constexpr std::uint32_t most_unconfirmed = 8;
+
+std::string_view name_of(LinkEnd::State state) {
+    switch (state) {
+        case LinkEnd::State::on_cable:
+            return "on its cable";
+        case LinkEnd::State::apart:
+            return "has no detour";
+        case LinkEnd::State::asking:
+            return "waiting for the other end to agree on the detour";
+        case LinkEnd::State::on_detour:
+            return "on a detour";
+        case LinkEnd::State::returning:
+            return "its cable is back; waiting for the other end to confirm";
+        case LinkEnd::State::closed:
+            return "given up";
+    }
+    return "";
+}
+
 }  // namespace
 
 LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Link& link,
@@ -36,18 +60,36 @@ LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Li
       lanes_(lanes_below(connection.virtual_channels)),
       capabilities_(capabilities_over(connection.channel->can())),
       apart_(*this),
-      retained_(connection.virtual_channels, connection.all_credits, slot_bytes),
+      retained_(connection.virtual_channels, connection.credits.limit(), slot_bytes),
       way_(connection.channel),
       cable_(connection.channel),
       candidate_(nullptr) {
     owner = &connection;
-    TORUSMP_ASSERT(cable_ != nullptr && connection.credits == connection.all_credits,
-                   connection.peer, connection.credits, connection.all_credits);
+    TORUSMP_ASSERT(cable_ != nullptr && connection.credits.granted() == connection.credits.limit(),
+                   connection.peer, connection.credits.granted(), connection.credits.limit());
+}
+
+// Apart, then asking, then on a detour; or apart, then returning, then on the cable. Each path
+// ends apart.
+void LinkEnd::become(State next) {
+    [[maybe_unused]] const bool allowed = next == State::apart || next == State::closed ||
+                                          (next == State::on_cable && state_ == State::returning) ||
+                                          (next == State::asking && state_ == State::apart) ||
+                                          (next == State::on_detour && state_ == State::asking) ||
+                                          (next == State::returning && state_ == State::apart);
+    TORUSMP_ASSERT(allowed && state_ != next && !closed(), connection_.peer, state_, next);
+    TORUSMP_ASSERT(next == State::closed ||
+                       (cable_ != nullptr) == (next == State::on_cable || next == State::returning),
+                   connection_.peer, state_, next, cable_);
+    TORUSMP_TRACE(link, debug, manager_.rank(), "the link to rank {}: {} (was: {})",
+                  connection_.peer, name_of(next), name_of(state_));
+    state_ = next;
+    way_ = on_cable() ? cable_ : &apart_;
 }
 
 // True until packets can leave on some path.
 bool LinkEnd::connecting() const {
-    return !closed_ && (on_cable() ? cable_->connecting() : !agreed_);
+    return on_cable() ? cable_->connecting() : state_ != State::on_detour && !closed();
 }
 
 // On a detour, the cables of its links report this.
@@ -55,7 +97,8 @@ transport::Channel::Unanswered LinkEnd::unanswered() const {
     if (on_cable()) return cable_->unanswered();
     LinkHoldings kept;
     add_to(kept);
-    return {.bytes = kept.bytes, .apart = !closed_ && !agreed_ && kept.packets + kept.writes != 0};
+    return {.bytes = kept.bytes,
+            .apart = !closed() && state_ != State::on_detour && kept.packets + kept.writes != 0};
 }
 
 void LinkEnd::stir() {
@@ -85,7 +128,7 @@ CreditWord LinkEnd::collect_apart() {
 
 // Whether the memory can be written over the cable, once that is back.
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
-    if (closed_ || (!on_cable() && !can().notifies)) return false;
+    if (closed() || (!on_cable() && !can().notifies)) return false;
     const transport::Channel* const cable = cable_ != nullptr ? cable_ : candidate_;
     return cable != nullptr ? cable->could_write(remote) : remote.length != 0;
 }
@@ -131,21 +174,182 @@ void LinkEnd::on_transfer(std::uint64_t number) {
     write->done = true;
     const std::uint64_t cookie = write->cookie;
     while (!writes_.empty() && writes_[0].done) writes_.pop();
-    manager_.on_write_done(*this, cookie);
+    manager_.on_write_end(*this, cookie, true);
+}
+
+bool LinkEnd::confirm_writes(std::uint32_t notices) {
+    std::uint32_t fresh = notices - confirmed_;
+    std::uint32_t open = 0;
+    for (std::size_t i = 0; i < writes_.size(); ++i) open += counts(writes_[i]);
+    if (fresh > open) return false;
+    confirmed_ = notices;
+    // Core may send when a write's end is reported; by then all of them have left the queue.
+    std::vector<std::uint64_t> complete = std::exchange(complete_, {});
+    while (fresh != 0) {
+        TORUSMP_ASSERT(!writes_.empty(), connection_.peer, fresh, notices);
+        const bool done = writes_[0].done;
+        const std::uint64_t cookie = writes_[0].cookie;
+        fresh -= counts(writes_[0]);
+        writes_.pop();
+        if (write_ != 0)
+            --write_;
+        else
+            written_ = 0;
+        if (!done) complete.push_back(cookie);
+    }
+    for (const std::uint64_t cookie : complete) manager_.on_write_end(*this, cookie, true);
+    complete.clear();
+    complete_ = std::move(complete);
+    return true;
+}
+
+void LinkEnd::count_write() {
+    ++notices_;
+    ++unconfirmed_;
+    (cable_ != nullptr ? confirms_ : tell_) = true;
+    manager_.wake();
+}
+
+// While a further write is arriving, its confirmation also covers the earlier ones.
+bool LinkEnd::must_confirm() const {
+    TORUSMP_ASSERT(!confirms_ || cable_ != nullptr, connection_.peer, state_, unconfirmed_);
+    return confirms_ && (!cable_->write_arriving() || unconfirmed_ >= most_unconfirmed);
+}
+
+ConfirmBody LinkEnd::confirmation() {
+    confirms_ = false;
+    unconfirmed_ = 0;
+    return {notices_, 0};
+}
+
+bool LinkEnd::fail_writes() {
+    if (!std::exchange(fail_writes_, false)) return false;
+    while (!writes_.empty()) {
+        const bool done = writes_[0].done;
+        const std::uint64_t cookie = writes_[0].cookie;
+        writes_.pop();
+        if (!done) manager_.on_write_end(*this, cookie, false);
+    }
+    return true;
+}
+
+// ---- frames of a detour ----
+
+bool LinkEnd::write_frame(Channel& cable, PacketHeader& header, std::size_t most) {
+    for (int k = connection_.virtual_channels - 1; k >= 0; --k)
+        if (unsent(k) != 0) {
+            write_packet(cable, header, k);
+            return true;
+        }
+    TORUSMP_ASSERT(write_ <= writes_.size(), connection_.peer, write_, writes_.size());
+    if (write_ < writes_.size()) {
+        write_piece(cable, header, most);
+        return true;
+    }
+    if (!tell_) return false;
+    begin_frame(cable, header, Detoured::nothing, 0);
+    return true;
+}
+
+void LinkEnd::write_packet(Channel& cable, PacketHeader& header, int k) {
+    TORUSMP_ASSERT(unsent(k) <= connection_.credits.limit(k), connection_.peer, k, unsent(k),
+                   emitted_);
+    const Retained::Packet& packet = retained_.back(k, unsent(k));
+    TORUSMP_ASSERT(packet.header.virtual_channel == k, connection_.peer, k,
+                   packet.header.virtual_channel, packet.header.kind);
+    const bool placed = packet.placed != 0;
+    const std::size_t bytes = packet.header.length + packet.placed;
+    std::byte* to = begin_frame(cable, header, placed ? Detoured::placed : Detoured::packet,
+                                sizeof packet.header + (placed ? sizeof(PlacedBody) : 0) + bytes);
+    std::memcpy(to, &packet.header, sizeof packet.header);
+    to += sizeof packet.header;
+    if (placed) {
+        const PlacedBody body{packet.address, packet.key, packet.placed};
+        std::memcpy(to, &body, sizeof body);
+        to += sizeof body;
+    }
+    if (bytes != 0) std::memcpy(to, packet.payload, bytes);
+    emitted_ = add_lanes(emitted_, transport::credit_of(k));
+}
+
+void LinkEnd::write_piece(Channel& cable, PacketHeader& header, std::size_t most) {
+    const RetainedWrite& write = writes_[write_];
+    TORUSMP_ASSERT(written_ <= write.bytes(), connection_.peer, written_, write.bytes(), write_);
+    const std::size_t left = write.bytes() - written_;
+    const std::size_t bytes = std::min(left, most - sizeof(DetourBody) - sizeof(PieceBody));
+    const PieceBody piece{write.remote, write.offset + written_, write.notice.value_or(0),
+                          bytes == left ? 1u : 0u, write.notice ? 1u : 0u};
+    std::byte* const to = begin_frame(cable, header, Detoured::piece, sizeof piece + bytes);
+    std::memcpy(to, &piece, sizeof piece);
+    write.copy(written_, bytes, to + sizeof piece);
+    written_ += bytes;
+    if (bytes == left) {
+        ++write_;
+        written_ = 0;
+    }
+}
+
+// Returns room for content of this many bytes, after the header that all frames have.
+std::byte* LinkEnd::begin_frame(Channel& cable, PacketHeader& header, Detoured content,
+                                std::size_t bytes) {
+    TORUSMP_ASSERT(state_ == State::on_detour && session_ != 0, connection_.peer, state_, session_);
+    const DetourBody body{session_, granted_, notices_, content};
+    tell_ = false;
+    header.length = std::uint32_t(sizeof body + bytes);
+    header.kind = std::uint8_t(LinkFrame::detour);
+    header.source = std::uint32_t(manager_.rank());
+    header.destination = std::uint32_t(connection_.peer);
+    header.tag = connection_.link->index();
+    header.sequence = number_++;
+    std::byte* const to = cable.reserve(header.virtual_channel, header.length);
+    std::memcpy(to, &body, sizeof body);
+    return to + sizeof body;
+}
+
+bool LinkEnd::deliver(transport::Sink& sink, const PacketHeader& header, const std::byte* payload) {
+    auto& held = held_[header.virtual_channel];
+    if (held.empty() && sink.on_packet(*this, header, payload) == transport::Verdict::taken)
+        return true;
+    if (held.size() >= connection_.credits.limit(header.virtual_channel)) return false;
+    held.push_back({header, {payload, payload + header.length}});
+    return true;
+}
+
+bool LinkEnd::offer_held(transport::Sink& sink) {
+    bool moved = false;
+    for (auto& held : held_)
+        while (!held.empty()) {
+            // Removed first, because core may close the link meanwhile.
+            const Held packet = std::move(held.front());
+            held.pop_front();
+            if (sink.on_packet(*this, packet.header, packet.payload.data()) ==
+                transport::Verdict::held) {
+                if (!closed()) held.push_front(packet);
+                break;
+            }
+            moved = true;
+        }
+    return moved;
+}
+
+bool LinkEnd::holds_packets() const {
+    return std::any_of(held_.begin(), held_.end(), [](const auto& held) { return !held.empty(); });
 }
 
 // ---- changes of path ----
 
 LaneCounts LinkEnd::settle_taken() {
-    granted_ = add_lanes(granted_, connection_.owed & lanes_);
-    connection_.owed &= ~lanes_;
+    granted_ = add_lanes(granted_, connection_.credits.settle(lanes_));
     return granted_;
 }
 
-void LinkEnd::part() {
+void LinkEnd::leave_path() {
+    if (state_ != State::apart) become(State::apart);
+    forget_path();
+}
+
+void LinkEnd::forget_path() {
     check_credits();
-    way_ = &apart_;
-    agreed_ = false;
     session_ = 0;
     number_ = expected_ = 0;
     write_ = written_ = 0;
@@ -153,7 +357,33 @@ void LinkEnd::part() {
     tell_ = false;
     // Packets that core holds were not taken, so they will arrive again.
     for (auto& held : held_) held.clear();
-    connection_.held = std::uint8_t(connection_.held & ~((1u << connection_.virtual_channels) - 1));
+    connection_.held.release_below(connection_.virtual_channels);
+}
+
+SetupBody LinkEnd::ask(std::uint64_t session) {
+    become(State::asking);
+    session_ = session;
+    return {session, settle_taken(), notices_, 0};
+}
+
+SetupBody LinkEnd::take_cable_back(std::uint32_t version) {
+    TORUSMP_ASSERT(candidate_ != nullptr && cable_ == nullptr && version > cable_version_,
+                   connection_.peer, version, cable_version_, state_);
+    leave_path();
+    cable_version_ = version;
+    cable_ = std::exchange(candidate_, nullptr);
+    connection_.cable = cable_;
+    become(State::returning);
+    return {version, settle_taken(), notices_, 1};
+}
+
+void LinkEnd::lose_cable(std::uint32_t version, std::string_view why) {
+    TORUSMP_ASSERT(version > cable_version_, connection_.peer, version, cable_version_);
+    cable_version_ = version;
+    drop_cable(why);
+    leave_path();
+    heard_ = false;
+    greeted_ = 0;
 }
 
 void LinkEnd::drop_cable(std::string_view why) {
@@ -162,10 +392,10 @@ void LinkEnd::drop_cable(std::string_view why) {
     connection_.cable = nullptr;
     ++lost_;
     stashed_ = 0;
+    confirms_ = false;
     // The slots of the last two virtual channels belonged to the cable.
-    connection_.credits &= lanes_;
-    connection_.owed &= lanes_;
-    connection_.held = 0;
+    connection_.credits.lose_cable(lanes_);
+    connection_.held.release_all();
 }
 
 std::chrono::nanoseconds LinkEnd::hold_down() const {
@@ -173,33 +403,46 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
     return manager_.hold_down() * (1 << std::min(lost_ - 2, 10u));
 }
 
+void LinkEnd::try_cable(transport::Channel* channel, bool held_down) {
+    TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr && !closed(), connection_.peer,
+                   state_, cable_, candidate_);
+    heard_ = false;
+    greeted_ = 0;
+    held_down_ = held_down;
+    candidate_ = channel;
+    if (candidate_ != nullptr) connection_.credits.gain_cable(lanes_);
+}
+
 void LinkEnd::give_candidate_up(std::string_view why) {
     if (candidate_ == nullptr) return;
-    std::exchange(candidate_, nullptr)->close(why);
-    connection_.credits &= lanes_;
-    connection_.owed &= lanes_;
-    connection_.held = std::uint8_t(connection_.held & ((1u << connection_.virtual_channels) - 1));
+    candidate_->close(why);
+    lose_candidate();
+}
+
+void LinkEnd::lose_candidate() {
+    candidate_ = nullptr;
+    connection_.credits.lose_cable(lanes_);
+    connection_.held.release_from(connection_.virtual_channels);
 }
 
 bool LinkEnd::take_granted(LaneCounts granted) {
     const CreditWord fresh = subtract_lanes(granted, home_) & lanes_;
-    if (!transport::grants_fit(connection_.credits, fresh, connection_.all_credits)) return false;
-    connection_.credits += fresh;
+    if (!connection_.credits.give_back(fresh)) return false;
     home_ = add_lanes(home_, fresh);
     return true;
 }
 
 bool LinkEnd::take_setup(const SetupBody& body) {
     if (!take_granted(body.taken)) return false;
-    TORUSMP_ASSERT(!agreed_ && !on_cable(), connection_.peer, agreed_, session_);
+    TORUSMP_ASSERT(state_ == State::asking || state_ == State::returning, connection_.peer, state_,
+                   session_);
     check_credits();
     // Its credits have returned, so the packets without a credit are those it has not taken.
     emitted_ = body.taken & lanes_;
     for (int k = 0; k < connection_.virtual_channels; ++k)
-        TORUSMP_ASSERT(unsent(k) == transport::credits_in(connection_.all_credits, k) -
-                                        transport::credits_in(connection_.credits, k),
-                       connection_.peer, k, unsent(k), connection_.credits, body.taken);
-    agreed_ = true;
+        TORUSMP_ASSERT(unsent(k) == connection_.credits.taken(k), connection_.peer, k, unsent(k),
+                       connection_.credits.granted(), body.taken);
+    if (state_ == State::asking) become(State::on_detour);
     for (int k = 0; k < connection_.virtual_channels; ++k)
         connection_.statistics.resent += unsent(k);
     connection_.statistics.resent += writes_.size();
@@ -207,9 +450,7 @@ bool LinkEnd::take_setup(const SetupBody& body) {
 }
 
 void LinkEnd::resume_on_cable() {
-    TORUSMP_ASSERT(cable_ != nullptr && agreed_ && !on_cable(), connection_.peer, agreed_, session_,
-                   cable_version_);
-    way_ = cable_;
+    become(State::on_cable);
     if (!take_granted(add_lanes(home_, std::exchange(stashed_, 0)))) {
         manager_.blame(*this, "more credits returned than were taken");
         return;
@@ -242,13 +483,22 @@ void LinkEnd::add_to(LinkHoldings& sum) const {
 
 // Core closes the link. Its writes end at the next poll, as a transport's do.
 void LinkEnd::close(std::string_view why) {
-    if (closed_) return;
-    closed_ = true;
+    if (closed()) return;
+    become(State::closed);
     fail_writes_ = true;
     drop_cable(why);
     give_candidate_up(why);
-    part();
-    manager_.closed(*this);
+    forget_path();
+    manager_.wake();
+}
+
+std::string LinkEnd::describe() const {
+    std::string text = fmt::format("{}; {} remote writes open", name_of(state_), writes_.size());
+    for (int k = 0; k < connection_.virtual_channels; ++k)
+        if (const std::size_t held = held_[std::size_t(k)].size(); held != 0 || unsent(k) != 0)
+            text += fmt::format("\n  virtual channel {}: {} packets held, {} to leave", k, held,
+                                unsent(k));
+    return text;
 }
 
 }  // namespace torusmp::core

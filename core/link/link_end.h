@@ -4,9 +4,7 @@
 // complete when the far end confirms them. So when a cable dies, both ends know what is missing,
 // and send it again over whatever path the link takes next.
 //
-// - on the cable: packets go to the transport's channel; the only added cost is the copy
-// - apart: nothing leaves; the cable is dead, and the ends have not yet agreed on a path
-// - on a detour: frames made from the copies go through other ranks (LinkManager)
+// State says by which path packets leave, and become() is the one place where it changes.
 //
 // Confirmations need no packets of their own while the cable is up. Credits return in the order in
 // which the packets were taken, so a returned credit confirms the oldest packet of its virtual
@@ -45,6 +43,102 @@ class LinkEnd final : public transport::Channel {
     const routing::Link& link() const { return link_; }
     // Whether this is the end that announces the return of the cable.
     bool first() const { return connection_.link->sign > 0; }
+
+    // on_cable: packets go to the transport's channel; the only added cost is the copy.
+    // apart: nothing leaves; the cable is dead, and the ends have no path.
+    // asking: the same; this end has asked the far end for a detour, and takes frames of it.
+    // on_detour: the ends have agreed; frames made from the copies go through other ranks.
+    // returning: there is a cable again; this end waits for what the far end has received.
+    // closed: permanently.
+    enum class State : std::uint8_t { on_cable, apart, asking, on_detour, returning, closed };
+    State state() const { return state_; }
+    bool on_cable() const { return state_ == State::on_cable; }
+    bool closed() const { return state_ == State::closed; }
+    transport::Channel* cable() const { return cable_; }  // in use or returning; null: it is dead
+    transport::Channel* candidate() const { return candidate_; }  // a cable that may have returned
+    std::uint32_t cable_version() const { return cable_version_; }
+
+    // --- changes of path; from LinkManager ---
+    // The cable is dead as of this version of the link.
+    void lose_cable(std::uint32_t version, std::string_view why);
+    // Leaves the path, if there is one; the ends have to agree on the next.
+    void leave_path();
+    // Asks for a detour in the state of that digest. Returns what to tell the far end.
+    SetupBody ask(std::uint64_t session);
+    // The candidate becomes the cable, as of this version of the link. Returns what to tell the far
+    // end.
+    SetupBody take_cable_back(std::uint32_t version);
+    // Whether the far end's setup for a path of that session, or by the cable, is awaited.
+    bool awaits_detour(std::uint64_t session) const {
+        return state_ == State::asking && session_ == session;
+    }
+    bool awaits_cable(const transport::Channel& channel, std::uint64_t version) const {
+        return state_ == State::returning && &channel == cable_ && version == cable_version_;
+    }
+    // Handles the far end's setup: what it has received. A detour may then be used; for the cable,
+    // resume_on_cable() has to follow. Returns false if the setup is impossible.
+    bool take_setup(const SetupBody& body);
+    // Sends everything unconfirmed again over the cable, and resumes normal operation on it.
+    void resume_on_cable();
+
+    // --- a cable that may have returned ---
+    // channel: null if there is none. held_down: it has to wait.
+    void try_cable(transport::Channel* channel, bool held_down);
+    bool held_down() const { return held_down_; }
+    void lose_candidate();
+    void give_candidate_up(std::string_view why);
+    // The candidate was up, and died or leads elsewhere.
+    void count_loss() { ++lost_; }
+    // The far end has been heard over the candidate.
+    void hear() { heard_ = true; }
+    bool heard() const { return heard_; }
+    // Each end sends a hello, and a second one when it has heard the other: the cable then works in
+    // both directions.
+    bool owes_hello() const { return greeted_ < (heard_ ? 2u : 1u); }
+    void greet() { greeted_ = heard_ ? 2 : 1; }
+    // How long the next cable must wait. After the first loss a cable may return immediately.
+    std::chrono::nanoseconds hold_down() const;
+
+    // --- remote writes ---
+    // The cable reports that a write is complete.
+    void on_transfer(std::uint64_t number);
+    // The far end has received this many of our writes. Returns false if that is impossible.
+    bool confirm_writes(std::uint32_t notices);
+    // Counts a completed write of the far end, which must be confirmed.
+    void count_write();
+    // Whether a confirmation must leave over the cable, or at some time, and its content.
+    bool must_confirm() const;
+    bool confirms() const { return confirms_; }
+    ConfirmBody confirmation();
+    // After close(): reports the writes that were open as failed. Returns false if that was done.
+    bool fail_writes();
+
+    // --- frames of a detour ---
+    // Whether frames of this session may leave, or are accepted.
+    bool sends_frames(std::uint64_t session) const {
+        return state_ == State::on_detour && session_ == session;
+    }
+    bool takes_frames(std::uint64_t session) const {
+        return !closed() && session != 0 && session_ == session;
+    }
+    // Writes the next frame into a slot of `cable` and completes its header. `most`: bytes of a
+    // frame at most. Returns false if there is nothing to send.
+    bool write_frame(transport::Channel& cable, transport::PacketHeader& header, std::size_t most);
+    // Whether the frame's number is the next.
+    bool take_number(std::uint32_t number) { return number == expected_++; }
+    // Takes credits that have returned: the count of all so far. Returns false if that is
+    // impossible.
+    bool take_granted(LaneCounts granted);
+    // Passes a packet that came by the detour to core, or keeps it in the slot of its credit if
+    // core does not take it. Returns false if there is no such slot.
+    bool deliver(transport::Sink& sink, const transport::PacketHeader& header,
+                 const std::byte* payload);
+    // Offers core the kept packets. Returns true if it has taken one.
+    bool offer_held(transport::Sink& sink);
+    bool holds_packets() const;
+
+    void add_to(LinkHoldings& sum) const;
+    std::string describe() const;  // the state, and what waits, for reports of hangs
 
     // --- transport::Channel ---
     bool connecting() const override;
@@ -85,8 +179,6 @@ class LinkEnd final : public transport::Channel {
     Arrivals arrivals() const override { return on_cable() ? cable_->arrivals() : Arrivals(); }
 
   private:
-    friend class LinkManager;
-
     // Replaces the channel while there is no cable: everything sent is kept by Retained.
     class Apart final : public transport::Channel {
       public:
@@ -118,17 +210,18 @@ class LinkEnd final : public transport::Channel {
 
     // The packets that have a copy here are those whose credits have not returned.
     void check_credits() const {
-        TORUSMP_ASSERT((subtract_lanes(retained_.sent(), home_) & lanes_) ==
-                           (subtract_lanes(connection_.all_credits, connection_.credits) & lanes_),
-                       connection_.peer, retained_.sent(), home_, connection_.credits,
-                       connection_.all_credits, lost_, session_, agreed_, on_cable(), closed_);
+        TORUSMP_ASSERT(
+            (subtract_lanes(retained_.sent(), home_) & lanes_) ==
+                (subtract_lanes(connection_.credits.limit(), connection_.credits.granted()) &
+                 lanes_),
+            connection_.peer, retained_.sent(), home_, connection_.credits.granted(),
+            connection_.credits.limit(), lost_, session_, state_);
     }
-    bool on_cable() const { return way_ == cable_; }
+    // The one place where the state changes. Precondition: the transition is allowed.
+    void become(State next);
     void stir();
     transport::CreditWord collect_apart();
     transport::Transfer start(std::size_t write);
-    // The cable reports that a write is complete.
-    void on_transfer(std::uint64_t number);
     // Whether the far end counts this write when it is complete. If the transport notifies, it
     // counts the writes with a notice; otherwise it counts every write that came by a detour, and
     // the cable itself confirms its own.
@@ -137,21 +230,16 @@ class LinkEnd final : public transport::Channel {
     }
     // What the far end has taken so far; all credits of it count as returned.
     LaneCounts settle_taken();
-    // Stops all traffic over the old path, in both directions.
-    void part();
-    // Handles the far end's setup: what it has received. Returns false if the setup is impossible.
-    bool take_setup(const SetupBody& body);
-    bool take_granted(LaneCounts granted);
-    // Sends everything unconfirmed again over the cable, and resumes normal operation on it.
-    void resume_on_cable();
+    // Forgets the old path, in both directions.
+    void forget_path();
+    std::byte* begin_frame(transport::Channel& cable, transport::PacketHeader& header,
+                           Detoured content, std::size_t bytes);
+    void write_packet(transport::Channel& cable, transport::PacketHeader& header, int k);
+    void write_piece(transport::Channel& cable, transport::PacketHeader& header, std::size_t most);
     unsigned unsent(int virtual_channel) const {
         return transport::credits_in(subtract_lanes(retained_.sent(), emitted_), virtual_channel);
     }
     void drop_cable(std::string_view why);
-    void give_candidate_up(std::string_view why);
-    void add_to(LinkHoldings& sum) const;
-    // How long the next cable must wait. After the first loss a cable may return immediately.
-    std::chrono::nanoseconds hold_down() const;
 
     LinkManager& manager_;
     Connection& connection_;
@@ -161,12 +249,11 @@ class LinkEnd final : public transport::Channel {
     Apart apart_;
     Retained retained_;
 
-    transport::Channel* way_;          // the channel that frames leave by
+    State state_ = State::on_cable;
+    transport::Channel* way_;          // the channel that packets leave by: the cable, or apart_
     transport::Channel* cable_;        // the cable in use; null while the link is dead
     transport::Channel* candidate_;    // a cable that may have returned
     std::uint32_t cable_version_ = 0;  // the link version for which cable_ is valid
-    std::string why_;                  // why the cable died; empty if another rank reported it
-    std::vector<routing::Hop> told_;   // the detour that was reported last
     bool heard_ = false;               // the far end has been heard over the candidate
     std::uint32_t greeted_ = 0;        // hellos sent over it: 1, and 2 after the far end was heard
 
@@ -178,12 +265,13 @@ class LinkEnd final : public transport::Channel {
     LaneCounts stashed_ = 0;         // credits that arrived over a cable that is not yet in use
     std::uint32_t notices_ = 0;      // notices received of the far end's remote writes
     std::uint32_t unconfirmed_ = 0;  // of these, those not yet confirmed over the cable
+    bool confirms_ = false;          // there are such
     std::uint32_t confirmed_ = 0;    // of our remote writes
+    std::vector<std::uint64_t> complete_;  // buffer for confirm_writes()
     RetainedWrites writes_;
 
     // State on a detour.
     std::uint64_t session_ = 0;   // the state under which frames are accepted; 0: none are accepted
-    bool agreed_ = false;         // the far end's setup has arrived, so frames may leave
     std::uint32_t number_ = 0;    // frames sent
     std::uint32_t expected_ = 0;  // frames taken
     LaneCounts emitted_ = 0;      // packets that have left
@@ -191,8 +279,7 @@ class LinkEnd final : public transport::Channel {
     std::size_t written_ = 0;     // bytes of that write that have left
     bool tell_ = false;           // there are credits or notices that the far end does not know of
     std::array<std::deque<Held>, transport::max_virtual_channels> held_;
-    bool closed_ = false;       // permanently
-    bool fail_writes_ = false;  // writes that were open then end at the next poll
+    bool fail_writes_ = false;  // closed: writes that were open end at the next poll
 };
 
 }  // namespace torusmp::core

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The states of links and their consequences.
 #include "core/link/link_manager.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/assert.h"
@@ -12,28 +12,32 @@
 
 namespace torusmp::core {
 
+using routing::Direction;
 using routing::Link;
 using transport::Channel;
+using transport::PacketHeader;
+using transport::Verdict;
 
 LinkManager::LinkManager(Commons& commons, Connections& connections, PacketSender& sender,
                          FaultHandler& faults, transport::Sink& sink, TransferListener& transfers)
     : commons_(commons),
       connections_(connections),
-      sender_(sender),
       faults_(faults),
       sink_(sink),
       transfers_(transfers),
       detour_vc_(commons.torus().dimensions()),
       control_vc_(detour_vc_ + 1),
       vc_count_(commons.options.detour ? control_vc_ + 1 : 0),
-      states_(commons.torus()) {}
+      states_(commons.torus()),
+      control_(commons, sender, states_, control_vc_),
+      detours_(commons, sender, faults, sink, transfers, states_, carriers_, detour_vc_) {}
 
 // Links within a host end with their ranks, so their channels are used directly.
 void LinkManager::adopt() {
     if (vc_count_ == 0) return;
     for (Connection* const connection : connections_.links()) {
         if (connection == nullptr) continue;
-        Hop& it = hops_[std::size_t(connection->link->index())];
+        LinkCarrier& it = carriers_[*connection->link];
         TORUSMP_ASSERT(it.connection == nullptr, commons_.rank(), connection->peer);
         it.connection = connection;
         if (!connections_.outlives_cable(*connection)) continue;
@@ -60,8 +64,8 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
                                                      : "back",
                   version, known, heard_from != nullptr ? heard_from->peer : commons_.rank());
     commons_.errands |= Commons::links;
-    for (Hop& it : hops_)
-        if (it.connection != nullptr && it.connection != heard_from && cable_of(it) != nullptr)
+    for (LinkCarrier& it : carriers_)
+        if (it.connection != nullptr && it.connection != heard_from && it.cable() != nullptr)
             it.news.insert(link);
 }
 
@@ -70,92 +74,72 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
 void LinkManager::settle() {
     if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
     for (bool again = true; std::exchange(again, false);) {
-        for_each_end([&](LinkEnd& end, Hop& it) { again |= follow_version(end, it); });
+        for_each_end([&](LinkEnd& end, LinkCarrier& it) { again |= follow_version(end, it); });
         again |= give_up_links();
     }
     TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
     if (!states_.rest().connected()) give_up_parts();
     if (settled_ == states_.digest()) return;
     settled_ = states_.digest();
-    for_each_end([&](LinkEnd& end, Hop&) {
-        if (states_.dead(end.link_)) begin_session(end);
+    for_each_end([&](LinkEnd& end, LinkCarrier&) {
+        if (states_.dead(end.link())) begin_session(end);
     });
 }
 
 // Handles the death or return of a link that ends here. Returns true if that has made news.
-bool LinkManager::follow_version(LinkEnd& end, Hop& it) {
-    const std::uint32_t version = LinkStates::life(states_.version(end.link_));
-    if (version == end.cable_version_) return false;
-    TORUSMP_ASSERT(version > end.cable_version_, commons_.rank(), end.connection_.peer, version,
-                   end.cable_version_);
+bool LinkManager::follow_version(LinkEnd& end, LinkCarrier& it) {
+    const std::uint32_t version = LinkStates::life(states_.version(end.link()));
+    if (version == end.cable_version()) return false;
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
-        end.cable_version_ = version;
-        tell(end, routing::LinkNews::State::dead);
-        end.drop_cable("its other end reports it dead");
-        end.part();
-        it.news.clear();
-        it.setups.clear();
-        it.confirms = false;
-        end.heard_ = false;
-        end.greeted_ = 0;
-        if (connections_.peer(end.connection_.peer).dead)
-            faults_.close(end.connection_, Error::unreachable, "its other end is dead");
-        else if (end.candidate_ == nullptr)
+        tell(it, routing::LinkNews::State::dead);
+        end.lose_cable(version, "its other end reports it dead");
+        it.drop_queues();
+        if (connections_.peer(end.connection().peer).dead)
+            faults_.close(end.connection(), Error::unreachable, "its other end is dead");
+        else if (end.candidate() == nullptr)
             look_again(end, true);
         return false;
     }
-    if (end.candidate_ == nullptr || !end.heard_ || end.candidate_->connecting()) {
-        learn(end.link_, LinkStates::died(version), nullptr);  // the cable died before it was used
+    if (end.candidate() == nullptr || !end.heard() || end.candidate()->connecting()) {
+        learn(end.link(), LinkStates::died(version), nullptr);  // the cable died before it was used
         return true;
     }
-    end.cable_version_ = version;
-    TORUSMP_ASSERT(end.cable_ == nullptr && !end.on_cable(), commons_.rank(), end.connection_.peer,
-                   version);
-    end.cable_ = std::exchange(end.candidate_, nullptr);
-    end.connection_.cable = end.cable_;
-    end.part();
+    const SetupBody body = end.take_cable_back(version);
     for (const auto& known : states_.versions()) it.news.insert(known.first);
-    const SetupBody body{version, end.settle_taken(), end.notices_, 1};
-    it.setups[{commons_.rank(), end.connection_.link->index()}] = {
-        commons_.rank(), end.connection_.peer, end.connection_.link->index(), body};
+    it.queue(setup_of(end, body));
     return false;
 }
 
 // Requests the cable from the transport again, which reports when it is back, or that it does not
 // return. A cable that has worked and dies again is held down, unless nothing else joins its ends.
 void LinkManager::look_again(LinkEnd& end, bool had_met) {
-    end.heard_ = false;
-    end.greeted_ = 0;
-    const bool pauses = had_met && !states_.detours().parts().apart(end.link_);
+    const bool pauses = had_met && !states_.detours().parts().apart(end.link());
     const auto pause = pauses ? end.hold_down() : std::chrono::nanoseconds{0};
-    end.held_down_ = pause.count() != 0;
-    end.candidate_ = connections_.connect_again(end.connection_, pause);
-    if (end.candidate_ != nullptr)
-        end.connection_.credits |= end.connection_.all_credits & ~end.lanes_;
-    else
-        learn(end.link_, LinkStates::without_hope(states_.version(end.link_)), nullptr);
+    end.try_cable(connections_.connect_again(end.connection(), pause), pause.count() != 0);
+    if (end.candidate() == nullptr)
+        learn(end.link(), LinkStates::without_hope(states_.version(end.link())), nullptr);
 }
 
 // Starts a session under a new state, on which the ends must agree again: ranks that know of the
 // new state drop frames of the old one.
 void LinkManager::begin_session(LinkEnd& end) {
-    end.part();
-    const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection_.link);
+    end.leave_path();
+    const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection().link);
     if (!path || !path->out) {  // it waits for a cable or is given up
-        if (end.held_down_ && end.candidate_ != nullptr && end.candidate_->connecting()) {
+        if (end.held_down() && end.candidate() != nullptr && end.candidate()->connecting()) {
             end.give_candidate_up("the other end needs it now");
             look_again(end, false);
         }
         return;
     }
-    TORUSMP_ASSERT(end.cable_ == nullptr && !end.on_cable(), commons_.rank(), end.connection_.peer);
-    end.session_ = states_.digest();
     TORUSMP_TRACE(link, info, commons_.rank(), "asks rank {} for a detour that starts by link {}{}",
-                  end.connection_.peer, path->out->dimension, path->out->sign > 0 ? '+' : '-');
-    const SetupBody body{end.session_, end.settle_taken(), end.notices_, 0};
-    hop(*path->out)->setups[{commons_.rank(), end.connection_.link->index()}] = {
-        commons_.rank(), end.connection_.peer, end.connection_.link->index(), body};
+                  end.connection().peer, path->out->dimension, path->out->sign > 0 ? '+' : '-');
+    carriers_[*path->out].queue(setup_of(end, end.ask(states_.digest())));
+}
+
+LinkSetup LinkManager::setup_of(const LinkEnd& end, const SetupBody& body) const {
+    return {commons_.rank(), end.connection().peer, end.connection().link->index(), body};
 }
 
 // Gives up our links without hope if, as far as this rank knows, they separate it from other ranks.
@@ -166,9 +150,9 @@ bool LinkManager::give_up_links() {
     if (states_.hopes().connected()) return false;
     const routing::Parts parts = states_.hopes();  // learn() below changes it
     bool news = false;
-    for (Hop& it : hops_) {
+    for (LinkCarrier& it : carriers_) {
         if (it.end == nullptr) continue;
-        const Link& link = it.end->link_;
+        const Link& link = it.end->link();
         const std::uint32_t version = states_.version(link);
         if (!parts.apart(link) || LinkStates::given_up(version) == version) continue;
         learn(link, LinkStates::given_up(version), nullptr);
@@ -182,9 +166,9 @@ void LinkManager::give_up_parts() {
     const routing::Parts parts = states_.rest();  // closing below may bring further news
     const int ours = parts.of(commons_.rank());
     const std::string what = describe_cut();
-    for_each_end([&](LinkEnd& end, Hop&) {
-        if (parts.of(end.connection_.peer) != ours)
-            faults_.close(end.connection_, Error::unreachable, what);
+    for_each_end([&](LinkEnd& end, LinkCarrier&) {
+        if (parts.of(end.connection().peer) != ours)
+            faults_.close(end.connection(), Error::unreachable, what);
     });
     for (Peer& peer : connections_.peers())
         if (parts.of(peer.rank) != ours) faults_.lose(peer, Error::unreachable, what);
@@ -201,123 +185,247 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
-void LinkManager::tell(LinkEnd& end, routing::LinkNews::State state) {
-    routing::LinkNews news{.direction = *end.connection_.link,
-                           .peer = end.connection_.peer,
+void LinkManager::tell(LinkCarrier& it, routing::LinkNews::State state) {
+    routing::LinkNews news{.direction = *it.connection->link,
+                           .peer = it.connection->peer,
                            .state = state,
                            .path = {},
-                           .why = std::exchange(end.why_, {})};
+                           .why = std::exchange(it.why, {})};
     if (state == routing::LinkNews::State::detour)
         news.path = states_.detours().around(commons_.rank(), news.direction).value();
-    if (std::exchange(end.told_, news.path) == news.path && !news.path.empty()) return;
+    if (std::exchange(it.told, news.path) == news.path && !news.path.empty()) return;
     if (commons_.options.log_link)
         commons_.options.log_link(news);
     else if (!news.why.empty())
         commons_.log(
-            fmt::format("{} has lost its cable: {}", commons_.name_of(end.connection_), news.why));
+            fmt::format("{} has lost its cable: {}", commons_.name_of(*it.connection), news.why));
 }
 
 void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view why) {
-    if (end.closed_) return;
-    const std::uint32_t version = states_.version(end.link_);
-    if (&channel == end.cable_) {
-        end.why_ = why;
-        learn(end.link_, LinkStates::died(version), nullptr);
+    if (end.closed()) return;
+    const std::uint32_t version = states_.version(end.link());
+    if (&channel == end.cable()) {
+        carriers_.of(end).why = why;
+        learn(end.link(), LinkStates::died(version), nullptr);
         settle();
-    } else if (&channel == end.candidate_) {
-        end.connection_.credits &= end.lanes_;
-        end.connection_.owed &= end.lanes_;
+    } else if (&channel == end.candidate()) {
+        end.lose_candidate();
         // A cable that was up and died may flap again.
         if (channel.has_met())
-            ++end.lost_;
+            end.count_loss();
         else
-            learn(end.link_, LinkStates::without_hope(version), nullptr);
+            learn(end.link(), LinkStates::without_hope(version), nullptr);
         look_again(end, channel.has_met());
         settle();
     }
 }
 
-// For the other ranks the link is dead like any other; core has already reported the reason.
-void LinkManager::closed(LinkEnd& /*end*/) {
-    commons_.errands |= Commons::links;
-}
-
 void LinkManager::blame(LinkEnd& end, std::string_view what) {
-    faults_.close(end.connection_, Error::protocol, what);
+    faults_.close(end.connection(), Error::protocol, what);
 }
 
 void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
-    count_write(end);
-    transfers_.on_notice(end.connection_, notice);
-}
-
-// Counts a completed write of the far end, which must be confirmed.
-void LinkManager::count_write(LinkEnd& end) {
-    ++end.notices_;
-    ++end.unconfirmed_;
-    if (end.cable_ != nullptr)
-        hop(*end.connection_.link)->confirms = true;
-    else
-        end.tell_ = true;
-    commons_.errands |= Commons::links;
+    end.count_write();
+    transfers_.on_notice(end.connection(), notice);
 }
 
 void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_t number, bool ok) {
-    if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable_)
+    if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable())
         end.on_transfer(number);
 }
 
-void LinkManager::on_write_done(LinkEnd& end, std::uint64_t cookie) {
-    transfers_.on_transfer(end.connection_, cookie, true);
+// ---- control packets ----
+
+// A cable that has connected is a hope; each end sends a hello over it.
+void LinkManager::greet(LinkEnd& end) {
+    if (end.candidate() == nullptr || end.candidate()->connecting()) return;
+    learn(end.link(), LinkStates::with_hope(states_.version(end.link())), nullptr);
+    control_.greet(end);
+}
+
+Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const PacketHeader& header,
+                               const std::byte* payload) {
+    const bool control = header.virtual_channel == control_vc_;
+    const auto kind = LinkFrame(header.kind);
+    if (!control && kind == LinkFrame::detour) {
+        settle();
+        return detours_.take(in, header, payload);
+    }
+    const bool from_there = header.source == std::uint32_t(in.peer) &&
+                            header.destination == std::uint32_t(commons_.rank()) &&
+                            header.tag == in.link->opposite().index();
+    if (control && kind == LinkFrame::hello && !from_there && in.end != nullptr) {
+        refuse_cable(*in.end, channel, header);
+        return Verdict::taken;
+    }
+    const bool well = control && (from_there || kind == LinkFrame::setup) &&
+                      (kind == LinkFrame::news      ? take_news(in, header, payload)
+                       : kind == LinkFrame::hello   ? take_hello(in, channel, header, payload)
+                       : kind == LinkFrame::setup   ? take_setup(in, channel, header, payload)
+                       : kind == LinkFrame::confirm ? take_confirm(in, channel, header, payload)
+                                                    : false);
+    if (!well)
+        faults_.close(in, Error::protocol,
+                      fmt::format("a packet about links of kind {} and {} B that the protocol does "
+                                  "not allow",
+                                  header.kind, header.length));
+    return Verdict::taken;
+}
+
+// Handles a cable that was plugged in elsewhere while it was away.
+void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const PacketHeader& header) {
+    if (&channel != end.candidate()) return;
+    const int ports = 2 * commons_.torus().dimensions();
+    const std::string port =
+        header.tag < 0 || header.tag >= ports
+            ? fmt::format("port {}", header.tag)
+            : fmt::format("link {}{}", header.tag / 2, header.tag % 2 == 0 ? '+' : '-');
+    faults_.tell_fault(
+        fmt::format("{} has no cable: the cable plugged in there leads to {} of {}; "
+                    "expected {}. Plug it in where the geometry file says.",
+                    commons_.name_of(end.connection()), port, commons_.name_of(Rank(header.source)),
+                    commons_.name_of(end.connection().peer)));
+    end.give_candidate_up("it is not the cable of this link");
+    end.count_loss();
+    look_again(end, true);
+}
+
+bool LinkManager::take_news(Connection& in, const PacketHeader& header, const std::byte* payload) {
+    NewsBody body;
+    if (header.length == 0 || header.length % sizeof body != 0) return false;
+    const routing::Torus& torus = commons_.torus();
+    for (std::size_t at = 0; at < header.length; at += sizeof body) {
+        std::memcpy(&body, payload + at, sizeof body);
+        if (body.rank >= std::uint32_t(torus.size()) ||
+            body.dimension >= std::uint32_t(torus.dimensions()))
+            return false;
+        const Link link{Rank(body.rank), int(body.dimension)};
+        if (!torus.neighbour(link.rank, link.direction())) return false;
+        learn(link, body.version, &in);
+    }
+    return true;  // consequences follow once for everything received: see settle()
+}
+
+bool LinkManager::take_hello(Connection& in, const Channel& channel, const PacketHeader& header,
+                             const std::byte* payload) {
+    HelloBody body;
+    if (header.length != sizeof body || in.end == nullptr) return false;
+    std::memcpy(&body, payload, sizeof body);
+    LinkEnd& end = *in.end;
+    // This cable may be the only path to ranks that know of a later death.
+    if (&channel == end.candidate() && LinkStates::is_dead(body.version) &&
+        body.version > LinkStates::life(states_.version(end.link()))) {
+        learn(end.link(), body.version, nullptr);
+        settle();
+    }
+    const std::uint32_t version = LinkStates::life(states_.version(end.link()));
+    // A peer that refers to an earlier version is sent ours.
+    if (&channel != end.candidate() || body.version != version || !LinkStates::is_dead(version))
+        return true;
+    end.hear();
+    greet(end);
+    if (end.first() && body.heard != 0) {
+        learn(end.link(), LinkStates::back(version), nullptr);
+        settle();
+    }
+    return true;
+}
+
+bool LinkManager::take_setup(Connection& in, const Channel& channel, const PacketHeader& header,
+                             const std::byte* payload) {
+    SetupBody body;
+    if (header.length != sizeof body || header.tag < 0 ||
+        header.tag >= 2 * commons_.torus().dimensions())
+        return false;
+    std::memcpy(&body, payload, sizeof body);
+    const LinkSetup setup{Rank(header.source), Rank(header.destination), header.tag, body};
+    const auto direction = Direction::from_index(header.tag);
+    if (commons_.torus().neighbour(setup.source, direction) != setup.destination) return false;
+    settle();
+    if (body.by_cable != 0)
+        return setup.destination == commons_.rank() && setup.source == in.peer &&
+               direction.opposite() == *in.link && in.end != nullptr &&
+               agree_on_cable(*in.end, channel, body);
+    // A sender under another state knows less than this rank, or its news is on the way.
+    if (body.state != states_.digest()) return true;
+    const auto path = states_.crossing(commons_.rank(), setup.source, direction);
+    if (!path || !path->in || *path->in != *in.link) return false;
+    if (path->out) {
+        carriers_[*path->out].queue(setup);
+        commons_.errands |= Commons::links;
+        return true;
+    }
+    LinkEnd* const end = carriers_.end_of(direction.opposite());
+    return end != nullptr && agree_on_detour(*end, body);
+}
+
+// Returns false if the setup is impossible.
+bool LinkManager::agree_on_cable(LinkEnd& end, const Channel& channel, const SetupBody& body) {
+    if (!end.awaits_cable(channel, body.state)) return true;
+    if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
+    TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their cable, version {}",
+                  end.connection().peer, end.cable_version());
+    tell(carriers_.of(end), routing::LinkNews::State::alive);
+    end.resume_on_cable();
+    commons_.stirred = true;
+    return true;
+}
+
+bool LinkManager::agree_on_detour(LinkEnd& end, const SetupBody& body) {
+    if (!end.awaits_detour(body.state)) return true;
+    if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
+    TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their detour",
+                  end.connection().peer);
+    tell(carriers_.of(end), routing::LinkNews::State::detour);
+    detours_.pump(end);
+    commons_.stirred = true;
+    return true;
+}
+
+bool LinkManager::take_confirm(Connection& in, const Channel& channel, const PacketHeader& header,
+                               const std::byte* payload) {
+    ConfirmBody body;
+    if (header.length != sizeof body || in.end == nullptr) return false;
+    std::memcpy(&body, payload, sizeof body);
+    return &channel != in.end->cable() || in.end->confirm_writes(body.notices);
 }
 
 // ---- progress ----
 
-void LinkManager::fail_writes(LinkEnd& end) {
-    end.fail_writes_ = false;
-    while (!end.writes_.empty()) {
-        const bool done = end.writes_[0].done;
-        const std::uint64_t cookie = end.writes_[0].cookie;
-        end.writes_.pop();
-        if (!done) transfers_.on_transfer(end.connection_, cookie, false);
-    }
-}
-
 bool LinkManager::poll() {
     commons_.errands &= ~Commons::links;
     bool moved = false;
-    for (Hop& it : hops_)
-        if (it.end != nullptr && it.end->fail_writes_) {
-            fail_writes(*it.end);
-            const std::uint32_t version = states_.version(it.end->link_);
-            learn(it.end->link_, LinkStates::without_hope(version), nullptr);
+    for (LinkCarrier& it : carriers_)
+        if (it.end != nullptr && it.end->fail_writes()) {
+            const std::uint32_t version = states_.version(it.end->link());
+            learn(it.end->link(), LinkStates::without_hope(version), nullptr);
             moved = true;
         }
     settle();
-    for_each_end([&](LinkEnd& end, Hop&) {
+    for_each_end([&](LinkEnd& end, LinkCarrier&) {
         greet(end);
-        moved |= offer_held(end);
-        pump(end);
+        moved |= end.offer_held(sink_);
+        detours_.pump(end);
     });
     bool busy = false;
-    for (Hop& it : hops_) {
+    for (LinkCarrier& it : carriers_) {
         if (it.connection == nullptr) continue;
-        moved |= flush(it);
-        busy |= !it.news.empty() || !it.setups.empty() || it.confirms;
-        busy |= it.end != nullptr && !it.end->closed_ && !it.end->on_cable();
+        moved |= control_.flush(it);
+        busy |= it.has_queued() || (it.has_open_end() && !it.end->on_cable());
     }
     if (busy) commons_.errands |= Commons::links;
     return moved;
 }
 
 bool LinkManager::on_cables() const {
-    return std::all_of(hops_.begin(), hops_.end(),
-                       [](const Hop& it) { return it.end == nullptr || it.end->on_cable(); });
+    return std::all_of(carriers_.begin(), carriers_.end(), [](const LinkCarrier& it) {
+        return it.end == nullptr || it.end->on_cable();
+    });
 }
 
 LinkHoldings LinkManager::holdings() const {
     LinkHoldings sum;
-    for (const Hop& it : hops_) {
+    for (const LinkCarrier& it : carriers_) {
         sum.news += it.news.size();
         sum.setups += it.setups.size();
         if (it.end != nullptr) it.end->add_to(sum);
@@ -326,23 +434,10 @@ LinkHoldings LinkManager::holdings() const {
 }
 
 void LinkManager::report(Waits& waits) const {
-    for (const Hop& it : hops_) {
+    for (const LinkCarrier& it : carriers_) {
         if (it.end == nullptr || it.end->on_cable()) continue;
-        const LinkEnd& end = *it.end;
-        std::string text =
-            fmt::format("{}: {}; {} remote writes open", commons_.name_of(*it.connection),
-                        end.closed_    ? "given up"
-                        : end.agreed_  ? "on a detour"
-                        : end.cable_   ? "its cable is back; waiting for the other end to confirm"
-                        : end.session_ ? "waiting for the other end to agree on the detour"
-                                       : "has no detour",
-                        end.writes_.size());
-        for (int k = 0; k < it.connection->virtual_channels; ++k)
-            if (const std::size_t held = end.held_[std::size_t(k)].size();
-                held != 0 || end.unsent(k) != 0)
-                text += fmt::format("\n  virtual channel {}: {} packets held, {} to leave", k, held,
-                                    end.unsent(k));
-        waits.notes.push_back(std::move(text));
+        waits.notes.push_back(
+            fmt::format("{}: {}", commons_.name_of(*it.connection), it.end->describe()));
     }
 }
 

@@ -61,7 +61,7 @@ void add(const Connection& connection, WayCounts& way) {
     way.credit_waits += counted.credit_waits;
     way.resent += counted.resent;
     if (connection.link) way.flags |= way_is_link;
-    if (connection.down && connection.shortcut == nullptr) way.flags |= way_is_down;
+    if (connection.down() && connection.shortcut == nullptr) way.flags |= way_is_down;
     if (connection.end != nullptr && connection.cable == nullptr) way.flags |= way_detours;
     copy_text(connection.transport(), way.transport);
 }

@@ -121,7 +121,7 @@ bool Receives::on_written(Peer& peer, const PacketHeader& header, const std::byt
 }
 
 void Receives::on_notice(Connection& connection, std::uint64_t notice) {
-    if (connection.down) return;
+    if (connection.down()) return;
     const Peer& peer = connections_.peer(connection.peer);
     if (!peer.dead &&
         !part_written(peer, WrittenBody{std::uint32_t(notice), std::uint32_t(notice >> 32)}))

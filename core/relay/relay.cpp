@@ -22,7 +22,7 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     // Packets that can no longer be delivered are dropped; their ends learn of the dead link. That
     // this rank cannot communicate with the destination is not a reason to drop a packet: only our
     // path back from it may be dead.
-    if (out->down) return Verdict::taken;
+    if (out->down()) return Verdict::taken;
 
     TORUSMP_ASSERT(out != &in, commons_.rank(), in.peer, header.source, header.destination);
     const bool turns = out->link->dimension != in.link->dimension;
@@ -31,17 +31,17 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
         faults_.close(in, Error::protocol, "a packet off its shortest-direction-first path");
         return Verdict::taken;
     }
-    const unsigned needed = turns ? out->credits_to_turn : 1;
-    if (transport::credits_in(out->credits, virtual_channel) < needed) {
+    const unsigned needed = out->credits.to_relay(turns);
+    if (out->credits.granted(virtual_channel) < needed) {
         sender_.collect_grants(*out);
-        if (out->down) return Verdict::taken;
-        if (transport::credits_in(out->credits, virtual_channel) < needed) {
-            if ((in.held & (1u << header.virtual_channel)) == 0) ++out->statistics.credit_waits;
+        if (out->down()) return Verdict::taken;
+        if (out->credits.granted(virtual_channel) < needed) {
+            if (!in.held.on(header.virtual_channel)) ++out->statistics.credit_waits;
             return Verdict::held;
         }
     }
-    TORUSMP_ASSERT(transport::credits_in(out->credits, virtual_channel) >= needed, commons_.rank(),
-                   out->peer, virtual_channel, needed, out->credits);
+    TORUSMP_ASSERT(out->credits.granted(virtual_channel) >= needed, commons_.rank(), out->peer,
+                   virtual_channel, needed, out->credits.granted());
     PacketHeader onward = header;
     onward.virtual_channel = std::uint8_t(virtual_channel);
     ++onward.hops;

@@ -86,4 +86,40 @@ TEST_CASE("the report of a rank ends with what its links did", "[core][trace]") 
     CHECK(copy->trace == waits.trace);
 }
 
+// The states that the end of a link at `rank` has gone through.
+std::vector<std::string> states_of_link(Rank rank, Rank peer) {
+    const std::string named = "the link to rank " + std::to_string(peer) + ": ";
+    const std::string before = " (was: ";
+    std::vector<std::string> states;
+    for (const std::string& line : base::trace_lines(rank, base::most_trace_lines)) {
+        const std::size_t at = line.find(named);
+        const std::size_t was = line.find(before);
+        if (at == std::string::npos || was == std::string::npos) continue;
+        const std::size_t from = was + before.size();
+        const std::string old = line.substr(from, line.rfind(')') - from);
+        if (states.empty()) states.push_back(old);
+        CHECK(states.back() == old);
+        states.push_back(line.substr(at + named.size(), was - at - named.size()));
+    }
+    return states;
+}
+
+TEST_CASE("a link's end goes from its cable to a detour and back", "[core][trace]") {
+    const Levels levels("info,link=debug");
+    Job job(detour_torus({4}, 1));
+    job.settle();
+    const Rank rank = 3, peer = 0;
+    REQUIRE(job.cut_link(rank, {0, +1}));
+    job.settle();
+    job.revive_link(rank, {0, +1});
+    job.settle();
+    REQUIRE(job.on_cables());
+    const std::vector<std::string> states{
+        "on its cable", "has no detour", "waiting for the other end to agree on the detour",
+        "on a detour",  "has no detour", "its cable is back; waiting for the other end to confirm",
+        "on its cable"};
+    CHECK(states_of_link(rank, peer) == states);
+    CHECK(states_of_link(peer, rank) == states);
+}
+
 }  // namespace trace_test

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sends the control packets that ranks exchange about links: news, hellos, setups and confirmations
+// (frames.h). LinkManager handles those that arrive.
+//
+// Used under the Runtime's lock.
+#pragma once
+
+#include "core/connection/packet_sender.h"
+#include "core/link/link_carrier.h"
+#include "core/link/link_states.h"
+
+namespace torusmp::core {
+
+class LinkControl {
+  public:
+    // virtual_channel: that of control packets.
+    LinkControl(Commons& commons, PacketSender& sender, const LinkStates& states,
+                int virtual_channel)
+        : commons_(commons), sender_(sender), states_(states), virtual_channel_(virtual_channel) {}
+
+    // Sends what is queued on this link, as far as credits allow: news first, see
+    // LinkManager::settle(). Returns true if something left.
+    bool flush(LinkCarrier& carrier);
+    // Sends a hello over the candidate, if one is owed and there is a credit.
+    void greet(LinkEnd& end);
+
+  private:
+    void send(Connection& connection, transport::Channel& channel, LinkFrame kind,
+              transport::ConstBytes body, const LinkSetup* setup = nullptr);
+    bool has_credit(Connection& connection) {
+        return sender_.has_credit(connection, virtual_channel_);
+    }
+
+    Commons& commons_;
+    PacketSender& sender_;
+    const LinkStates& states_;
+    const int virtual_channel_;
+};
+
+}  // namespace torusmp::core
