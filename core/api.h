@@ -151,7 +151,7 @@ class Runtime final {
     }
     // Wakes all waiting threads to check their conditions again, after an event outside the
     // Runtime.
-    void stir() { progress_.stir(); }
+    void recheck() { progress_.recheck(); }
     // For callers that use state of the progress engine in several steps.
     Progress::Guard lock() const { return Progress::Guard(progress_); }
     // Advances a task immediately, and then again whenever something has moved.

@@ -100,8 +100,8 @@ def function_pages(header, text, version):
             continue
         names = [function.name for function in functions]
         page = Page(names[0], "3", version, "torusmp")
-        told = next((entry.text for entry in block.entries if entry.text), names[0])
-        summary = re.match(r".*?[.:;](?=\s|$)|.*", " ".join(told.split()))[0].rstrip(".:;")
+        description = next((entry.text for entry in block.entries if entry.text), names[0])
+        summary = re.match(r".*?[.:;](?=\s|$)|.*", " ".join(description.split()))[0].rstrip(".:;")
         page.name(names, sentence_start(summary))
         page.section("Synopsis")
         page.lines += [".nf", bold(f"#include <{header}>"), ".PP"]

@@ -20,7 +20,7 @@ class Feed {
     virtual const launch::JobDescription& job() const = 0;
     // Returns the next sample if it arrives within that time; nothing: it did not, or the job is
     // over.
-    virtual std::optional<launch::Sample> next(std::chrono::milliseconds patience) = 0;
+    virtual std::optional<launch::Sample> next(std::chrono::milliseconds timeout) = 0;
     virtual bool over() const = 0;
     virtual std::optional<int> exit_code() const { return std::nullopt; }
 };

@@ -20,10 +20,10 @@ namespace torusmp::launch {
 
 class RemoteOutput {
   public:
-    using Tell = std::function<void(int node, SharedBytes output_taken)>;
+    using Acknowledge = std::function<void(int node, SharedBytes output_taken)>;
 
     // `outputs` must outlive this object, and have the streams of that many ranks.
-    RemoteOutput(Outputs& outputs, int ranks, Tell tell);
+    RemoteOutput(Outputs& outputs, int ranks, Acknowledge acknowledge);
 
     // The bodies of DaemonFrame::output and output_ended. Throw PackingError.
     void printed(int node, Unpacker& body);
@@ -37,7 +37,7 @@ class RemoteOutput {
 
     Outputs& outputs_;
     const int ranks_;
-    const Tell tell_;
+    const Acknowledge acknowledge_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // bytes, by node
 };
 

@@ -64,7 +64,7 @@ class JobMonitor {
     void hear(Observer& observer);
     bool understand(Observer& observer, const Frame& frame);
     void send(Observer& observer, MonitorFrame kind, SharedBytes bytes);
-    void tell(Observer& observer, Clock::time_point now);
+    void send_news(Observer& observer, Clock::time_point now);
     void drop_gone();
     void set_interval();
 

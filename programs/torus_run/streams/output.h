@@ -64,7 +64,7 @@ class Lines {
     void finish(Sink& sink);
     // When an unfinished line is written, because the program may be prompting for input. Nothing:
     // there is none, or it is known to continue.
-    std::optional<Clock::time_point> patience_ends() const;
+    std::optional<Clock::time_point> write_time() const;
 
   private:
     void take_tagged(std::string_view bytes, Sink& sink);
@@ -95,7 +95,7 @@ class Outputs {
     Outputs& operator=(const Outputs&) = delete;
     ~Outputs();
 
-    void say(std::string_view text);
+    void print(std::string_view text);
     // Takes text that a rank printed; an empty text ends its stream.
     void take(int rank, int stream, std::string_view text);
     bool paused(int stream) const { return paused_[stream]; }

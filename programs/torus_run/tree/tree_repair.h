@@ -56,7 +56,7 @@ class TreeRepair {
     const int head_;
     Listener& listener_;
     const int nodes_;
-    const std::chrono::nanoseconds patience_;
+    const std::chrono::nanoseconds login_timeout_;
     HeadStreams streams_;
     TreeWays sent_ways_;
     std::map<int, std::string> why_;          // why nodes are missing, as first reported
