@@ -27,8 +27,8 @@ using routing::Direction;
 struct End {
     int node = 0;
     Direction direction;
-    std::string name;                // of the device; empty: not given
-    const Device* device = nullptr;  // null: no such device
+    std::string name;                // of the device; empty if not given
+    const Device* device = nullptr;  // null if it does not exist
 };
 
 // Whether a link could work over it at all; if not, the two ends are not compared.
@@ -294,7 +294,7 @@ class MachineCheck {
         return false;
     }
 
-    // Whether the address of this end is that of another cable of the same host.
+    // Whether another cable of the same host has the address of this end.
     bool fits_another(const End& end) const {
         const auto ends = ends_of(end.node);
         return std::any_of(ends.begin(), ends.end(), [&](const End& cable) {

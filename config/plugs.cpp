@@ -84,7 +84,7 @@ class Finder {
                            name(expected_.at(here).far));
     }
 
-    // False: already reported.
+    // Returns false if already reported.
     bool mark(const Plug& plug, PlugFault& fault) {
         const routing::Link cable = *cable_at(settings_, plug.node, plug.device);
         if (!advised_.insert(cable).second) return false;

@@ -158,7 +158,7 @@ class Runtime final {
     void add_task(Task& task);
 
     // Publishes what this rank is doing outside of memory, such as "writing /scratch/x", for
-    // reports of its waits and of its death. Empty: nothing.
+    // reports of its waits and of its death. Empty to clear it.
     void set_deed(std::string_view text);
 
     // --- memory that peers reach at the lowest cost ---

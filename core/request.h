@@ -114,7 +114,7 @@ class SendRequest : public Request, public Outgoing {
     Stage stage_ = Stage::idle;
     Sender* sender_ = nullptr;    // while it is in a queue
     SendFlow* flow_ = nullptr;    // null if matched by context and tag
-    Connection* link_ = nullptr;  // which of two cables it takes; null: any
+    Connection* link_ = nullptr;  // which of two cables it takes; null for any
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;         // position in the flow
@@ -147,8 +147,8 @@ class ReceiveRequest : public Request {
     bool announced_ = false;            // the sender has received an announcement of it
     bool posted_ = false;               // waits in a queue
     bool crossed_ = false;              // our RTR and the sender's RTS crossed: matched will arrive
-    bool reading_ = false;    // a remote read into our memory is under way
-    std::uint8_t parts_ = 0;  // number of links over which the message is written
+    bool reading_ = false;              // a remote read into our memory is under way
+    std::uint8_t parts_ = 0;            // number of links over which the message is written
     std::uint8_t parts_landed_ = 0;
     std::size_t expected_ = 0;  // bytes of the message that is arriving
     std::size_t landed_ = 0;    // bytes that have arrived

@@ -5,7 +5,7 @@
     make.py OUT VERSION SUFFIX HELP SETTINGS HEADER...
 
 OUT gets man/ and completion/. HELP is a folder with NAME.txt, what "NAME --help" prints or the source whose
-head says it; SETTINGS what "torus-info --reference" prints; then come the headers whose functions get
+head describes it; SETTINGS what "torus-info --reference" prints; then come the headers whose functions get
 pages. SUFFIX (".torusmp" or nothing) ends the names of pages that other MPIs have too. What is
 written by hand stands in Markdown beside this script.
 """

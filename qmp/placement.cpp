@@ -91,7 +91,7 @@ std::vector<int> native_order(const QMP_comm_struct& comm) {
     return node_at;
 }
 
-// Node at each lexicographic place, for QMP_PLACEMENT=declared; empty: as numbered.
+// Node at each lexicographic place, for QMP_PLACEMENT=declared; empty for the order of numbers.
 std::vector<int> declared_order(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
     const auto found = better(lengths, comm.group.members(), comm.group.runtime().torus());
     std::vector<int> node_at;

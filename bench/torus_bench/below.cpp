@@ -16,7 +16,7 @@ namespace {
 constexpr core::Context context_of_messages = 0x7ffffff0;
 
 job::Process& process() {
-    // QMP owns it until it is finalized, and there are no calls before or after.
+    // QMP owns it until it is finalized; nothing calls it before or after.
     return *job::Process::acquire(false);
 }
 

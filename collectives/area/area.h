@@ -42,8 +42,8 @@ class Area {
     // in use stays in the cache.
     static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
-    // Still longer contents have large buffers, unless there is no memory for them. The length of a
-    // large buffer is such that all large buffers together do not exceed a limit.
+    // Still longer contents have large buffers, if memory permits. The length of a large buffer is
+    // such that all large buffers together do not exceed a limit.
     static constexpr unsigned large_buffers = 2;
     static std::size_t large_bytes(int members, unsigned slots) {
         const std::size_t all = slots == slots_of_one ? most_in_large / 8 : most_in_large;
@@ -80,8 +80,8 @@ class Area {
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
-    // The largest contents in bytes; 0: there is no memory for an area. The same on all members
-    // once settled; until then, the size that will be requested.
+    // The largest contents in bytes; 0 if the memory for an area is missing. The same on all
+    // members once created; until then, the size that will be requested.
     std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first call begins to create it.
     bool settled() { return state_ == State::ready || state_ == State::absent || check_creation(); }
@@ -110,9 +110,9 @@ class Area {
     void expect_no_others() { others_receive_ = false; }
 
     // ---- for calls that have begun, once the area is ready ----
-    // Memory for this member's contents of a call, read by one member or by all; null: the readers
-    // of the old contents are not done, or another call of this member in progress may need that
-    // slot first.
+    // Memory for this member's contents of a call, read by one member or by all; null if the
+    // readers of the old contents are not done, or another call of this member in progress may need
+    // that slot first.
     std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
         TORUSMP_ASSERT(bytes <= largest_ && !active_.empty() && call >= active_.front(), call,
                        bytes, largest_, active_.size(), member_);
@@ -149,7 +149,7 @@ class Area {
             if (sleepers(word).load(std::memory_order_relaxed) != 0) [[unlikely]]
                 wake_all(word);
     }
-    // The contents that another member has left for a call; null: nothing yet.
+    // The contents that another member has left for a call; null if there is nothing yet.
     const Slot* look(int member, std::uint64_t call) const {
         const Slot& slot = slot_of(member, call & mask_);
         if (slot.stamp.load(std::memory_order_acquire) != call) return nullptr;

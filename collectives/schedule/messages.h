@@ -51,7 +51,7 @@ class Messages {
     void note_sizes(std::size_t found, std::size_t expected);
     void mark_reported() { failure_.to_report = false; }
 
-    // The area through which the members of this call exchange data; null: they send messages.
+    // The area through which the members of this call exchange data; null if they send messages.
     Area* area() const { return area_; }
     std::uint64_t call() const { return call_; }
     void use_area(Area* area, std::uint64_t call) {
@@ -117,7 +117,7 @@ class Messages {
         receives_.used = receives_.done_count = 0;
     }
 
-    // Cancels the requests in flight, once; false: already cancelled.
+    // Cancels the requests in flight, once; false if already cancelled.
     bool take_back();
     bool all_complete() const;
     // Adds the members that it waits for, and those to which it sends.

@@ -136,7 +136,7 @@ void Progress::wake_sleeper() noexcept {
     TORUSMP_ASSERT(known_completed_ <= commons_.completed, known_completed_, commons_.completed);
     if (commons_.completed != known_completed_) {
         known_completed_ = commons_.completed;
-        commons_.stirred = true;  // tasks may have waited for that, too
+        commons_.stirred = true;  // tasks may have waited for this, too
     }
     if (!asleep_) return;
     const bool moved = moves_.load(std::memory_order_relaxed) != known_moves_;
@@ -340,7 +340,7 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         known_moves_ = moves_seen;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
-        // Where others want the core, who waits gives it to them.
+        // If other processes want the core, the waiting rank yields it.
         if (contention_.slept()) spin_ = contention_.present() ? 0 : longest_spin_.count();
         if (locking_) lock.lock();
         TORUSMP_ASSERT(asleep_, commons_.rank(), others_asleep_);

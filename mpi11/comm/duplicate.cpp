@@ -86,7 +86,7 @@ class Duplicate final : public Work {
     core::ReceiveRequest receive_;
 };
 
-// Attributes are copied at once; throws Failure if one refuses, on this process alone.
+// Copies attributes immediately; throws Failure if one refuses, on this process alone.
 Work& make_duplicate(Communicator& from, Info::Entries info, GiveComm give) {
     auto work = std::make_unique<Duplicate>(from, std::move(info), std::move(give));
     work->copy_attributes();

@@ -143,7 +143,7 @@ class Coordinator {
     CableNews cables_;
     PlugNews plugs_;
     HangWatch hang_;
-    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: no such process
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty if none was found
 };
 
 }  // namespace torusmp::launch

@@ -83,7 +83,7 @@ class LocalRanks {
     // `asleep` is how long the daemon itself was not running; a rank that was stopped together with
     // it is not overdue.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
-    // When tick() is due; nothing: never.
+    // When tick() is due; nullopt if never.
     std::optional<Clock::time_point> next_tick() const;
     // After kill() the streams may be drained.
     RankStreams& streams() { return streams_; }

@@ -31,7 +31,7 @@ class Pulse {
         return std::max<std::chrono::nanoseconds>(std::chrono::seconds(30), timeout);
     }
 
-    // How long to wait for events, in ms, until `next` or the next beat; -1: without limit.
+    // How long to wait for events, in ms, until `next` or the next beat; -1 for no limit.
     int wait(std::optional<Clock::time_point> next, bool beating) {
         slept_from_ = Clock::now();
         if (beating) next = next ? std::min(*next, next_) : next_;

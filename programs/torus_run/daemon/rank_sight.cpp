@@ -31,7 +31,7 @@ double cpu_seconds(const base::ProcessState& process) {
     return double(process.cpu) * 1e-9;
 }
 
-// The system call that a thread sleeps in; -1: none, or unknown.
+// The system call that a thread sleeps in; -1 if none, or unknown.
 long system_call_of(const std::string& task) {
     std::ifstream file(task + "/syscall");
     std::string word;

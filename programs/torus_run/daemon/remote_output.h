@@ -28,7 +28,7 @@ class RemoteOutput {
     // The bodies of DaemonFrame::output and output_ended. Throw PackingError.
     void printed(int node, Unpacker& body);
     void ended(Unpacker& body);
-    // Resumes a stream whose reader is no longer slow.
+    // Resumes a stream whose reader has caught up.
     void resume(int stream);
 
   private:

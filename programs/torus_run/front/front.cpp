@@ -254,7 +254,7 @@ class Front {
 
     const Body body_;
     const Standstill standstill_;
-    int stopped_by_ = 0;  // signal that stopped the daemon; 0: none, or already reported
+    int stopped_by_ = 0;  // signal that stopped the daemon; 0 if none, or already reported
     Clock::duration stopped_for_{};
     TerminalInput input_;
     base::Descriptor daemon_link_, lifeline_, signals_;

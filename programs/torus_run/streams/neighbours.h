@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out which hosts are at the far ends of this host's links if no file says so: asks each
-// station that answers for its host name, through the agent.
+// Finds out which hosts are at the far ends of this host's links if no file describes them: asks
+// each station that answers for its host name, through the agent.
 #pragma once
 
 #include <chrono>
