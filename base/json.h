@@ -21,7 +21,7 @@ struct Json {
     std::vector<std::pair<std::string, Json>> members;  // object, in the order of the text
 
     bool is(Kind wanted) const { return kind == wanted; }
-    // Null: there is no such member, or this is not an object.
+    // Null if the member is missing, or this is not an object.
     const Json* find(std::string_view name) const;
 };
 

@@ -16,7 +16,8 @@ namespace torusmp::base {
 
 inline constexpr std::size_t most_passed = 2;  // with a message
 
-// Passes at most most_passed descriptors; the caller's stay open. False: not sent, errno says why.
+// Passes at most most_passed descriptors; the caller's stay open. Returns false, with errno set, on
+// failure.
 bool pass(int socket, std::span<const std::byte> message, std::span<const int> descriptors);
 
 // The descriptors that came with a message of exactly that size, which is stored in the buffer.

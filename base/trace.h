@@ -31,7 +31,7 @@ struct TraceLevels {
     friend bool operator==(const TraceLevels&, const TraceLevels&) = default;
 };
 // Reads "debug", or "info,link=trace": a level for all modules, then levels of single ones. Throws
-// std::invalid_argument that says which word is wrong.
+// std::invalid_argument that names the wrong word.
 TraceLevels parse_trace_levels(std::string_view text);
 // Call it before other threads trace.
 void set_trace_levels(const TraceLevels& levels);

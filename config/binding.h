@@ -22,7 +22,7 @@ enum class Bind { automatic, core, numa, none };
 //   none       not bound
 //   automatic  core; none for a rank that is alone, and where ranks need more than the usable cores
 // `cores_each`: consecutive cores for each rank instead of one (core, automatic) or of a NUMA node
-// (numa); 0: not given.
+// (numa); 0 if not given.
 // No two ranks share a core under `core`, and no NUMA node has more ranks than cores under `numa`,
 // unless the ranks outnumber the cores.
 std::vector<CpuList> plan_binding(const Host& host, int ranks, Bind policy, int cores_each = 0);

@@ -19,7 +19,7 @@ namespace torusmp::config {
 struct CableEnd {
     int node = 0;
     routing::Direction direction;      // in which the cable leaves the node
-    const HostFacts* facts = nullptr;  // of its host; null: not known
+    const HostFacts* facts = nullptr;  // of its host; null if not known
 };
 
 std::string host_of(const Settings& settings, const CableEnd& end);
@@ -35,10 +35,10 @@ std::string describe_link(const Settings& settings, const CableEnd& one, const C
 // The links between ranks that these cables carry.
 std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,
                                       std::span<const routing::Link> cables);
-// The cable that carries a link; empty: the link stays inside a node.
+// The cable that carries a link; empty if the link stays inside a node.
 std::optional<routing::Link> cable_under(const Settings& settings, const routing::Torus& ranks,
                                          routing::Rank rank, routing::Direction direction);
-// The cable plugged into a device of a node; empty: there is none.
+// The cable plugged into a device of a node; empty if there is none.
 std::optional<routing::Link> cable_at(const Settings& settings, int node, std::string_view device);
 // The nodes on a path of ranks, in order.
 std::vector<int> nodes_along(const Settings& settings, routing::Rank from,

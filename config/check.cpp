@@ -71,7 +71,7 @@ void check_lengths(const Settings& settings) {
 // One piece of a pattern: text, optionally followed by a coordinate.
 struct Piece {
     std::string words;
-    int dimension = -1;  // -1: none
+    int dimension = -1;  // -1 if none
     int width = 0;       // padded with zeros to this width
 };
 

@@ -18,12 +18,12 @@ namespace torusmp::config {
 // Processor numbers of the operating system, ascending. Empty means "not bound".
 using CpuList = std::vector<int>;
 
-// The processors on which a thread may run (affinity and cgroup cpuset); 0: the calling thread.
-// Empty: there is no such thread.
+// The processors on which a thread may run (affinity and cgroup cpuset); 0 for the calling thread.
+// Empty if the thread does not exist.
 CpuList allowed_cpus(pid_t thread = 0);
 
 // The processor time that the cgroup grants, in processors (2.5 for a container with `--cpus 2.5`);
-// empty: no limit. `root` is the directory that contains /proc and /sys.
+// empty if unlimited. `root` is the directory that contains /proc and /sys.
 std::optional<double> cpu_quota(const std::filesystem::path& root = "/");
 
 // Processor lists as the kernel prints them, "0-3,8"; "any" for an empty list.

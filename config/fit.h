@@ -18,9 +18,9 @@ namespace torusmp::config {
 struct Demand {
     std::optional<int> ranks;
     std::string ranks_option;
-    int ranks_per_host = 0;  // 0: not given
+    int ranks_per_host = 0;  // 0 if not given
     std::string ranks_per_host_option;
-    std::vector<std::string> hosts;  // some hosts of the file; empty: all
+    std::vector<std::string> hosts;  // some hosts of the file; empty for all
     std::string hosts_option;
 };
 

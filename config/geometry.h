@@ -23,7 +23,7 @@ inline constexpr int max_ranks = 1 << 20;
 // One name for each node, in rank order; none: everything runs on this host.
 struct Hosts {
     std::vector<std::string> names;
-    // The pattern that produced the names ("qcd{0}{1}{2}"); empty: they were listed, or there are
+    // The pattern that produced the names ("qcd{0}{1}{2}"); empty if they were listed, or there are
     // none.
     std::string pattern;
 
@@ -95,8 +95,8 @@ inline const Setting<HostLinks> host_links{
 inline const Setting<Forward> forward{
     "routing.forward", forward_type(), Forward::relay,
     "How messages reach a rank that is neither on this host nor a neighbour. relay: the ranks in "
-    "between forward packets. kernel: the kernels forward them by IP routes that exist already, or "
-    "there is a switch. auto: relay, but kernels forward small messages where routes work "
+    "between forward packets. kernel: the kernels forward them by existing IP routes, or a switch "
+    "does. auto: relay, but kernels forward small messages where routes work "
     "(torus-info netplan plans routes)."};
 
 inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &host_links, &forward};
@@ -107,7 +107,7 @@ inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &hos
 // names and addresses.
 bool legal_host_name(std::string_view name);
 
-// The names of the hosts by node; empty: everything runs on this host.
+// The names of the hosts by node; empty if everything runs on this host.
 const std::vector<std::string>& host_names(const Settings& settings);
 
 // The torus of ranks: nodes x the block inside each node; if no dims are set, a balanced torus of

@@ -23,20 +23,20 @@ struct Core {
 
 struct NumaNode {
     int number = 0;            // number in the operating system
-    std::uint64_t memory = 0;  // bytes; 0: not known
+    std::uint64_t memory = 0;  // bytes; 0 if not known
 };
 
 struct Nic {
     std::string name;
-    bool hardware = false;  // false: a virtual device
+    bool hardware = false;  // false for a virtual device
     bool up = false;        // has a carrier
     int mtu = 0;
-    std::optional<int> megabits;            // per second; empty: the driver does not report it
+    std::optional<int> megabits;            // per second; empty if the driver does not report it
     std::optional<int> numa;                // operating system's number of the nearest NUMA node
     std::vector<std::string> rdma_devices;  // verbs devices of the same card
 };
 
-// The memory of the machine as counted by its kernel, in bytes; 0: not known.
+// The memory of the machine as counted by its kernel, in bytes; 0 if not known.
 struct Memory {
     std::uint64_t total = 0;
     std::uint64_t available = 0;  // for programs now, including reclaimable caches
@@ -52,8 +52,8 @@ struct Host {
     std::vector<Nic> nics;
     Memory memory;
     std::optional<std::uint64_t>
-        lock_limit;                         // bytes of memory that may be pinned; empty: no limit
-    std::optional<std::uint64_t> shm_free;  // bytes free in /dev/shm; empty: there is none
+        lock_limit;  // bytes of memory that may be pinned; empty if unlimited
+    std::optional<std::uint64_t> shm_free;  // bytes free in /dev/shm; empty if there is none
 
     // The number of ranks that can compute in parallel: the cores, or fewer if the cgroup grants
     // less time.
@@ -71,7 +71,7 @@ Host discover_cores();
 Host discover_host();
 
 // A synthetic host in hwloc's notation, such as "numa:2 core:4 pu:2"; `allowed` restricts it like
-// an affinity, empty: all. Throws HostError if hwloc rejects the description.
+// an affinity, empty for all. Throws HostError if hwloc rejects the description.
 Host synthetic_host(const std::string& description, const CpuList& allowed = {});
 
 // Reads root/proc/meminfo.

@@ -197,7 +197,7 @@ Record decode_record(std::string_view text) {
     return record;
 }
 
-// The words of TORUSMP_SETTINGS and its continuations; empty: this rank was not started by a
+// The words of TORUSMP_SETTINGS and its continuations; empty if this rank was not started by a
 // torusmp launcher.
 std::optional<std::vector<Record>> inherited_records(const std::vector<Variable>& variables) {
     const auto first = look_up(variables, handover_variable);

@@ -48,7 +48,7 @@ Settings load_for_rank(const Schema& schema, const LoadRequest& request,
 // TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if one string would be too long).
 std::vector<std::string> export_environment(const Settings& settings);
 
-// Splits "transport.tokens=8". Throws ConfigError if there is no key or no "=".
+// Splits "transport.tokens=8". Throws ConfigError if the key or the "=" is missing.
 Flag parse_set_flag(const std::string& text);
 
 }  // namespace torusmp::config

@@ -7,7 +7,7 @@
 
 namespace torusmp::config {
 
-// Bytes of memory that this process may lock, and so register with a device; empty: no limit, or
+// Bytes of memory that this process may lock, and so register with a device; empty if unlimited, or
 // one that does not apply to it (CAP_IPC_LOCK).
 std::optional<std::uint64_t> memory_lock_limit();
 

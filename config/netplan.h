@@ -22,7 +22,7 @@ namespace torusmp::config {
 struct NetplanOptions {
     base::Address cables;      // the network of the cables, which take four addresses each
     base::Address nodes;       // the network of the nodes' own addresses
-    std::optional<int> mtu{};  // of the links; empty: unchanged
+    std::optional<int> mtu{};  // of the links; empty if unchanged
     bool to_links = true;      // whether there are also routes to the addresses of other nodes'
                                // links
 };
@@ -43,7 +43,7 @@ struct PlannedRoute {
 
 struct NodePlan {
     int node = 0;
-    std::string host;       // empty: hosts have no names
+    std::string host;       // empty if hosts have no names
     base::Address address;  // /32, on the loopback device
     std::vector<PlannedLink> links;
     std::vector<PlannedRoute> routes;

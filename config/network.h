@@ -33,9 +33,9 @@ struct Device {
     bool up = false;       // enabled by the administrator
     bool carrier = false;  // link detected; false while the device is not up
     int mtu = 0;
-    std::optional<int> megabits;      // per second; empty: the driver does not report it
-    std::optional<bool> full_duplex;  // empty: the driver does not report it
-    std::string mac;                  // "02:00:00:00:00:01"; empty: none
+    std::optional<int> megabits;      // per second; empty if the driver does not report it
+    std::optional<bool> full_duplex;  // empty if the driver does not report it
+    std::string mac;                  // "02:00:00:00:00:01"; empty if none
     std::vector<base::Address> addresses;
 
     // The addresses that a link can use: IPv4 first, then IPv6 link-local.
@@ -46,8 +46,8 @@ struct Device {
 
 struct RouteFact {
     base::Address to;                  // 0.0.0.0/0: the default route
-    std::string device;                // empty: more than one, or none
-    std::optional<base::Address> via;  // empty: on the link itself
+    std::string device;                // empty if more than one, or none
+    std::optional<base::Address> via;  // empty if on the link itself
     friend bool operator==(const RouteFact&, const RouteFact&) = default;
 };
 
@@ -56,17 +56,17 @@ struct CableEnd;
 struct HostFacts {
     std::string name;      // the host's own name
     std::string identity;  // equal if two names lead to the same kernel and network namespace
-    std::string geometry;  // file_hash() of the geometry file on that host; empty: none
+    std::string geometry;  // file_hash() of the geometry file on that host; empty if none
     std::vector<Device> devices;
     // By transport: the resources that its links could use here, in the transport's own format (see
     // transport::Probe).
     std::map<std::string, std::vector<std::string>> offers;
-    std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; empty: no limit
+    std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; empty if unlimited
     bool routes_known = false;                // whether `routes` was requested
     std::vector<RouteFact> routes;
 
     const Device* find(std::string_view device) const;
-    // Equal if hosts are containers or network namespaces of one kernel; empty: not known.
+    // Equal if hosts are containers or network namespaces of one kernel; empty if not known.
     std::string machine() const { return identity.substr(0, identity.find(':')); }
     // The address by which nodes that are not neighbours reach this one: the first address on the
     // loopback device that is not a loopback address, otherwise the address of the first link that
@@ -96,8 +96,8 @@ std::string file_hash(const std::string& path);
 std::optional<int> find_host(const std::vector<std::string>& hosts, std::string_view name);
 // The node on a host; the name may omit the domain.
 std::optional<int> find_node(const Settings& settings, const std::string& host);
-// The device of a node's link in a direction according to [links]; empty: not given. Does not check
-// that the torus has a link there.
+// The device of a node's link in a direction according to [links]; empty if not given. Does not
+// check that the torus has a link there.
 std::string link_device(const Settings& settings, int node, routing::Direction direction);
 // "0+", "2-"
 std::string direction_name(routing::Direction direction);
@@ -122,13 +122,13 @@ struct MachineFault {
     };
 
     std::string text;                 // file and line, host, device, found, expected, what to do
-    std::optional<OfCable> of_cable;  // empty: the fault is in the file, a host or a setting
+    std::optional<OfCable> of_cable;  // empty if the fault is in the file, a host or a setting
 };
 
-// All disagreements between the settings and the actual hosts; empty: none. `by_node` has the facts
-// of host_names(settings) in their order. `geometry`: file_hash() of the file that these settings
-// came from; empty: hosts are compared with each other. `judge`: returns a requirement of the
-// settings that a cable between two working devices cannot meet; empty: none.
+// All disagreements between the settings and the actual hosts; empty if none. `by_node` has the
+// facts of host_names(settings) in their order. `geometry`: file_hash() of the file that these
+// settings came from; empty if hosts are compared with each other. `judge`: returns a requirement
+// of the settings that a cable between two working devices cannot meet; empty if none.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<MachineFault> find_faults(const Settings& settings,
                                       const std::vector<HostFacts>& by_node,

@@ -27,8 +27,8 @@ using routing::Direction;
 struct End {
     int node = 0;
     Direction direction;
-    std::string name;                // of the device; empty: not given
-    const Device* device = nullptr;  // null: no such device
+    std::string name;                // of the device; empty if not given
+    const Device* device = nullptr;  // null if it does not exist
 };
 
 // Whether a link could work over it at all; if not, the two ends are not compared.
@@ -62,10 +62,10 @@ class MachineCheck {
         check_geometry_files();
         if (torus_.size() > 1 && settings_[setting::links].empty() &&
             settings_[setting::host_links].empty()) {
-            say(settings_.origin(setting::hosts).where,
-                fmt::format("nodes.hosts names {} hosts, but [links] is missing: expected a "
-                            "device for each direction, for example \"0+\" = \"eth1\"",
-                            torus_.size()));
+            report(settings_.origin(setting::hosts).where,
+                   fmt::format("nodes.hosts names {} hosts, but [links] is missing: expected a "
+                               "device for each direction, for example \"0+\" = \"eth1\"",
+                               torus_.size()));
             return std::move(faults_);
         }
         check_aliases();
@@ -76,12 +76,12 @@ class MachineCheck {
     }
 
   private:
-    void say(const std::string& where, const std::string& message) {
+    void report(const std::string& where, const std::string& message) {
         faults_.push_back({where.empty() ? message : where + ": " + message, {}});
     }
     void say_of(const End& end, MachineFault::Cable kind, const std::string& where,
                 const std::string& message, std::string brief) {
-        say(where, message);
+        report(where, message);
         faults_.back().of_cable = {routing::link_by(torus_, end.node, end.direction), kind,
                                    std::move(brief)};
     }
@@ -135,11 +135,11 @@ class MachineCheck {
             if (found.empty()) continue;  // that host does not have the file, and does not need it
             if (expected.empty()) expected = found, whose = "on host " + host(node);
             if (found != expected)
-                say(base::printable(settings_.file(), 512),
-                    fmt::format("the geometry file differs between hosts: on host {} it has the "
-                                "hash {}, {} {}: expected the same file on every host, or only "
-                                "here",
-                                host(node), found, whose, expected));
+                report(base::printable(settings_.file(), 512),
+                       fmt::format("the geometry file differs between hosts: on host {} it has the "
+                                   "hash {}, {} {}: expected the same file on every host, or only "
+                                   "here",
+                                   host(node), found, whose, expected));
         }
     }
 
@@ -152,7 +152,8 @@ class MachineCheck {
             const auto [first, fresh] = seen.emplace(facts(node).identity, node);
             if (fresh) continue;
             if (const auto shared = shared_device(first->second, node))
-                say(host_place(node),
+                report(
+                    host_place(node),
                     fmt::format("nodes.hosts names one machine twice: \"{}\" and \"{}\" (nodes {} "
                                 "and {}) are the same host, and both would use its device {}: "
                                 "expected a different host for each node",
@@ -251,7 +252,7 @@ class MachineCheck {
     void ask_judge(const End& end, const End& other) {
         const std::string found = judge_({end.node, end.direction, &facts(end.node)},
                                          {other.node, other.direction, &facts(other.node)});
-        if (!found.empty()) say(link_place(end), found);
+        if (!found.empty()) report(link_place(end), found);
     }
 
     // IPv4 addresses that do not match mean a wrong device or a wrong plan, even if IPv6 would
@@ -293,7 +294,7 @@ class MachineCheck {
         return false;
     }
 
-    // Whether the address of this end is that of another cable of the same host.
+    // Whether another cable of the same host has the address of this end.
     bool fits_another(const End& end) const {
         const auto ends = ends_of(end.node);
         return std::any_of(ends.begin(), ends.end(), [&](const End& cable) {
@@ -307,11 +308,11 @@ class MachineCheck {
     void check_routes() {
         for (int target = 0; target < torus_.size(); ++target)
             if (!facts(target).node_address())
-                say(host_place(target),
-                    fmt::format("host {} has no address that other hosts can reach, and "
-                                "routing.forward = \"kernel\" requires one: torus-info netplan "
-                                "plans an address for each node",
-                                host(target)));
+                report(host_place(target),
+                       fmt::format("host {} has no address that other hosts can reach, and "
+                                   "routing.forward = \"kernel\" requires one: torus-info netplan "
+                                   "plans an address for each node",
+                                   host(target)));
         // One line for all hosts: they lost their routes together, or none were installed.
         std::vector<MissingRoutes> missing;
         for (int node = 0; node < torus_.size(); ++node)
@@ -368,7 +369,8 @@ class MachineCheck {
         std::vector<std::string> hosts;
         for (const MissingRoutes& it : missing) hosts.push_back(host(it.node));
         const std::string file = settings_.file().empty() ? "" : " --config " + settings_.file();
-        say(host_place(one.node),
+        report(
+            host_place(one.node),
             fmt::format(
                 "host {} has no route over its links to host {} ({}){}, and routing.forward = "
                 "\"kernel\" requires one{}. The kernel drops routes when their device goes down. "

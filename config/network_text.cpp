@@ -7,7 +7,7 @@
 //   device enp1s0f0 2 up carrier 9000 1000 full 02:00:00:00:00:01
 //   address 10.0.0.1/30                              for the device above
 //   offer NAME ...                                   resources for transport NAME, in its format
-//   locked 65536                                     bytes, "-" if there is no limit
+//   locked 65536                                     bytes, "-" if unlimited
 //   routes known
 //   route 10.255.0.2/32 enp1s0f0 10.0.0.2
 //   end 6

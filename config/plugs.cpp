@@ -49,10 +49,10 @@ class Finder {
             const bool fresh = std::any_of(plugs.begin(), plugs.end(), [&](const Plug& plug) {
                 return advised_.count(*cable_at(settings_, plug.node, plug.device)) == 0;
             });
-            if (fresh) tell(exchange, plugs);
+            if (fresh) report(exchange, plugs);
         }
         for (const auto& [here, far] : heard_)
-            if (is_wrong(here, far)) tell(here, far);
+            if (is_wrong(here, far)) report(here, far);
         return std::move(faults_);
     }
 
@@ -84,14 +84,14 @@ class Finder {
                            name(expected_.at(here).far));
     }
 
-    // False: already reported.
+    // Returns false if already reported.
     bool mark(const Plug& plug, PlugFault& fault) {
         const routing::Link cable = *cable_at(settings_, plug.node, plug.device);
         if (!advised_.insert(cable).second) return false;
         fault.cables.push_back(cable);
         return true;
     }
-    void tell(const Exchange& exchange, const std::set<Plug>& plugs) {
+    void report(const Exchange& exchange, const std::set<Plug>& plugs) {
         PlugFault fault;
         const std::string host = host_of(settings_, {exchange.node, {}});
         fault.text = fmt::format("the devices {} and {} of {} are exchanged: ", exchange.one,
@@ -105,7 +105,7 @@ class Finder {
         fault.text += ". " + advise_exchange(host, exchange.one, exchange.other);
         faults_.push_back(std::move(fault));
     }
-    void tell(const Plug& here, const Plug& far) {
+    void report(const Plug& here, const Plug& far) {
         PlugFault fault;
         if (!mark(here, fault)) return;
         fault.text = leads(here, far) + ". Plug the cable in where the geometry file says.";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects cables that are plugged in elsewhere than the geometry file says, from the host heard on
+// Detects cables that are plugged in elsewhere than in the geometry file, from the host heard on
 // each device. If two devices of a host are exchanged, by their plugs or by their names, reports
 // exactly that. Pure; any thread may call.
 #pragma once

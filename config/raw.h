@@ -31,7 +31,7 @@ struct Raw {
     bool boolean = false;         // boolean
     std::vector<Raw> items;       // list
     std::vector<Member> members;  // table, in the order of the file
-    int line = 0;                 // in the file; 0: not from a file
+    int line = 0;                 // in the file; 0 if not from a file
 
     static Raw words(std::string_view text);
 
@@ -55,7 +55,7 @@ class Mismatch : public std::runtime_error {
   public:
     explicit Mismatch(std::string why = {}, int line = 0)
         : std::runtime_error(std::move(why)), line_(line) {}
-    int line() const { return line_; }  // of the wrong part; 0: the whole value is wrong
+    int line() const { return line_; }  // of the wrong part; 0 if the whole value is wrong
 
   private:
     int line_;

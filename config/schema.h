@@ -33,7 +33,7 @@ class Schema {
     std::vector<std::string_view> sections() const;
     // All settings, including those that this build does not have, sorted by key.
     std::vector<const AnySetting*> all_by_key() const;
-    // Null: there is no such key.
+    // Null if the key is unknown.
     const AnySetting* find(std::string_view key) const;
     // The index of a setting in settings(). Throws std::logic_error if it is not in a table.
     std::size_t index(const AnySetting& setting) const;
@@ -41,7 +41,7 @@ class Schema {
     // The end of an error message: "; did you mean 'transport.tokens'?", a list of the existing
     // settings, or why this one does not exist.
     std::string suggest(std::string_view key) const;
-    // Why this build does not have a key, section or variable; empty: it is not one of those.
+    // Why this build does not have a key, section or variable; empty if it is not one of those.
     std::string_view why_absent(std::string_view name) const;
 
   private:

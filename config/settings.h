@@ -30,7 +30,7 @@ class ConfigError : public std::runtime_error {
 struct Origin {
     enum class Kind { default_value, file, environment, flag, derived };
     Kind kind = Kind::default_value;
-    std::string where = {};  // "geometry.toml:3", "TORUSMP_TRANSPORT_TOKENS"; empty: default
+    std::string where = {};  // "geometry.toml:3", "TORUSMP_TRANSPORT_TOKENS"; empty for the default
 
     friend bool operator==(const Origin&, const Origin&) = default;
 };
@@ -72,7 +72,7 @@ class Settings {
     void assign(const AnySetting& setting, const Raw& found, const Origin& origin);
 
     const Schema& schema() const { return *schema_; }
-    // The geometry file that was read; empty: none.
+    // The geometry file that was read; empty if none.
     const std::string& file() const { return file_; }
     void set_file(std::string path) { file_ = std::move(path); }
 

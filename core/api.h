@@ -151,14 +151,14 @@ class Runtime final {
     }
     // Wakes all waiting threads to check their conditions again, after an event outside the
     // Runtime.
-    void stir() { progress_.stir(); }
+    void recheck() { progress_.recheck(); }
     // For callers that use state of the progress engine in several steps.
     Progress::Guard lock() const { return Progress::Guard(progress_); }
     // Advances a task immediately, and then again whenever something has moved.
     void add_task(Task& task);
 
     // Publishes what this rank is doing outside of memory, such as "writing /scratch/x", for
-    // reports of its waits and of its death. Empty: nothing.
+    // reports of its waits and of its death. Empty to clear it.
     void set_deed(std::string_view text);
 
     // --- memory that peers reach at the lowest cost ---

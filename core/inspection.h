@@ -61,7 +61,7 @@ class Inspection {
     std::string fault_of(Rank peer) const;
     // A rank because of which the members can no longer all work together: a dead one, or an end of
     // a dead link that a path between two members uses. All members agree on whether there is one,
-    // once all know of the fault. Returns nullopt while there is no such fault.
+    // once all know of the fault. Returns nullopt if all members can still work together.
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:

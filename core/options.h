@@ -38,7 +38,8 @@ struct Options {
     routing::Torus torus;
     Rank rank = 0;
     // Ranks that are reached directly, without a link: the ranks of this host, including this one.
-    // The others are reached over the links, and beyond the neighbours by relay. Empty: links only.
+    // The others are reached over the links, and beyond the neighbours by relay. Empty for links
+    // only.
     std::vector<Rank> direct;
     // bytes; messages of this size and more go by remote write
     std::size_t eager_limit = transport::default_eager_limit;
@@ -48,7 +49,7 @@ struct Options {
     // Ranks beyond the links are reached directly: the network forwards.
     bool far_direct = false;
     // Beside the relay: how many connections that the network forwards a rank keeps at a time, and
-    // how many messages to another rank it takes until there is one; see Shortcuts. 0: none.
+    // how many messages to another rank it takes until there is one; see Shortcuts. 0 for none.
     int shortcuts = 0;
     std::uint32_t shortcut_after = 8;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
@@ -58,7 +59,7 @@ struct Options {
     int relay_credits = transport::default_relay_credits;
     bool detour = false;  // a link whose cable dies goes on over other ranks
     // A cable that dies again is used no sooner than this later, each time twice as long, up to a
-    // thousand times: what flaps shall not disturb all detours each time.
+    // thousand times: a flapping cable must not disturb all detours each time.
     std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
     // Links whose cables are known to be dead at the start; the same on every rank.
     std::vector<routing::Link> dead_links = {};
@@ -80,7 +81,7 @@ struct Options {
     std::function<void(std::string_view)> log_fault = {};
     // Receives news of the cables under this rank's links. If empty, deaths go to log.
     std::function<void(const routing::LinkNews&)> log_link = {};
-    // The page on which the rank publishes its state; it must outlive the Runtime. Null: none.
+    // The page on which the rank publishes its state; it must outlive the Runtime. Null if none.
     ControlPage* page = nullptr;
 
     // The largest size of a packet's body, in bytes.
@@ -90,7 +91,8 @@ struct Options {
     std::size_t fragment() const {
         return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
     }
-    // The settings that single modules of core read, each its own when it is made. Null: defaults.
+    // The settings that single modules of core read, each its own when it is made. Null for the
+    // defaults.
     std::shared_ptr<const config::Settings> settings = {};
 
     // Takes over what the user may set.
@@ -100,7 +102,7 @@ struct Options {
     T value(const config::Setting<T>& row) const;
     template <class T>
     void set(const config::Setting<T>& row, std::type_identity_t<T> value);
-    // Throws std::invalid_argument that says what was found and what was expected.
+    // Throws std::invalid_argument that names the found and the expected value.
     void check() const;
 
   private:

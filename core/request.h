@@ -112,7 +112,7 @@ class SendRequest : public Request, public Outgoing {
     Stage stage_ = Stage::idle;
     Sender* sender_ = nullptr;    // while it is in a queue
     SendFlow* flow_ = nullptr;    // null if matched by context and tag
-    Connection* link_ = nullptr;  // which of two cables it takes; null: any
+    Connection* link_ = nullptr;  // which of two cables it takes; null for any
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;         // position in the flow

@@ -41,7 +41,7 @@ void DeathWatch::watch() {
     }
 }
 
-void DeathWatch::tell() {
+void DeathWatch::deliver() {
     std::vector<launch::Death> news;
     {
         const std::lock_guard lock(mutex_);

@@ -28,7 +28,7 @@ class DeathWatch {
     void stop();
     // Called by the Runtime after interrupt(), on the thread that runs it: hands over the reports
     // that have been read.
-    void tell();
+    void deliver();
 
   private:
     void watch();

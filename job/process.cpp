@@ -83,7 +83,7 @@ core::Options Process::options(bool threads) {
     options.oversubscribed = crowds.here;
     options.shares_cores = crowds.somewhere;
     options.threads = threads;
-    options.on_interrupt = [this] { death_watch_.tell(); };
+    options.on_interrupt = [this] { death_watch_.deliver(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();
     options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };

@@ -11,14 +11,14 @@ namespace torusmp::job {
 
 class SharedPage {
   public:
-    // Without memory there is no page, and this rank cannot be observed.
+    // Without memory the page is missing, and this rank cannot be observed.
     SharedPage();
     ~SharedPage();
     SharedPage(const SharedPage&) = delete;
     SharedPage& operator=(const SharedPage&) = delete;
 
-    core::ControlPage* page() const { return page_; }     // null: there is none
-    int descriptor() const { return descriptor_.get(); }  // -1: there is none
+    core::ControlPage* page() const { return page_; }     // null if there is none
+    int descriptor() const { return descriptor_.get(); }  // -1 if there is none
 
   private:
     base::Descriptor descriptor_;

@@ -93,7 +93,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
         const int other = node_of(settings, *neighbour);
-        // The offers of a device with a dead cable are no evidence against the requested transport.
+        // The offers of a device with a dead cable do not count against the requested transport.
         const bool unknown =
             transport::wanted_transport(settings) != nullptr &&
             std::count(options.dead_links.begin(), options.dead_links.end(),

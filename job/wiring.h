@@ -31,7 +31,7 @@ class Wiring {
            const core::Options& options);
 
     // The transport of that link of this rank or, without a link, of the connection to a rank
-    // further away; null: none.
+    // further away; null if none.
     const transport::Descriptor* carrier(routing::Rank peer,
                                          std::optional<routing::Direction> link) const {
         return link ? links_[std::size_t(link->index())] : far_[std::size_t(peer)];
@@ -40,7 +40,7 @@ class Wiring {
     std::vector<transport::PortDevice> devices(const transport::Descriptor& transport) const;
 
   private:
-    using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; empty: the node is
+    using Facts = std::vector<std::optional<config::HostFacts>>;  // by node; empty if the node is
                                                                   // gone
 
     static Facts exchange(const config::Settings& settings, launch::Bootstrap& bootstrap);
@@ -54,7 +54,7 @@ class Wiring {
                                                            const transport::Placement& placement);
 
     std::array<const transport::Descriptor*, 2 * routing::max_dimensions> links_{};
-    std::vector<const transport::Descriptor*> far_;  // by rank; null: reached by relay only
+    std::vector<const transport::Descriptor*> far_;  // by rank; null if reached by relay only
     std::vector<transport::PortDevice> link_devices_;
     // The devices of connections to ranks further away, if their transport needs one.
     std::vector<transport::PortDevice> far_devices_;

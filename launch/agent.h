@@ -26,7 +26,7 @@ class AgentError : public std::runtime_error {
 };
 
 // The words of a command line; only the quotes and backslashes of a shell are interpreted. Throws
-// AgentError for an unclosed quote, and if there are no words.
+// AgentError for an unclosed quote, and for an empty command line.
 std::vector<std::string> split_words(std::string_view command);
 
 // A word quoted so that a shell reads it back unchanged.
@@ -63,7 +63,7 @@ class AgentProcess {
     base::Descriptor& output() { return output_; }
     base::Descriptor& errors() { return errors_; }
 
-    // The status of waitpid; empty: the process still runs.
+    // The status of waitpid; empty if the process still runs.
     std::optional<int> end();
     // For an owner that reaps all its children in one place.
     void reaped(int status) { status_ = status; }

@@ -16,8 +16,8 @@
 #include <string_view>
 #include <vector>
 
-#include "routing/link_news.h"
 #include "routing/detours.h"
+#include "routing/link_news.h"
 
 namespace torusmp::launch {
 
@@ -55,7 +55,7 @@ class Bootstrap {
     // may be made by one thread while another is in exchange() or barrier(). Empty if the launcher
     // does not report deaths.
     virtual std::vector<Death> deaths() { return {}; }
-    // Readable when deaths() has new entries, for poll() and epoll; -1: the launcher does not
+    // Readable when deaths() has new entries, for poll() and epoll; -1 if the launcher does not
     // report deaths.
     virtual int deaths_descriptor() { return -1; }
     // Whether the job continues after a death (torus-run --keep-going). exchange() then returns no
@@ -74,8 +74,8 @@ class Bootstrap {
     // launcher it is printed immediately.
     virtual void note(std::string_view text);
     // Reports what this rank waits for (core/waits/) to the launcher, in answer to a question or,
-    // if `overdue`, because the wait lasts long. False: there is no launcher for such reports. Any
-    // thread may call.
+    // if `overdue`, because the wait lasts long. Returns false if no launcher takes such
+    // reports. Any thread may call.
     virtual bool report_waits(std::span<const std::byte> waits, bool overdue);
     // Passes this rank's control page to a launcher that watches its ranks: a descriptor of memory
     // that stays open as long as this process is in the job. Ignored by other launchers.

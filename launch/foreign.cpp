@@ -57,7 +57,7 @@ std::optional<ForeignLauncher> find_slurm() {
 struct Marks {
     const char* name;
     const char* rank;
-    const char* size;  // null: this launcher does not set it
+    const char* size;  // null if this launcher does not set it
     const char* remedy;
 };
 

@@ -265,9 +265,9 @@ class TorusRunBootstrap final : public Bootstrap {
 
     void wait_for_the_end() const {
         using Clock = std::chrono::steady_clock;
-        const auto patience_ends = Clock::now() + std::chrono::seconds(10);
+        const auto deadline = Clock::now() + std::chrono::seconds(10);
         pollfd end{socket_.get(), POLLRDHUP, 0};
-        while (Clock::now() < patience_ends && poll(&end, 1, 100) <= 0) continue;
+        while (Clock::now() < deadline && poll(&end, 1, 100) <= 0) continue;
     }
 
     [[noreturn]] void gone(std::string_view why) const {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Completions for bash and zsh, from what the programs say with --help and the page of settings."""
+"""Completions for bash and zsh, from the programs' --help and the page of settings."""
 import re
 
 # What a value is called in --help, and what can be offered for it.
@@ -48,7 +48,7 @@ def is_launcher(program):
 
 
 BASH_HEAD = """\
-# Completion in bash for the programs of torusmp. Made from what they say with --help.
+# Completion in bash for the programs of torusmp. Made from their --help.
 
 _torusmp_offer() {
     local word
@@ -200,7 +200,7 @@ def zsh_spec(option, settings):
 
 def zsh(programs, settings, commands):
     out = ["#compdef " + " ".join(commands),
-           "# Completion in zsh for the programs of torusmp. Made from what they say with --help.\n",
+           "# Completion in zsh for the programs of torusmp. Made from their --help.\n",
            "_torusmp_setting() {",
            "    if compset -P '*='; then\n        case $IPREFIX in"]
     for key, words in settings.items():

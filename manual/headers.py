@@ -38,7 +38,7 @@ def comment_text(comment):
 
 
 def read_function(declaration):
-    """None for what is no function, such as a type."""
+    """None if the declaration is not a function, such as a type."""
     declaration = " ".join(declaration.split())
     made = re.fullmatch(r"TORUSMP_FUNCTION\((.*?), (\w+), (\(.*\))\)", declaration)
     if made:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a program says with --help, taken apart: man pages and completions are made of it, so that
+"""The parts of a program's --help text: man pages and completions are made of it, so that
 each option is described once, where the program declares it."""
 import re
 from dataclasses import dataclass, field
@@ -151,7 +151,7 @@ def parse(name, text):
 
 
 def parse_comment(name, source):
-    """The comment at the head of an example's source, which says the same in the same order."""
+    """The comment at the head of an example's source, which has the same parts in the same order."""
     comment = re.match(r"/\*(.*?)\*/", without_licence(source), re.S)[1]
     lines = [re.sub(r"^ \*? ?", "", line) for line in comment.split("\n")]
     found = Help(name, usage=[f"{name} [argument]"])

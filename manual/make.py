@@ -5,7 +5,7 @@
     make.py OUT VERSION SUFFIX HELP SETTINGS HEADER...
 
 OUT gets man/ and completion/. HELP is a folder with NAME.txt, what "NAME --help" prints or the source whose
-head says it; SETTINGS what "torus-info --reference" prints; then come the headers whose functions get
+head describes it; SETTINGS what "torus-info --reference" prints; then come the headers whose functions get
 pages. SUFFIX (".torusmp" or nothing) ends the names of pages that other MPIs have too. What is
 written by hand stands in Markdown beside this script.
 """
@@ -100,8 +100,8 @@ def function_pages(header, text, version):
             continue
         names = [function.name for function in functions]
         page = Page(names[0], "3", version, "torusmp")
-        told = next((entry.text for entry in block.entries if entry.text), names[0])
-        summary = re.match(r".*?[.:;](?=\s|$)|.*", " ".join(told.split()))[0].rstrip(".:;")
+        description = next((entry.text for entry in block.entries if entry.text), names[0])
+        summary = re.match(r".*?[.:;](?=\s|$)|.*", " ".join(description.split()))[0].rstrip(".:;")
         page.name(names, sentence_start(summary))
         page.section("Synopsis")
         page.lines += [".nf", bold(f"#include <{header}>"), ".PP"]

@@ -7,7 +7,7 @@
 //
 // defines PMPI_Send and PMPI_Send_c and their weak names, at global scope. In the parameters and in
 // the expression that is returned, Count, Displacement and Stride are the types of the form, `form`
-// says which it is, and `name` is the function's own.
+// states which it is, and `name` is the function's own.
 #pragma once
 
 #include "mpi11/numbers.h"

@@ -1007,7 +1007,7 @@ TORUSMP_FUNCTION(int, Info_free, (MPI_Info* info))
 
 /* Files: opening them, what they are, which part a process sees. Offsets are in etypes of the view,
  * sizes in bytes. Errors go to the handler of the file, by default MPI_ERRORS_RETURN; those of
- * opening and deleting to that of MPI_FILE_NULL. */
+ * opening and deleting to the handler of MPI_FILE_NULL. */
 TORUSMP_FUNCTION(int, File_open,
                  (MPI_Comm comm, const char* filename, int amode, MPI_Info info, MPI_File* fh))
 TORUSMP_FUNCTION(int, File_close, (MPI_File* fh))

@@ -56,9 +56,9 @@ struct Object {
     Object& operator=(const Object&) = delete;
 
     Kind kind;                   // first: a dead object has nothing else
-    std::uint32_t constant = 0;  // the predefined handle's value; 0: the address is the handle
+    std::uint32_t constant = 0;  // the predefined handle's value; 0 if the address is the handle
     std::atomic<int> references{1};
-    int fortran = 0;  // index in the table of Fortran handles; 0: none yet
+    int fortran = 0;  // index in the table of Fortran handles; 0 if none yet
 };
 
 inline constexpr std::uintptr_t constants = 0x1000;

@@ -94,21 +94,22 @@ void check_geometry(const Flags& flags, int processes) {
 
 void check_jobs(const Flags& flags, int processes) {
     if (flags.jobs.empty()) return;
-    const auto say = [&](std::string_view expected) {
+    const auto refuse = [&](std::string_view expected) {
         throw FlagError(
             fmt::format("-qmp-job: found {}, expected {}", fmt::join(flags.jobs, " "), expected));
     };
     if (flags.geometry.empty()) {
-        if (flags.jobs.size() != 1) say("one integer, because -qmp-geom is not given");
+        if (flags.jobs.size() != 1) refuse("one integer, because -qmp-geom is not given");
         if (processes % flags.jobs[0] != 0)
-            say(fmt::format("a divisor of {}, the number of processes", processes));
+            refuse(fmt::format("a divisor of {}, the number of processes", processes));
         return;
     }
     if (flags.jobs.size() != flags.geometry.size())
-        say(fmt::format("{} integers, one for each dimension of -qmp-geom", flags.geometry.size()));
+        refuse(
+            fmt::format("{} integers, one for each dimension of -qmp-geom", flags.geometry.size()));
     for (std::size_t d = 0; d < flags.jobs.size(); ++d)
         if (flags.geometry[d] % flags.jobs[d] != 0)
-            say(fmt::format("divisors of the geometry {}", fmt::join(flags.geometry, " ")));
+            refuse(fmt::format("divisors of the geometry {}", fmt::join(flags.geometry, " ")));
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class FlagError : public std::runtime_error {
 };
 
 struct Flags {
-    std::vector<int> geometry;       // -qmp-geom; empty: not given, or native
+    std::vector<int> geometry;       // -qmp-geom; empty if not given, or native
     bool native_geometry = false;    // -qmp-geom native
     std::vector<int> allocated_map;  // -qmp-alloc-map
     std::vector<int> logical_map;    // -qmp-logic-map

@@ -21,7 +21,7 @@ std::vector<int> prime_factors(int number) {
 }
 
 // The dimension to split by `prime`: the longest that it divides. Among equally long ones the last
-// that follows an unsplit one, so that splits concentrate in few dimensions. -1: none.
+// that follows an unsplit one, so that splits concentrate in few dimensions. -1 if none.
 int dimension_to_cut(const std::vector<int>& part, const std::vector<int>& nodes, int prime) {
     int best = -1;
     for (int d = 0; d < int(part.size()); ++d) {

@@ -4,7 +4,7 @@
 // There is one Library, because the C API has no object to keep it in. It is never destroyed, so
 // that destructors of the program may still free handles and memory. Functions here may be called
 // from any thread between QMP_init_msg_passing() and QMP_finalize_msg_passing(); the comment of a
-// function says if it also works outside.
+// function's comment states whether it also works outside.
 #pragma once
 
 #include <atomic>

@@ -17,7 +17,7 @@ struct QMP_mem_struct {
 struct QMP_msgmem_struct {
     std::byte* base = nullptr;
     std::size_t bytes = 0;
-    std::shared_ptr<const torusmp::core::Layout> shape;  // null: one block
+    std::shared_ptr<const torusmp::core::Layout> shape;  // null if one block
 
     torusmp::core::Buffer buffer() const {
         return shape ? torusmp::core::Buffer(base, *shape) : torusmp::core::Buffer(base, bytes);

@@ -185,7 +185,7 @@ inline void start_one(Handle& handle, const char* call) {
 }
 
 // Records that an exchange is complete.
-inline void settle(Handle& handle, const char* call) {
+inline void record_completion(Handle& handle, const char* call) {
     handle.active = false;
     const core::Status& status = handle.request().status();
     if (status.error != core::Error::none) [[unlikely]]
@@ -196,7 +196,7 @@ inline void wait_one(Handle& handle, const char* call) {
     if (!handle.active) return;
     core::Request& request = handle.request();
     if (!request.complete()) runtime().wait(request, call);
-    settle(handle, call);
+    record_completion(handle, call);
 }
 
 void start(Handle& handle, const char* call) {
@@ -224,7 +224,7 @@ bool complete(Handle& handle, const char* call) {
         const core::Request& request = handle.request();
         if (!request.complete()) runtime().progress_for(call, core::AwaitedRequest(request));
         if (!request.complete()) return false;
-        settle(handle, call);
+        record_completion(handle, call);
         return true;
     }
     bool all = true;

@@ -31,7 +31,7 @@ struct QMP_msghandle_struct {
     torusmp::core::ReceiveRequest receive;
     QMP_msgmem_struct memory;
     int peer = -1;  // node number
-    int axis = -1;  // relative messages: the dimension; -1: by number
+    int axis = -1;  // relative messages: the dimension; -1 if by number
     int direction = 0;
     bool followed = false;  // followed in its multiple by a further send to the same node
 
@@ -52,7 +52,7 @@ namespace torusmp::qmp {
 // from this call to end_reports().
 void begin_reports();
 void end_reports();
-// The handles in flight at the end of the job: one line for each; empty: none.
+// The handles in flight at the end of the job: one line for each; empty if none.
 std::string handles_in_flight();
 
 }  // namespace torusmp::qmp

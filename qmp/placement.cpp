@@ -50,7 +50,7 @@ std::string text_of(const Dilation& dilation) {
 
 // Prints, on node 0 and if the user requested it, how the topology is placed and a better
 // placement.
-void tell(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
+void print_placement(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
     if (library().verbose.load() < 1 || comm.group.member() != 0 || !covers_machine(comm)) return;
     const Topology& topology = *comm.topology;
     const Torus& torus = comm.group.runtime().torus();
@@ -91,7 +91,7 @@ std::vector<int> native_order(const QMP_comm_struct& comm) {
     return node_at;
 }
 
-// Node at each lexicographic place, for QMP_PLACEMENT=declared; empty: as numbered.
+// Node at each lexicographic place, for QMP_PLACEMENT=declared; empty for the order of numbers.
 std::vector<int> declared_order(const QMP_comm_struct& comm, const std::vector<int>& lengths) {
     const auto found = better(lengths, comm.group.members(), comm.group.runtime().torus());
     std::vector<int> node_at;
@@ -175,7 +175,7 @@ QMP_status_t declare(QMP_comm_struct& comm, const int* dims, int ndim, const int
     if (order.empty() && library().placement == Placement::declared && covers_machine(comm))
         node_at = declared_order(comm, slow_to_fast(lengths, order));
     comm.topology.emplace(lengths, order, node, std::move(node_at));
-    tell(comm, slow_to_fast(lengths, order));
+    print_placement(comm, slow_to_fast(lengths, order));
     return QMP_SUCCESS;
 }
 

@@ -8,7 +8,7 @@
  * Ownership: the program owns message buffers and keeps them in place while a handle on them is
  * started. Objects created here (QMP_mem_t, QMP_msgmem_t, QMP_msghandle_t, QMP_comm_t) are freed
  * with the matching QMP_free_... call; pointers to dimensions and coordinates belong to the library
- * unless a function says otherwise.
+ * unless a function's comment states otherwise.
  *
  * Threads: by the level that QMP_init_msg_passing() provided. Under QMP_THREAD_MULTIPLE any thread
  * may call, but two threads must not use the same handle at the same time, and only one thread at a
@@ -233,10 +233,10 @@ QMP_API_ const int* QMP_comm_get_logical_dimensions(QMP_comm_t comm);
 QMP_API_ const int* QMP_get_logical_coordinates(void);
 QMP_API_ const int* QMP_comm_get_logical_coordinates(QMP_comm_t comm);
 /* Another node's coordinates in memory to be released with free(); NULL, and QMP_NODE_OUTRANGE in
- * QMP_get_error_number(), if there is no such node. */
+ * QMP_get_error_number(), if the node does not exist. */
 QMP_API_ int* QMP_get_logical_coordinates_from(int node);
 QMP_API_ int* QMP_comm_get_logical_coordinates_from(QMP_comm_t comm, int node);
-/* Another node's coordinates, written to coords[0..ndim); -1 everywhere if there is no such node.
+/* Another node's coordinates, written to coords[0..ndim); -1 everywhere if the node does not exist.
  */
 QMP_API_ void QMP_get_logical_coordinates_from2(int coords[], int node);
 QMP_API_ void QMP_comm_get_logical_coordinates_from2(QMP_comm_t comm, int coords[], int node);

@@ -87,8 +87,8 @@ std::string CableGraph::uneven() const {
     for (std::size_t i = 0; i < nodes(); ++i)
         if (degree_[i] != usual->first && odd.size() < 8)
             odd.push_back(fmt::format("{} ({})", name(int(i)), degree_[i]));
-    const bool telling = !odd.empty() && usual->second * 2 > int(nodes());
-    if (telling)
+    const bool most_agree = !odd.empty() && usual->second * 2 > int(nodes());
+    if (most_agree)
         return fmt::format("{} nodes have {} cables, but {} not: is a cable missing or dead?",
                            usual->second, usual->first, fmt::join(odd, ", "));
     return "they do not form a product of rings and lines. Is a cable missing, or are two "

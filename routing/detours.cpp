@@ -24,7 +24,7 @@ class Climb {
         steps_[std::size_t(from)] = 0;
     }
 
-    int steps(Rank to) const { return steps_[std::size_t(to)]; }  // -1: not found so far
+    int steps(Rank to) const { return steps_[std::size_t(to)]; }  // -1 if not found so far
     // The ranks found so far, nearest first.
     std::span<const Rank> found() const { return found_; }
     // Takes one more step from the ranks found last.

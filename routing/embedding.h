@@ -20,7 +20,7 @@ namespace torusmp::routing {
 // periodic dimension of extent 2, whose two places are neighbours in both directions; an extent of
 // 1 has no pairs.
 struct Dilation {
-    int maximum = 0;       // 0 if there is no pair
+    int maximum = 0;       // 0 without a pair
     double average = 0.0;  // mean over the pairs
     int pairs = 0;
 };

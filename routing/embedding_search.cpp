@@ -143,7 +143,7 @@ std::vector<Rank> ProductSearch::run() {
         left -= allotted - work_;
     }
     if (best_cost_ == no_cost_yet) {
-        // Without a bound there are no dead ends: the first descent ends in a plan.
+        // Without a bound no branch fails: the first descent ends in a plan.
         bound_ = unbounded;
         work_ = 0;
         descend(0);
@@ -317,7 +317,7 @@ class Backtracking {
     static constexpr int max_places = 64;
     Backtracking(const std::vector<int>& extents, const std::vector<bool>& periodic,
                  const Torus& physical);
-    // Empty if there is no such map, or if none was found within the work limit.
+    // Empty if none was found within the work limit.
     std::optional<std::vector<Rank>> run(int reach);
 
   private:

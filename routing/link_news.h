@@ -22,7 +22,7 @@ struct LinkNews {
     Rank peer = -1;         // at its other end
     State state{};
     std::vector<Hop> path;  // of a detour, from this rank to the peer
-    std::string why;        // what this end observed; empty: reported by other ranks
+    std::string why;        // what this end observed; empty if reported by other ranks
 
     friend bool operator==(const LinkNews&, const LinkNews&) = default;
 };

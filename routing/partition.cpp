@@ -37,7 +37,7 @@ class Surroundings {
     int ways() const { return ways_; }
     Rank root() const { return root_; }
     int distance(Rank rank) const { return distance_[std::size_t(rank)]; }
-    // -1: there is none.
+    // -1 if there is none.
     Rank next(Rank rank, int way) const { return next_[std::size_t(rank * ways_ + way)]; }
     bool nearer(Rank a, Rank b) const { return a >= 0 && distance(a) == distance(b) - 1; }
 
@@ -106,7 +106,8 @@ class Growth {
         return links_ == 0 ? 0 : most - least;
     }
 
-    // Moves ranks from larger regions to smaller ones, the furthest first; false: there were none.
+    // Moves ranks from larger regions to smaller ones, the furthest first; false if there were
+    // none.
     bool even_out(const std::vector<Rank>& layers) {
         bool moved = false;
         for (std::size_t i = layers.size(); i-- > 1;) {
@@ -122,7 +123,7 @@ class Growth {
     }
 
     // Moves one rank each along a chain of regions that leads from one of the largest to a smaller
-    // one; false: there is no chain.
+    // one; false if there is no chain.
     bool even_out_by_chain(const std::vector<Rank>& layers) {
         const std::vector<Rank> movers = find_movers(layers);
         int largest = 0;

@@ -223,7 +223,7 @@ class Recognizer {
         if (product != graph_.nodes()) throw NoTorus(graph_.uneven());
     }
 
-    // The neighbour of node 0 that is `step` further in a factor; -1: none.
+    // The neighbour of node 0 that is `step` further in a factor; -1 if none.
     int neighbour_of_first(const Factor& factor, int step) const {
         for (const int edge : graph_.around(0)) {
             const int node = graph_.edge(edge).other(0);

@@ -294,7 +294,7 @@ struct Entry {
 };
 
 // Moves one entry each along a chain of directions, from one that many entries use to one that at
-// least two fewer use; false: there is no chain, and no choice has a smaller maximum.
+// least two fewer use; false if there is no chain, and no choice has a smaller maximum.
 bool relieve(std::vector<Entry>& entries, Load& load, int start) {
     std::array<int, most_ways> before{};
     std::array<Entry*, most_ways> mover{};

@@ -13,7 +13,7 @@ struct Ended {
 };
 
 // Searches the first word in PATH. If the program cannot be started, the code is 1 and the text
-// says why. Throws std::system_error if no pipe can be made.
+// explains why. Throws std::system_error if no pipe can be made.
 Ended run_program_whole(std::vector<std::string> words);
 
 // From now on a signal that ends this process also ends the program that runs.

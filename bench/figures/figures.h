@@ -18,7 +18,7 @@ struct Figure {
     double value = 0;             // what the table shows: the median
     double best = 0;              // fastest repetition
     std::vector<double> samples;  // one per repetition, in the column's unit
-    long calls = 0;               // calls per repetition; 0: unknown
+    long calls = 0;               // calls per repetition; 0 if unknown
 };
 
 // Number of colours; an index beyond it selects the same colours with another mark.
@@ -67,7 +67,7 @@ struct Table {
     std::vector<Column> columns;
     std::vector<Row> rows;
     std::vector<std::string> notes;  // meaning of the columns, printed below
-    // The label of the drawing's x axis, and the factor for the rows' numbers; empty: the key.
+    // The label of the drawing's x axis, and the factor for the rows' numbers; empty for the key.
     std::string x_label = {};
     double x_scale = 1;
     bool linear = false;  // the drawing has linear axes; else logarithmic
@@ -95,7 +95,7 @@ struct Fact {
 struct LinkTraffic {
     int rank = 0;
     std::string direction;  // "0+"
-    std::string device;     // empty: none is known
+    std::string device;     // empty if none is known
     int peer = 0;
     std::uint64_t bytes_sent = 0;
     std::uint64_t bytes_received = 0;

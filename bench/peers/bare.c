@@ -110,7 +110,7 @@ static void join_control(void) {
 static void read_plan(void) {
     const char *name = getenv("NET_RAW_PLAN"), *rank = getenv("NET_RAW_RANK");
     FILE* plan = name ? fopen(name, "r") : NULL;
-    if (!plan || !rank) net_abort("NET_RAW_PLAN and NET_RAW_RANK must say what to do");
+    if (!plan || !rank) net_abort("NET_RAW_PLAN and NET_RAW_RANK must be set");
     my_rank = atoi(rank);
     char line[256];
     while (fgets(line, sizeof line, plan)) {

@@ -60,7 +60,7 @@ static int are_sums(const char* block, size_t bytes, int last, int number) {
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* in: 1 block or all; out: the same, 0: none. */
+/* in: 1 block or all; out: the same, 0 if none. */
 typedef struct {
     const char* name;
     int in_all;
@@ -139,7 +139,7 @@ static void run(const char* request) {
     if (sscanf(request, "%63[^:]:%ld", name, &bytes) != 2 || bytes < 0)
         refuse(request, "expected OPERATION:BYTES");
     const Operation* o = find(name);
-    if (!o) refuse(request, "there is no such operation");
+    if (!o) refuse(request, "unknown operation");
     if (o->adds && bytes % (long)sizeof(double) != 0)
         refuse(request, "expected whole doubles, a multiple of 8 bytes");
     size_t block = (size_t)bytes, all = block * (size_t)net_size();

@@ -2,14 +2,15 @@
 /* The exchanges that compare-peers times, written once over net.h: each library under comparison
  * runs this very source.
  *
- *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] [--loaded] [--ordinary] TEST:NUMBER[@PEER] ...
+ *   exchange [--seconds S] [--grid 2x2x2] [--line] [--window N] [--loaded] [--ordinary]
+ * TEST:NUMBER[@PEER] ...
  *
  * --grid: how the ranks stand in a torus, the last dimension fastest, for links and node. --line:
  * they stand in a line that does not wrap around, for hop. --window: messages in flight in a
  * stream, 64 unless said. --loaded: beside each rank a process computes meanwhile, for message and
  * gigabyte. @PEER: rank 0's partner, otherwise 1. Rank 0 prints "library NAME" and
  * then, a line per test, "TEST:NUMBER MEDIAN BEST WAY": medians and best over batches, see
- * timing.h; microseconds, MB/s (10^6 bytes), percent of a core or MiB as the test's comment says.
+ * timing.h; microseconds, MB/s (10^6 bytes), percent of a core or MiB, see the test's comment.
  * Exit code 2: a test that does not exist. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdint.h>
@@ -311,7 +312,7 @@ static void run(const char* request) {
         const char* at = strchr(colon, '@');
         partner = at ? atoi(at + 1) : 1;
         if (partner < 1 || partner >= (net_size() > 1 ? net_size() : 2))
-            net_abort("@PEER is no rank to talk to");
+            net_abort("@PEER is not a rank of the job");
         Result r = tests[i].run(atoi(colon + 1));
         if (net_rank() == 0) {
             printf("%s %.6g %.6g %s\n", request, r.timing.median, r.timing.best, r.way);
@@ -319,7 +320,7 @@ static void run(const char* request) {
         }
         return;
     }
-    if (net_rank() == 0) fprintf(stderr, "exchange: there is no test '%s'\n", request);
+    if (net_rank() == 0) fprintf(stderr, "exchange: unknown test '%s'\n", request);
     net_barrier();
     exit(2);
 }

@@ -40,7 +40,7 @@ double cpu_seconds(void);
 /* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
 Result stream_bandwidth(int bytes);
 /* message:BYTES: microseconds of processor time that both ends together spend on a message of such
- * a stream, which is seconds for a million; its best is that of the fastest batch. */
+ * a stream, which is seconds for a million; its best is the fastest batch's. */
 Result message_cost(int bytes);
 /* gigabyte:BYTES: seconds of processor time for 10^9 bytes of such a stream. */
 Result gigabyte_cost(int bytes);

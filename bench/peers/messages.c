@@ -6,8 +6,8 @@
  *
  * Rank 0 prints "library NAME" and then, a line per test, "TEST:NUMBER MEDIAN BEST called": median
  * and best over batches, see timing.h; microseconds, millions a second or MB/s (10^6 bytes) as the
- * test's comment says. What arrives is checked before anything is timed. Exit code 2: a test that
- * does not exist. */
+ * test's comment describes. What arrives is checked before anything is timed. Exit code 2: a test
+ * that does not exist. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -272,7 +272,7 @@ static void run(const char* request) {
             return;
         }
     if (net_rank() == 0)
-        fprintf(stderr, "messages: there is no test '%s' for %d ranks\n", request, net_size());
+        fprintf(stderr, "messages: unknown test '%s' for %d ranks\n", request, net_size());
     net_barrier();
     exit(2);
 }

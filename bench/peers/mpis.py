@@ -31,7 +31,7 @@ class Mpi:
     prefix: Path = None  # of a library that --peer names
 
     def on_links(self):
-        """Whether it can be told to use the links of a testbed only; its figures mean nothing if it
+        """Whether it can be restricted to the links of a testbed; its figures mean nothing if it
         takes another network."""
         return self.prefix is None
 
@@ -53,7 +53,7 @@ PEERS = {kind: debian(kind) for kind in DEBIAN}
 
 
 def kind_of(option, launcher):
-    """From what the launcher says of itself."""
+    """From the launcher's own version output."""
     done = subprocess.run([launcher, "--version"], capture_output=True, text=True,
                           env={"PATH": f"{Path(launcher).parent}:/usr/bin:/bin"})
     for pattern, kind in ((r"Intel\(R\) MPI", "intel"), (r"Open MPI", "openmpi"), (r"HYDRA", "mpich")):

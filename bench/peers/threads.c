@@ -91,7 +91,7 @@ int main(int argc, char** argv) {
             if (net_rank() == 0) printf("%s %.6g %.6g called\n", argv[i], t.median, t.best);
             fflush(stdout);
         } else {
-            if (net_rank() == 0) fprintf(stderr, "threads: there is no test '%s'\n", argv[i]);
+            if (net_rank() == 0) fprintf(stderr, "threads: unknown test '%s'\n", argv[i]);
             net_barrier();
             exit(2);
         }

@@ -144,7 +144,7 @@ std::string fit(const Options& options) {
     const FitLine trip =
         line_through(files.at("latency").curve("median", "bytes"), most_of_latency);
     const double whole = trip.at_zero * 1e3;
-    // The rate of the smallest messages is that of the slower of the two processors.
+    // The slower of the two processors determines the rate of the smallest messages.
     const double overhead = std::min(smallest, whole / 2);
     set("send_overhead", overhead, "bandwidth, one way: time of a message of the smallest size");
     set("receive_overhead", overhead, "as send_overhead");

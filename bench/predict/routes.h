@@ -23,7 +23,7 @@ struct RouteStep {
     routing::Rank from = -1;
     bool alone = false;  // the rank waits until its message has left the first link
 };
-// Returns step n of a rank, from 0; nothing: the rank has ended.
+// Returns step n of a rank, from 0; nullopt if the rank has ended.
 using RouteProgram = std::function<std::optional<RouteStep>(routing::Rank rank, int step)>;
 
 // Returns the nanoseconds until the last rank has ended. Throws std::runtime_error on a deadlock.

@@ -10,7 +10,7 @@ from testbeds import PAYLOAD_SHARE
 
 BEGIN, END = "<!-- recorded {} -->", "<!-- end of recorded -->"
 MARKED = re.compile(r"<!-- recorded ([a-z0-9 -]+) -->\n(.*?)<!-- end of recorded -->", re.DOTALL)
-BY_HAND = "Measured by hand"  # the heading of a section whose tables nobody makes anew
+BY_HAND = "Measured by hand"  # the heading of a section whose tables are not generated
 FIGURE = re.compile(r"\d (µs|[GM]B/s|Mop/s|M/s)\b")
 NONE = "–"
 FORWARD_MBIT = 100  # of the links of the part "forward"
@@ -248,7 +248,7 @@ def netpipe(record):
          f"{share('tcp.bandwidth.pingpong.1MiB')}, stream of 1 MiB {share('tcp.bandwidth.stream.1MiB')}"],
         ["latency of a library", "up to 2 to 3 times raw some years before",
          f"8 B: {times('tcp.latency.8')} times raw, 1 KiB {times('tcp.latency.1024')}"],
-        ["a library beside TCP on one host", "not told", loopback(record)],
+        ["a library beside TCP on one host", "not given", loopback(record)],
         ["a dip at the rendezvous threshold", "MPICH, LAM, MPI/Pro, MVICH",
          "`sweep --raw`, with `transport.eager_limit` from 4 KiB to 128 KiB"],
         ["socket buffers", "factor 2 to 5", "`transport.socket_buffer`, from 32 KiB to 4 MiB"],

@@ -76,7 +76,7 @@ std::string short_label(std::string label) {
     return label;
 }
 
-// Without a peer there are no figures to compare.
+// Without a peer, figures cannot be compared.
 void drop_absent(Table& table) {
     std::size_t here = libraries.size();
     for (std::size_t i = libraries.size(); i-- > 1;) {

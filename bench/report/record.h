@@ -17,7 +17,7 @@ struct RecordedPart {
     std::string section;
     std::string overlay;
     std::string command;   // as a user would type it
-    std::string failure;   // why there are no figures; empty: there are
+    std::string failure;   // why figures are missing; empty if they exist
     double took = 0;       // seconds
     Recorded result = {};  // the content of torus-bench --json
 };

@@ -13,7 +13,7 @@ namespace torusmp::bench {
 
 struct ReportPrograms {
     std::string bench, torus_run;
-    std::string wilson, peers;  // paths; empty: not installed
+    std::string wilson, peers;  // paths; empty if not installed
 };
 ReportPrograms find_programs();
 

@@ -202,7 +202,7 @@ std::vector<std::string> describe_links(const Context& context, std::size_t byte
                                         std::vector<LinkRate>& link_rates) {
     const int directions = 2 * context.torus.dimensions();
     const std::vector<double> seconds = seconds_of_links(context, bytes, dimensions);
-    std::vector<double> carried(seconds.size(), 0.0);  // MB/s; 0: no link
+    std::vector<double> carried(seconds.size(), 0.0);  // MB/s; 0 without a link
     std::vector<std::pair<double, int>> rates;         // and index in `seconds`
     for (std::size_t i = 0; i < seconds.size(); ++i) {
         if (seconds[i] <= 0) continue;

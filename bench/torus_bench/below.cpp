@@ -16,7 +16,7 @@ namespace {
 constexpr core::Context context_of_messages = 0x7ffffff0;
 
 job::Process& process() {
-    // QMP owns it until it is finalized, and there are no calls before or after.
+    // QMP owns it until it is finalized; nothing calls it before or after.
     return *job::Process::acquire(false);
 }
 
@@ -46,7 +46,7 @@ const collectives::Policy& collective_policy() {
     return process().collective_policy();
 }
 
-void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
+void send_bytes(int dest, core::Tag tag, std::span<const std::byte> bytes) {
     core::SendRequest request;
     runtime().send(request, core::Buffer(static_cast<const void*>(bytes.data()), bytes.size()),
                    dest, context_of_messages, tag);
@@ -54,7 +54,7 @@ void tell(int dest, core::Tag tag, std::span<const std::byte> bytes) {
     check(request, "cannot send to", dest);
 }
 
-std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most) {
+std::vector<std::byte> receive_bytes(int source, core::Tag tag, std::size_t most) {
     std::vector<std::byte> bytes(most);
     core::ReceiveRequest request;
     runtime().receive(request, core::Buffer(bytes.data(), bytes.size()), source,

@@ -28,8 +28,8 @@ inline constexpr std::string_view nothing_relayed =
     "transport.local=links they use the links.";
 
 // Sends a message outside QMP; returns when the buffer may be reused.
-void tell(int dest, core::Tag tag, std::span<const std::byte> bytes);
+void send_bytes(int dest, core::Tag tag, std::span<const std::byte> bytes);
 // Returns the next message from `source`. Throws std::runtime_error if it is longer than `most`.
-std::vector<std::byte> hear(int source, core::Tag tag, std::size_t most);
+std::vector<std::byte> receive_bytes(int source, core::Tag tag, std::size_t most);
 
 }  // namespace torusmp::bench

@@ -36,7 +36,7 @@ Table measure_forward(const Context& context);
 struct Pair {
     int partner = 1;  // of rank 0
     int hops = 1;
-    int role = -1;   // 0 and 1: the two; -1: idle
+    int role = -1;   // 0 and 1: the two; -1 if idle
     int other = -1;  // the peer, for the two
 };
 

@@ -26,7 +26,7 @@ struct CallArguments {
     void* in;
     const void* out;
     std::size_t bytes;
-    const AlgorithmRow* algorithm;  // null: chosen by the settings
+    const AlgorithmRow* algorithm;  // null to choose by the settings
     std::vector<std::size_t> counts;
 
     std::size_t doubles() const { return bytes / sizeof(double); }

@@ -23,12 +23,12 @@ struct CallArguments;
 
 struct CollectiveFacts {
     std::string_view name;
-    bool sized = true;     // false: no bytes move, as in a barrier
+    bool sized = true;     // false if no bytes move, as in a barrier
     bool blocks = false;   // the size is of one member's block; else of a vector
     bool numbers = false;  // sums of doubles: sizes are multiples of 8
     bool all_in = false;   // with blocks: `in` has one for each member; else only its own
     bool all_out = false;  // as all_in, for `out`
-    const collectives::AlgorithmTable* algorithms = nullptr;  // null: only one algorithm
+    const collectives::AlgorithmTable* algorithms = nullptr;  // null if there is only one
     std::unique_ptr<CollectiveCall> (*make)(collectives::Group&, std::string_view name,
                                             const CallArguments&) = nullptr;
 

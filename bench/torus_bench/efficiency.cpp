@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int call_repetitions = 9;
 
 // A program that competes for a core of this node during its lifetime. Its processor time is
-// counted separately from that of messages.
+// counted separately from the memory of messages.
 class BusyThread {
   public:
     BusyThread() : thread_([this] { spin(); }) {}

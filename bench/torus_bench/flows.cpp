@@ -63,7 +63,7 @@ class Matching {
 
     const Torus& torus_;
     int node_, links_;
-    std::vector<int> taken_by_;  // by link out, the link in; -1: none
+    std::vector<int> taken_by_;  // by link out, the link in; -1 if none
 };
 
 }  // namespace

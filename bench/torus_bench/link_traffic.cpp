@@ -49,11 +49,11 @@ std::vector<LinkTraffic> LinkCounts::gather() const {
             }
     barrier();  // so that no rank counts the messages below
     if (rank() != 0) {
-        tell(0, tag, std::as_bytes(std::span(mine)));
+        send_bytes(0, tag, std::as_bytes(std::span(mine)));
         return {};
     }
     for (int other = 1; other < ranks(); ++other) {
-        const auto bytes = hear(other, tag, most_links * sizeof(Counted));
+        const auto bytes = receive_bytes(other, tag, most_links * sizeof(Counted));
         const std::size_t at = mine.size();
         mine.resize(at + bytes.size() / sizeof(Counted));
         if (mine.size() == at) continue;  // a rank without links

@@ -64,9 +64,9 @@ struct Options {
     // predict: calls of a collective, without a barrier between them
     int calls = 1;
     std::string model;               // predict: a name or a file
-    std::string peers;               // file of compare-peers; empty: none
+    std::string peers;               // file of compare-peers; empty if none
     std::vector<std::string> files;  // fit, plot
-    std::string json;                // file; empty: none
+    std::string json;                // file; empty if none
     std::string plot;
     std::string csv;
 
@@ -74,8 +74,8 @@ struct Options {
     std::string output;             // the page
     double budget = 300;            // seconds for the whole report
     bool seconds_given = false;     // the budget is ignored
-    std::vector<std::string> only;  // parts; empty: all
-    std::string compare;            // an older record; empty: none
+    std::vector<std::string> only;  // parts; empty for all
+    std::string compare;            // an older record; empty if none
     bool again = false;             // also measure recorded parts
 };
 

@@ -34,7 +34,7 @@ using Clock = std::chrono::steady_clock;
 using Nonce = std::array<std::byte, 16>;
 
 constexpr core::Tag first_tag = 16;  // and one for each dimension
-constexpr auto patience = std::chrono::seconds(20);
+constexpr auto connect_timeout = std::chrono::seconds(20);
 
 // A device of this host and the address of its link, as a socket address.
 struct Place {
@@ -171,7 +171,7 @@ bool greets(int socket, const Nonce& nonce) {
 
 // Progress of the Runtime continues, because our invitation may still be in transit.
 base::Descriptor answer(const Listener& listener) {
-    const auto deadline = Clock::now() + patience;
+    const auto deadline = Clock::now() + connect_timeout;
     while (Clock::now() < deadline) {
         runtime().progress();
         pollfd wanted{listener.socket.get(), POLLIN, 0};
@@ -275,8 +275,8 @@ std::vector<RawSocket> open_raw_links(const Context& context, const std::vector<
     std::size_t next = 0;
     for (const Direction& link : links)
         if (link.sign < 0)
-            tell(*context.torus.neighbour(rank(), link), first_tag + link.dimension,
-                 std::as_bytes(std::span(&listeners[next++].invitation, 1)));
+            send_bytes(*context.torus.neighbour(rank(), link), first_tag + link.dimension,
+                       std::as_bytes(std::span(&listeners[next++].invitation, 1)));
     std::vector<RawSocket> sockets;
     next = 0;
     for (const Direction& link : links) {
@@ -284,8 +284,8 @@ std::vector<RawSocket> open_raw_links(const Context& context, const std::vector<
             sockets.emplace_back(base::Descriptor());  // answered below
             continue;
         }
-        const auto bytes = hear(*context.torus.neighbour(rank(), link), first_tag + link.dimension,
-                                sizeof(Invitation));
+        const auto bytes = receive_bytes(*context.torus.neighbour(rank(), link),
+                                         first_tag + link.dimension, sizeof(Invitation));
         Invitation invitation;
         std::memcpy(static_cast<void*>(&invitation), bytes.data(), sizeof invitation);
         sockets.emplace_back(call(local_end(context, facts, link), invitation));

@@ -70,7 +70,7 @@ std::vector<RawSocket> open_raw_links(const Context& context,
                                       const std::vector<routing::Direction>& links);
 
 // The link over which the first of a pair sends to the second; empty for idle ranks. Throws
-// config::UsageError on all ranks if there is no such link.
+// config::UsageError on all ranks if the link does not exist.
 std::vector<routing::Direction> link_of(const Context& context, const Pair& pair);
 
 // The polling time of the library before it sleeps (progress.spin).

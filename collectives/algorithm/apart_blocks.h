@@ -64,7 +64,7 @@ class ApartBlocks : public Algorithm {
     template <class Retire, class Post>
     void keep_posting(Retire&& is_done, Post&& post);
 
-    int cut_short_ = -1;  // the first member whose block was truncated; -1: none
+    int cut_short_ = -1;  // the first member whose block was truncated; -1 if none
 };
 
 template <class Retire, class Post>

@@ -45,7 +45,7 @@ class Collective : public Schedule {
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
         if (!through_area || area->settled()) [[likely]] {
-            // Settling may have reduced the room, or found that there is no area.
+            // The creation of the area may have reduced the room, or failed.
             if (through_area && area->largest() != conditions.room)
                 return run(name, call, std::move(conditions), wanted);
             take_row(chosen_);

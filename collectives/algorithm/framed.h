@@ -48,14 +48,14 @@ class Framed : public ApartBlocks {
     // Takes the frames that have arrived at an inlet and passes their pieces to deliver() until it
     // returns false.
     void take_frames(Inlet& inlet);
-    // Delivers a piece of this inlet to its destination; false: the piece has to wait. Refuses an
+    // Delivers a piece of this inlet to its destination; false if the piece has to wait. Refuses an
     // invalid piece.
     virtual bool deliver(Inlet& inlet, const Piece& piece) = 0;
     // Breaks off with an error that names the sender. Always false.
     bool refuse(const Inlet& inlet);
 
     bool goes_apart(std::size_t bytes) const { return bytes >= 4 * capacity_; }
-    // Puts in a whole piece; false: all frames of the outlet are in flight.
+    // Puts in a whole piece; false if all frames of the outlet are in flight.
     bool put(Outlet& outlet, const Piece& piece, const std::byte* bytes);
     // Puts in a block from `offset` on, and advances `offset`; true when the whole block is in.
     bool put_block(Outlet& outlet, int place, const std::byte* block, std::size_t bytes,

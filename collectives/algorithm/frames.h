@@ -60,7 +60,7 @@ class FrameReader {
     FrameReader(const std::byte* memory, std::size_t bytes) : memory_(memory), bytes_(bytes) {}
 
     bool at_end() const { return at_ == bytes_; }
-    // Reads the next piece without consuming it; false: the next bytes are not a piece.
+    // Reads the next piece without consuming it; false if the next bytes are not a piece.
     bool peek(Piece& piece) const {
         if (bytes_ - at_ < sizeof piece) return false;
         std::memcpy(&piece, memory_ + at_, sizeof piece);

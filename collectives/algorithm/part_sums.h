@@ -18,8 +18,8 @@ class PartSums : public LineParts {
     // assigns to it.
     void begin_sums(Group& grid, const Operation& operation, const std::byte* values,
                     std::byte* sums, std::size_t count);
-    // Posts the next line's exchange and adds the contributions of the previous one. False: this
-    // member's own part is complete, and nothing was posted.
+    // Posts the next line's exchange and adds the contributions of the previous one. Returns false
+    // if this member's own part is complete, and nothing was posted.
     bool sum_lines();
 
   private:

@@ -165,7 +165,7 @@ void Pipeline::fold(Stripe& stripe) {
                                 bytes / plan_.operation.element, plan_.operation.closure);
 }
 
-// Sends the segments below `up_to` that the window allows. True: some sends are complete.
+// Sends the segments below `up_to` that the window allows. Returns true if some sends are complete.
 bool Pipeline::post_sends(Stream& stream, const Stripe& stripe, std::size_t up_to, bool sums) {
     const std::size_t done_before = stream.done;
     const auto retire = [&] {

@@ -49,8 +49,9 @@ class Pipeline : public Algorithm {
         std::size_t count = 0;    // elements
         std::size_t segment = 0;  // elements
         std::size_t segments = 0;
-        std::size_t folded = 0;     // segments to which all children have contributed
-        std::byte* sums = nullptr;  // memory for the sums, `window` segments; null: in the buffer
+        std::size_t folded = 0;  // segments to which all children have contributed
+        std::byte* sums =
+            nullptr;  // memory for the sums, `window` segments; null to use the buffer
         std::vector<Stream> from_children, to_parent;  // at most one parent
         std::vector<Stream> from_parent, to_children;
     };

@@ -27,7 +27,7 @@ struct Conditions {
     bool whole = false;       // reductions: needs all elements in one call
     bool even = true;         // blocks: all have the same size
     // The largest contents that a member would leave in an area, if known, and the largest that it
-    // could leave. 0: there is no area.
+    // could leave. 0 without an area.
     std::size_t share = 0;
     std::size_t room = 0;
 };
@@ -73,7 +73,7 @@ struct AlgorithmRow {
     std::string_view name;  // as in settings and options
     std::string_view help;  // one line without a full stop
     // Whether the algorithm gives the right result (applies), and whether it is useful if it was
-    // not requested by name (pays). Null: always.
+    // not requested by name (pays). Null if it always pays.
     bool (*applies)(const Conditions&) = nullptr;
     bool (*pays)(const Conditions&) = nullptr;
     std::string_view instead{};  // the row to try next if this one does not fit
@@ -98,7 +98,7 @@ class AlgorithmTable {
         std::string_view help;       // a sentence, with the size that counts
         std::string_view defaults;   // as the setting's value; docs/benchmarks.md has the figures
         std::string_view example;
-        bool sized = true;  // false: members do not know each other's sizes, so the choice cannot
+        bool sized = true;  // false if members do not know each other's sizes, so the choice cannot
                             // depend on size
     };
 
@@ -109,7 +109,7 @@ class AlgorithmTable {
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     const Choice& choice_of(const Policy& policy) const;
-    // Full help text: the operation's, then that of all rows, in sentences.
+    // Full help text: for the operation, then for each row, in sentences.
     const std::string& help() const { return help_; }
     // The names, separated by commas.
     std::string names() const;
@@ -138,7 +138,7 @@ class AlgorithmTable {
 
     Facts facts_;
     std::vector<AlgorithmRow> rows_;
-    std::vector<int> instead_;  // by row; -1: it always fits
+    std::vector<int> instead_;  // by row; -1 if it always fits
     std::string key_;
     std::string help_;
     Choice defaults_;

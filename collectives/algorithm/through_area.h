@@ -48,7 +48,7 @@ class ThroughArea : public Algorithm {
         return group().situation() == Situation::crowded ? largest()
                                                          : std::min(most_on_host, largest());
     }
-    // Room in this member's slot for contents read by one member, or by all; null: not available
+    // Room in this member's slot for contents read by one member, or by all; null if not available
     // yet.
     std::byte* claim_for(int to, std::size_t bytes) {
         return area().claim(messages_->call(), bytes, to);
@@ -63,7 +63,7 @@ class ThroughArea : public Algorithm {
         stamp(bytes);
         area().ring();
     }
-    // Claims room, copies the contents and publishes them. False: no room yet.
+    // Claims room, copies the contents and publishes them. Returns false if there is no room yet.
     bool leave_copy_for(int to, const void* from, std::size_t bytes) {
         return left_ || (copy_in(to, from, bytes) && (leave_for(to, bytes), true));
     }
@@ -76,8 +76,8 @@ class ThroughArea : public Algorithm {
     // contents are so long that this check costs little.
     bool is_only_root(std::size_t bytes);
 
-    // The contents, of this many bytes, that a member has left; null: not there yet, or they do not
-    // fit this call, which then breaks off.
+    // The contents, of this many bytes, that a member has left; null if not there yet, or they do
+    // not fit this call, which then breaks off.
     const std::byte* left_by(int from, std::size_t bytes) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return nullptr;
@@ -88,7 +88,7 @@ class ThroughArea : public Algorithm {
         return area().contents(from, messages_->call(), bytes);
     }
     // For contents whose length only the writer knows: the value that it passed to leave_for(),
-    // less than 2^40. Empty: not there yet, or it belongs to another call.
+    // less than 2^40. Empty if not there yet, or it belongs to another call.
     std::optional<std::uint64_t> said_by(int from) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return std::nullopt;
@@ -105,7 +105,7 @@ class ThroughArea : public Algorithm {
     // The contents of that member have another size than expected: the call breaks off.
     void misfit(int from, std::size_t found, std::size_t expected);
     // Calls take(member, its contents) for all other members in turn, as far as contents have
-    // arrived. True: it was called for all.
+    // arrived. Returns true if it was called for all.
     template <class Take>
     bool take_all(std::size_t bytes, Take&& take) {
         for (; next_ < size(); ++next_) {

@@ -23,8 +23,8 @@ class Allgather final : public Collective<allgather::Arguments> {
     ~Allgather() = default;
 
     // in_blocks: location of member i's block in `in`; the sizes are the same on all members. out:
-    // this member's block; null: it is already at its place in `in`. algorithm: a row of
-    // allgather::algorithms(); null: chosen by the settings.
+    // this member's block; null if it is already at its place in `in`. algorithm: a row of
+    // allgather::algorithms(); null to choose by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);
     // As a part of another call, a literal, by which reports and members that differ name it.

@@ -22,7 +22,7 @@ class BlockSteps : public AlgorithmOf<Arguments, BlockMoves> {
         put_away();
         return post(posted_++);
     }
-    // Posts the messages of a step, counted from 0; false: all steps are done.
+    // Posts the messages of a step, counted from 0; false if all steps are done.
     virtual bool post(int step) = 0;
 
     int posted_ = 0;

@@ -34,7 +34,7 @@ class Allreduce final : public Collective<allreduce::Arguments> {
     ~Allreduce();
 
     // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(); if the
-    // operation rules it out, the next row that fits is used. null: chosen by the settings.
+    // operation rules it out, the next row that fits is used. null to choose by the settings.
     void start(void* buffer, std::size_t count, const Operation& operation,
                const AlgorithmRow* algorithm = nullptr);
     // Complete when all members have started it.

@@ -28,7 +28,7 @@ class Alltoall final : public Collective<alltoall::Arguments> {
     // is received from there, and its length must be the length that member i sends. `in` and `out`
     // do not overlap. Either all members use even blocks of one size for both, or none does.
     // algorithm: a row of alltoall::algorithms(); if these blocks rule it out, the next row that
-    // fits is used. null: chosen by the settings.
+    // fits is used. null to choose by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
                const AlgorithmRow* algorithm = nullptr);
     // A start whose block for this member has another size than the place for it: fails on all

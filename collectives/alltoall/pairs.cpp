@@ -40,8 +40,8 @@ class Pairs final : public AlgorithmOf<Arguments> {
         std::vector<bool> busy{};
     };
 
-    // There is no circular wait: the first offset that is not done everywhere is in every member's
-    // window.
+    // A circular wait is impossible: the first offset that is not done everywhere is in every
+    // member's window.
     bool move() override {
         bool done = true;
         for (const bool sending : {false, true}) {
@@ -60,7 +60,7 @@ class Pairs final : public AlgorithmOf<Arguments> {
         return done;
     }
 
-    // False: all offsets are posted.
+    // Returns false if all offsets are posted.
     bool post_next(Way& way, std::size_t slot, bool sending) {
         const Blocks& blocks = sending ? call_.out_blocks : call_.in_blocks;
         while (way.next < group().size()) {

@@ -68,7 +68,7 @@ bool Stripes::step_complete(const Stripe& stripe) {
     return true;
 }
 
-// False: all dimensions are done.
+// Returns false if all dimensions are done.
 bool Stripes::next_step(Stripe& stripe) {
     stripe.sends = stripe.receives = 0;
     if (stripe.phase < 0 || stripe.step == steps_in(dimension_of(stripe))) {

@@ -38,7 +38,7 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
-      largest_(hall_bytes(group.size(), slots)),
+      largest_(large_bytes(group.size(), slots)),
       uses_(slots),
       room_uses_(room_mask_ + 1) {
     const auto lock = group.runtime().lock();
@@ -64,8 +64,8 @@ bool Area::fits(const Group& group) {
            group.runtime().shared().possible();
 }
 
-// Layout behind the head: a line for each member, then the rings, then the rooms and halls for
-// contents that do not fit in a slot; these use memory only once they are touched.
+// Layout behind the head: a line for each member, then the rings, then the rooms and large buffers
+// for contents that do not fit in a slot; these use memory only once they are touched.
 std::size_t Area::rings_bytes() const {
     return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
 }
@@ -79,7 +79,7 @@ void Area::use(std::byte* memory, std::size_t largest) {
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
     rooms_ = memory + rings_bytes();
-    halls_ = rooms_ + rooms_bytes();
+    large_buffers_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
     largest_ = largest;
     state_ = State::ready;
@@ -101,8 +101,8 @@ void Area::open() {
         return await_setup();
     }
     const std::size_t least = rings_bytes() + rooms_bytes();
-    const std::size_t with_halls = least + std::size_t(size_) * halls * largest_;
-    if (runtime.shared().make(*block_, with_halls, size_ - 1))
+    const std::size_t with_large = least + std::size_t(size_) * large_buffers * largest_;
+    if (runtime.shared().make(*block_, with_large, size_ - 1))
         use(block_->memory(), largest_);
     else if (runtime.shared().make(*block_, least, size_ - 1))
         use(block_->memory(), room_bytes);
@@ -124,7 +124,7 @@ void Area::await_setup() {
                              group_.rank_of(group_.member_at(0)), group_.context(), tag_);
 }
 
-bool Area::settle() {
+bool Area::check_creation() {
     if (state_ == State::closed) open();
     if (state_ != State::opening) return true;
     const Setup& setup = opening_->setups.front();
@@ -152,29 +152,29 @@ void Area::throw_away(const Setup& setup, core::Rank maker) {
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
 }
 
-std::byte* Area::hall(int member, std::uint64_t call) const {
-    return halls_ + (std::size_t(member) * halls + call % halls) * largest_;
+std::byte* Area::large_buffer(int member, std::uint64_t call) const {
+    return large_buffers_ + (std::size_t(member) * large_buffers + call % large_buffers) * largest_;
 }
 
-std::byte* Area::claim_hall(std::uint64_t call, int reader) {
-    if (call >= active_.front() + halls) return nullptr;
+std::byte* Area::claim_large(std::uint64_t call, int reader) {
+    if (call >= active_.front() + large_buffers) return nullptr;
     Use& use = uses_[call & mask_];
     if (!is_past(use) && !look_past(use)) return nullptr;
-    Use& before = hall_uses_[call % halls];
+    Use& before = large_uses_[call % large_buffers];
     if (!is_past(before) && !look_past(before)) return nullptr;
     use = before = {call, reader};
-    return hall(member_, call);
+    return large_buffer(member_, call);
 }
 
-// There are few halls, so their writers must learn soon that this reader is done. Small calls in
-// between cost nothing extra.
-std::byte* Area::look_into_hall(int member, std::uint64_t call) {
+// There are few large buffers, so their writers must learn soon that this reader is done. Small
+// calls in between cost nothing extra.
+std::byte* Area::read_large(int member, std::uint64_t call) {
     tell_soon(call);
-    return hall(member, call);
+    return large_buffer(member, call);
 }
 
 void Area::tell_soon(std::uint64_t call) {
-    hall_call_ = std::max(hall_call_, call);
+    large_call_ = std::max(large_call_, call);
     say_at_ = std::min(say_at_, call);
 }
 
@@ -200,14 +200,14 @@ void Area::leave_one(std::uint64_t call) {
     state_ = State::closed;
 }
 
-// The other members are informed every few calls, unless halls are used. This is soon enough: a
-// member that waits for a slot waits for calls one whole ring ago, and each member takes part in
-// this call, too.
+// The other members are informed every few calls, unless large buffers are used. This is soon
+// enough: a member that waits for a slot waits for calls one whole ring ago, and each member takes
+// part in this call, too.
 void Area::say_done(std::uint64_t call) {
     if (call < say_at_ || state_ != State::ready || !block_->usable()) return;
     const std::uint64_t step = (room_mask_ + 1) / 2;
     say_at_ = (call / step + 1) * step;
-    if (hall_call_ > call) say_at_ = std::min(say_at_, hall_call_);
+    if (large_call_ > call) say_at_ = std::min(say_at_, large_call_);
     TORUSMP_ASSERT(progress_[member_].done.load(std::memory_order_relaxed) <= call, call, member_,
                    newest_);
     progress_[member_].done.store(call, std::memory_order_release);

@@ -42,13 +42,13 @@ class Area {
     // in use stays in the cache.
     static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
-    // Still longer contents have halls, unless there is no memory for them. The length of a hall is
-    // such that all halls together do not exceed a limit.
-    static constexpr unsigned halls = 2;
-    static std::size_t hall_bytes(int members, unsigned slots) {
-        const std::size_t all = slots == slots_of_one ? most_in_halls / 8 : most_in_halls;
-        const std::size_t even = all / halls / std::size_t(members);
-        return std::min(longest_hall, even / room_bytes * room_bytes);
+    // Still longer contents have large buffers, if memory permits. The length of a large buffer is
+    // such that all large buffers together do not exceed a limit.
+    static constexpr unsigned large_buffers = 2;
+    static std::size_t large_bytes(int members, unsigned slots) {
+        const std::size_t all = slots == slots_of_one ? most_in_large / 8 : most_in_large;
+        const std::size_t even = all / large_buffers / std::size_t(members);
+        return std::min(longest_large, even / room_bytes * room_bytes);
     }
 
     struct alignas(128) Slot {
@@ -80,11 +80,11 @@ class Area {
     // Whether groups like this one can have areas.
     static bool fits(const Group& group);
 
-    // The largest contents in bytes; 0: there is no memory for an area. The same on all members
-    // once settled; until then, the size that will be requested.
+    // The largest contents in bytes; 0 if the memory for an area is missing. The same on all
+    // members once created; until then, the size that will be requested.
     std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first call begins to create it.
-    bool settled() { return state_ == State::ready || state_ == State::absent || settle(); }
+    bool settled() { return state_ == State::ready || state_ == State::absent || check_creation(); }
 
     // enter() and leave(): a call of the group begins here, and ends, in the order of their
     // numbers, from 1 up. Calls that do not use the area need not be reported.
@@ -110,14 +110,14 @@ class Area {
     void expect_no_others() { others_receive_ = false; }
 
     // ---- for calls that have begun, once the area is ready ----
-    // Memory for this member's contents of a call, read by one member or by all; null: the readers
-    // of the old contents are not done, or another call of this member in progress may need that
-    // slot first.
+    // Memory for this member's contents of a call, read by one member or by all; null if the
+    // readers of the old contents are not done, or another call of this member in progress may need
+    // that slot first.
     std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
         TORUSMP_ASSERT(bytes <= largest_ && !active_.empty() && call >= active_.front(), call,
                        bytes, largest_, active_.size(), member_);
         if (bytes > room_bytes) [[unlikely]]
-            return claim_hall(call, reader);
+            return claim_large(call, reader);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         Use& use = uses_[call & mask_];
         if (!is_past(use) && !look_past(use)) return nullptr;
@@ -149,7 +149,7 @@ class Area {
             if (sleepers(word).load(std::memory_order_relaxed) != 0) [[unlikely]]
                 wake_all(word);
     }
-    // The contents that another member has left for a call; null: nothing yet.
+    // The contents that another member has left for a call; null if there is nothing yet.
     const Slot* look(int member, std::uint64_t call) const {
         const Slot& slot = slot_of(member, call & mask_);
         if (slot.stamp.load(std::memory_order_acquire) != call) return nullptr;
@@ -165,7 +165,7 @@ class Area {
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
         if (bytes > room_bytes) [[unlikely]]
-            return look_into_hall(member, call);
+            return read_large(member, call);
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
     }
 
@@ -176,8 +176,8 @@ class Area {
     // Fetching a line from another core takes as long as several calls, so the lines of future
     // calls are prefetched if they have been written.
     static constexpr unsigned calls_ahead = 4;
-    static constexpr std::size_t longest_hall = 1024 * 1024;
-    static constexpr std::size_t most_in_halls = 32 * 1024 * 1024;
+    static constexpr std::size_t longest_large = 1024 * 1024;
+    static constexpr std::size_t most_in_large = 32 * 1024 * 1024;
 
     enum class State { closed, opening, ready, absent };
     struct Setup;
@@ -198,7 +198,7 @@ class Area {
         Bits starved;   // waiting for others to be done with a slot
     };
 
-    bool settle();
+    bool check_creation();
     void open();
     void await_setup();
     void throw_away(const Setup& setup, core::Rank maker);
@@ -206,9 +206,9 @@ class Area {
     void do_without();
     std::size_t rings_bytes() const;
     std::size_t rooms_bytes() const;
-    std::byte* claim_hall(std::uint64_t call, int reader);
-    std::byte* hall(int member, std::uint64_t call) const;
-    std::byte* look_into_hall(int member, std::uint64_t call);
+    std::byte* claim_large(std::uint64_t call, int reader);
+    std::byte* large_buffer(int member, std::uint64_t call) const;
+    std::byte* read_large(int member, std::uint64_t call);
     void tell_soon(std::uint64_t call);
     void leave_one(std::uint64_t call);
     // Whether its readers are done with it: as last seen, or after a fresh look.
@@ -250,14 +250,14 @@ class Area {
     Head* head_ = nullptr;
     Progress* progress_ = nullptr;  // by member
     std::byte* rooms_ = nullptr;
-    std::byte* halls_ = nullptr;
+    std::byte* large_buffers_ = nullptr;
     std::optional<core::SharedBlock> block_;  // always, while this lives
     std::unique_ptr<Opening> opening_;
 
     std::vector<Use> uses_;  // by slot of the own ring
     std::vector<Use> room_uses_;
-    std::array<Use, halls> hall_uses_{};
-    std::uint64_t hall_call_ = 0;  // the last call for which this member has looked into a hall
+    std::array<Use, large_buffers> large_uses_{};
+    std::uint64_t large_call_ = 0;  // the last call for which this member has read a large buffer
     // Lower bound of the calls that the others have completed, as last seen: all of them, and one
     // reader.
     std::uint64_t all_done_ = 0;

@@ -25,7 +25,7 @@ class Broadcast final : public Collective<broadcast::Arguments> {
     ~Broadcast();
 
     // Sends `bytes` bytes at `buffer` from the root to all members; root is a member number.
-    // algorithm: a row of broadcast::algorithms(); null: chosen by the settings.
+    // algorithm: a row of broadcast::algorithms(); null to choose by the settings.
     void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
     // As a part of another call, a literal, by which reports and members that differ name it.
     void start_for(const char* call, void* buffer, std::size_t bytes, int root);

@@ -42,7 +42,7 @@ class Lines final : public AlgorithmOf<Arguments> {
     int root_place_ = 0;
     enum class Phase { take, deal, end };
     Phase phase_ = Phase::end;
-    int from_ = -1;  // the dimension along which it arrives; -1: at the root
+    int from_ = -1;  // the dimension along which it arrives; -1 if at the root
 };
 
 }  // namespace

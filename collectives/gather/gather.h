@@ -20,7 +20,8 @@ struct Arguments {
         return {in + in_blocks.offset(member), in_blocks.size(member)};
     }
     core::Buffer own_block() const { return {out, out_bytes}; }
-    // At the root: copies its own block into place. False: the place has another size.
+    // Copies the root's own block into place; called at the root. Returns false if the place has
+    // another size.
     bool keep_own_block() const;
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -36,7 +37,7 @@ class Gather final : public Collective<gather::Arguments> {
     // does not fit there is an error (truncated), and so is a shorter one of the root itself. `in`
     // and `in_blocks` are used at the root only, where `out` may be null: its own block is already
     // in place. root is a member number, the same on all members. algorithm: a row of
-    // gather::algorithms(), the same on all members; null: chosen by the settings.
+    // gather::algorithms(), the same on all members; null to choose by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
                const AlgorithmRow* algorithm = nullptr);
 };

@@ -64,7 +64,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return put(*outlet, piece, inlet.reader.bytes());
     }
 
-    // At the root. False: an invalid piece.
+    // At the root. Returns false for an invalid piece.
     bool take(const Piece& piece, const std::byte* bytes) {
         const int member = group().member_at(int(piece.place));
         if (piece.is_apart()) {

@@ -68,7 +68,7 @@ class Spread {
     }
 
     const Torus& torus_;
-    std::optional<routing::SpanningTree> tree_;  // of rank 0; empty: dimension-ordered
+    std::optional<routing::SpanningTree> tree_;  // of rank 0; empty if dimension-ordered
 };
 
 }  // namespace

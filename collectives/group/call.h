@@ -15,9 +15,9 @@ namespace torusmp::collectives {
 // The arguments that all members of a group have to agree on in a collective.
 struct Call {
     static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
-    int root = -1;                    // member; -1: there is none
+    int root = -1;                    // member; -1 if there is none
     std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
-    std::size_t element = 0;          // bytes; 0: not known
+    std::size_t element = 0;          // bytes; 0 if not known
     Label label{};                    // the operation of a reduction and its element type
 
     // "MPI_SUM of integers of 4 B"

@@ -110,7 +110,7 @@ class Group {
     // Whether every member reaches every other without a relay (they share a host).
     bool direct() const { return direct_; }
 
-    // Memory through which members of one host work together; null: not possible.
+    // Memory through which members of one host work together; null if not possible.
     Area* area() const { return area_.get(); }
 
     // The choice of algorithms, by situation of the members.
@@ -156,7 +156,7 @@ class Group {
     std::vector<int> dims_;
     std::vector<int> strides_;
     bool on_links_ = false;
-    std::vector<int> machine_dimension_;  // by dimension; empty: the grid is not the machine's
+    std::vector<int> machine_dimension_;  // by dimension; empty if the grid is not the machine's
     std::optional<routing::Torus> torus_;
     std::array<Neighbour, 2 * routing::max_dimensions> neighbours_{};
     int member_ = -1;

@@ -33,7 +33,7 @@ class Group;
 // The reason why a collective has ended on all members.
 struct Verdict {
     core::Error error = core::Error::mismatch;
-    std::uint8_t by_message = 0;  // found by a message; 0: found by comparing calls
+    std::uint8_t by_message = 0;  // found by a message; 0 if found by comparing calls
     std::uint16_t unused = 0;
     std::uint32_t unused_too = 0;
     // culprit: the sender of the message or call; other: the member that did not expect it.
@@ -76,7 +76,7 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     void accuse(core::Tag tag, const Verdict& verdict);
     // The verdict of another member that ends the collective here; returned once.
     std::optional<Verdict> take_verdict(core::Tag tag);
-    // The members that keep others waiting in it, as far as known; empty: none.
+    // The members that keep others waiting in it, as far as known; empty if none.
     std::string describe(core::Tag tag) const;
 
   private:
@@ -91,7 +91,7 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     struct Note {
         Kind kind = Kind::statement;
         State state = State::silent;
-        std::int32_t round = -1;  // round of waiting; -1: an answer
+        std::int32_t round = -1;  // round of waiting; -1 for an answer
         std::uint32_t others = 0;
         Verdict verdict{};  // in statements, `culprit` is the call of the reporting member
     };
@@ -146,7 +146,7 @@ class Ledger final : private core::NoteReader, private core::Reporter {
     static constexpr std::size_t remembered = 32;
     static constexpr std::size_t most_cases = 16;
 
-    core::Runtime* runtime_;  // null: it has ended
+    core::Runtime* runtime_;  // null if it has ended
     const Group& group_;
     const core::Tag kind_;
     core::Tag last_ = 0;    // the last counted collective that began

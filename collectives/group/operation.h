@@ -11,7 +11,7 @@ namespace torusmp::collectives {
 using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
 
 // The operation as text, for comparison and reports. Both are literals, the same on all members;
-// empty: nothing to compare.
+// empty if there is nothing to compare.
 struct Label {
     std::string_view operation{};
     std::string_view elements{};

@@ -23,8 +23,8 @@ struct Regions {
     // `members` counts this member, in its own region, and all members behind it.
     std::vector<Branch> parents;
     std::vector<Branch> children;
-    int own_region = -1;  // -1: at the root
-    // By place: the child that leads to it; -1: none does.
+    int own_region = -1;  // -1 if at the root
+    // By place: the child that leads to it; -1 if none does.
     std::vector<std::int8_t> child_to;
     // At the root, for each child: the places it leads to, the furthest first.
     std::vector<std::vector<int>> order;

@@ -41,8 +41,8 @@ class Tags {
         return (whole & ~core::Tag{127}) | number << 2 | kind_;
     }
 
-    // The tag of notes sent once about collectives with the tag `whole`; 0: about all collectives
-    // without a fixed tag. No part has this number.
+    // The tag of notes sent once about collectives with the tag `whole`; 0 for notes about all
+    // collectives without a fixed tag. No part has this number.
     core::Tag beside(core::Tag whole) const { return part(whole, 31); }
 
     // Tags are counted above these bits, fixed tags separately from the others.

@@ -32,7 +32,7 @@ class Reduce final : public Collective<reduce::Arguments> {
     // Combines `count` elements at `values` of each member into `result` of the root, a member
     // number; null or `values` itself there: in place. The others' `result` is ignored. algorithm:
     // a row of reduce::algorithms(); if the operation rules it out, the next row that fits is used.
-    // null: chosen by the settings.
+    // null to choose by the settings.
     void start(void* result, const void* values, std::size_t count, const Operation& operation,
                int root, const AlgorithmRow* algorithm = nullptr);
 

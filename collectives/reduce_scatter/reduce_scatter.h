@@ -39,7 +39,7 @@ class ReduceScatter final : public Collective<reduce_scatter::Arguments> {
     // values: the blocks of all members one after the other, counts[i] elements for member i, the
     // same counts on all members. result: this member's block; it may be its place in `values`.
     // algorithm: a row of reduce_scatter::algorithms(); if the operation rules it out, the next row
-    // that fits is used. null: chosen by the settings.
+    // that fits is used. null to choose by the settings.
     void start(void* result, const void* values, std::span<const std::size_t> counts,
                const Operation& operation, const AlgorithmRow* algorithm = nullptr);
 };

@@ -59,7 +59,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
             std::memcpy(call_.result, own_, bytes);
         return false;
     }
-    // Posts the messages of a step, counted from 0; false: all steps are done.
+    // Posts the messages of a step, counted from 0; false if all steps are done.
     virtual bool post(int step) = 0;
 
     Scratch memory_;

@@ -32,7 +32,7 @@ class Tree final : public AlgorithmOf<Arguments> {
         }
         add_subtrees();
         if (post_subtrees()) return true;
-        // The root's own block of the result comes last, when `values` is no longer needed.
+        // The root's own block of the result comes last, after the last use of `values`.
         dealt_ = true;
         if (member == 0) {
             for (std::size_t to = 1; to < std::size_t(group().size()); ++to)
@@ -52,7 +52,7 @@ class Tree final : public AlgorithmOf<Arguments> {
     }
 
     // Receives the sums of the next members, each of which covers as many members as this one's
-    // sums. False: there are no more.
+    // sums. Returns false after the last one.
     bool post_subtrees() {
         const int member = group().member();
         if (reach_ >= group().size() || member % (reach_ * arity()) != 0) return false;

@@ -75,7 +75,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return put(outlet, piece, inlet.reader.bytes());
     }
 
-    // False: the piece is not the next one of the block.
+    // Returns false if the piece is not the next one of the block.
     bool take_own(const Piece& piece, const std::byte* bytes) {
         if (piece.is_apart()) {
             if (!piece.is_last() || piece.bytes != 0 || taken_ != 0 || !apart_.members.empty())

@@ -19,7 +19,8 @@ struct Arguments {
     core::Buffer block_of(int member) const {
         return {out + out_blocks.offset(member), out_blocks.size(member)};
     }
-    // At the root: copies its own block into place. False: there is not enough room.
+    // Copies the root's own block into place; called at the root. Returns false if there is not
+    // enough room.
     bool keep_own_block() const;
 };
 const AlgorithmsFor<Arguments>& algorithms();
@@ -34,7 +35,7 @@ class Scatter final : public Collective<scatter::Arguments> {
     // Each member receives its block, at most `in_bytes` bytes, at `in`; a longer one is an error
     // (truncated). `out` and `out_blocks` are read at the root only, where `in` may be null: its
     // own block then stays where it is. root is a member number, the same on all members.
-    // algorithm: a row of scatter::algorithms(), the same on all members; null: chosen by the
+    // algorithm: a row of scatter::algorithms(), the same on all members; null to choose by the
     // settings.
     void start(void* in, std::size_t in_bytes, const void* out, const Blocks& out_blocks, int root,
                const AlgorithmRow* algorithm = nullptr);

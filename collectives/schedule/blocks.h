@@ -48,7 +48,7 @@ class Blocks {
   private:
     // A copy of even() loads these members in the same pieces in which they were stored (see
     // Schedule::keep()).
-    const std::size_t* sizes_ = nullptr;  // null: even
+    const std::size_t* sizes_ = nullptr;  // null if even
     const std::size_t* offsets_ = nullptr;
     std::size_t bytes_ = 0;
 };

@@ -19,7 +19,7 @@ class CallCheck final : public Schedule {
 
     // To be advanced by the schedule that is being checked until it has finished.
     void prepare(std::string_view name, const Call& call);
-    // The members whose calls differ, and the difference; empty: all agree.
+    // The members whose calls differ, and the difference; empty if all agree.
     std::string verdict() const;
     Rank culprit() const { return found_.second.rank; }
 

@@ -16,7 +16,7 @@ void Messages::break_off(core::Error error, Rank peer, std::size_t found, std::s
     if (failed()) return;
     fail(error, peer);
     note_sizes(found, expected);
-    failure_.to_tell = true;
+    failure_.to_report = true;
 }
 
 void Messages::note_sizes(std::size_t found, std::size_t expected) {

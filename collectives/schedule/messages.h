@@ -25,7 +25,7 @@ class Messages {
         Rank peer = core::any_source;
         std::size_t found = 0;  // bytes of a message of the wrong size
         std::size_t expected = 0;
-        bool to_tell = false;  // the other members must be informed of the failure
+        bool to_report = false;  // the other members must be informed of the failure
     };
 
     explicit Messages(Group& group) : group_(&group) {}
@@ -49,9 +49,9 @@ class Messages {
     void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
     // Sizes reported by another member, or already sent to all members.
     void note_sizes(std::size_t found, std::size_t expected);
-    void told() { failure_.to_tell = false; }
+    void mark_reported() { failure_.to_report = false; }
 
-    // The area through which the members of this call exchange data; null: they send messages.
+    // The area through which the members of this call exchange data; null if they send messages.
     Area* area() const { return area_; }
     std::uint64_t call() const { return call_; }
     void use_area(Area* area, std::uint64_t call) {
@@ -111,13 +111,13 @@ class Messages {
             fail_receive(request);
         return true;
     }
-    bool batch_complete() { return settle(receives_) && settle(sends_); }
+    bool batch_complete() { return all_done(receives_) && all_done(sends_); }
     void begin_batch() {
-        sends_.used = sends_.settled = 0;
-        receives_.used = receives_.settled = 0;
+        sends_.used = sends_.done_count = 0;
+        receives_.used = receives_.done_count = 0;
     }
 
-    // Cancels the requests in flight, once; false: already cancelled.
+    // Cancels the requests in flight, once; false if already cancelled.
     bool take_back();
     bool all_complete() const;
     // Adds the members that it waits for, and those to which it sends.
@@ -128,8 +128,8 @@ class Messages {
     template <class RequestType>
     struct Batch {
         std::deque<RequestType> requests;
-        std::size_t used = 0;     // in this step, or numbered by the algorithm
-        std::size_t settled = 0;  // of these, known to be complete
+        std::size_t used = 0;        // in this step, or numbered by the algorithm
+        std::size_t done_count = 0;  // of these, known to be complete
         RequestType& next() {
             if (used == requests.size()) requests.emplace_back();
             return requests[used++];
@@ -137,7 +137,7 @@ class Messages {
         void use(std::size_t count) {
             while (requests.size() < count) requests.emplace_back();
             used = count;
-            settled = 0;
+            done_count = 0;
         }
     };
 
@@ -147,11 +147,11 @@ class Messages {
     }
     void fail_receive(const core::ReceiveRequest& request);
     template <class RequestType>
-    bool settle(Batch<RequestType>& batch) {
-        TORUSMP_ASSERT(batch.settled <= batch.used && batch.used <= batch.requests.size(),
-                       batch.settled, batch.used, tag_);
-        for (; batch.settled < batch.used; ++batch.settled)
-            if (!done(batch.requests[batch.settled])) return false;
+    bool all_done(Batch<RequestType>& batch) {
+        TORUSMP_ASSERT(batch.done_count <= batch.used && batch.used <= batch.requests.size(),
+                       batch.done_count, batch.used, tag_);
+        for (; batch.done_count < batch.used; ++batch.done_count)
+            if (!done(batch.requests[batch.done_count])) return false;
         return true;
     }
 

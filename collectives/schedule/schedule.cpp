@@ -147,7 +147,7 @@ bool Schedule::move_part(Schedule& part) {
     messages_.count_posts(part.messages_.posts() - posts);
     if (!finished) return false;
     const Messages::Failure& failure = part.messages_.failure();
-    if (part.failed() && failure.to_tell)
+    if (part.failed() && failure.to_report)
         messages_.break_off(failure.error, failure.peer, failure.found, failure.expected);
     else if (part.failed())
         fail(failure.error, failure.peer);
@@ -174,7 +174,7 @@ bool Schedule::advance() {
         steps = steps_;
         finished = (!failed() && steps_->move()) || (failed() && (take_back(), all_complete()));
     } while (!finished && (messages_.posts() != posts || steps_ != steps));
-    if (messages_.failure().to_tell && !nested_) [[unlikely]]
+    if (messages_.failure().to_report && !nested_) [[unlikely]]
         tell_all();
     advancing_ = false;
     if (!finished) return false;
@@ -255,7 +255,7 @@ CallRecord Schedule::own_record() const {
 }
 
 void Schedule::tell_all() {
-    messages_.told();
+    messages_.mark_reported();
     const Messages::Failure& failure = messages_.failure();
     Verdict verdict;
     verdict.error = failure.error;

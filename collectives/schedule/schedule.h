@@ -37,7 +37,7 @@ class Schedule : public core::Task, protected Steps {
         elements_ = what;
         element_ = bytes;
     }
-    // Blocks until complete. call: the name of the wait in reports; empty: the name of the
+    // Blocks until complete. call: the name of the wait in reports; empty for the name of the
     // collective.
     void wait(std::string_view call = {}) {
         if (complete()) return;
@@ -82,7 +82,7 @@ class Schedule : public core::Task, protected Steps {
     // all members, so that the next one is one call of all.
     void begin_refused(std::string_view name, const Call& call, std::size_t sent, std::size_t room);
     // Hands the schedule to the progress engine. `name` is a literal. area: the area that the call
-    // goes through; null: none.
+    // goes through; null if none.
     void begin(std::string_view name, const Call& call = {}, Area* area = nullptr);
     // Like begin(), but the caller advances it.
     void reset(std::string_view name);
@@ -90,16 +90,16 @@ class Schedule : public core::Task, protected Steps {
     // messages(), or the schedule's own.
     void take(Steps& steps) { steps_ = &steps; }
     Messages& messages() { return messages_; }
-    // The area that calls of this schedule may go through; null: there is none. A part goes through
-    // the area of its host, which the whole has entered.
+    // The area that calls of this schedule may go through; null if there is none. A part goes
+    // through the area of its host, which the whole has entered.
     Area* area() const;
     // The area for the parts of a call over hosts.
     Area* area_inside(const Hosts& hosts) const;
     // From now on this schedule starts and advances `part`. number: distinguishes the parts on one
-    // group, 1 to 7; parts that have parts of their own leave these bits 0, so 8, 16 or 24; 0: the
-    // part does the work of this schedule itself.
+    // group, 1 to 7; parts that have parts of their own leave these bits 0, so 8, 16 or 24; 0 if
+    // the part does the work of this schedule itself.
     void nest(Schedule& part, int number);
-    // Advances a part; true: it has completed successfully.
+    // Advances a part; true if it has completed successfully.
     bool move_part(Schedule& part);
 
   private:
@@ -120,7 +120,7 @@ class Schedule : public core::Task, protected Steps {
 
     Messages messages_;
     Steps* steps_ = this;
-    std::unique_ptr<Refusal> refusal_;  // null: no call was refused yet
+    std::unique_ptr<Refusal> refusal_;  // null if no call was refused yet
     std::string_view name_ = "collective";
     std::optional<core::Tag> fixed_tag_;
     std::unique_ptr<Area> fixed_area_;  // for calls with that tag

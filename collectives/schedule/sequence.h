@@ -21,8 +21,8 @@ class Sequence : public Schedule {
         part_ = 0;
         running_ = nullptr;
     }
-    // Starts part `number`, counted from 0, and returns it; null: this member does not take part in
-    // it.
+    // Starts part `number`, counted from 0, and returns it; null if this member does not take part
+    // in it.
     virtual Schedule* start_part(int number) = 0;
     bool move() override {
         while (running_ == nullptr || move_part(*running_)) {

@@ -42,7 +42,7 @@ class Steps {
     void expect(Fit fit) { messages_->expect(fit); }
 
     // --- step by step ---
-    // Posts the next batch; false: nothing is left to do. A batch may be empty.
+    // Posts the next batch; false if nothing is left to do. A batch may be empty.
     virtual bool step() { return false; }
     void send(core::Buffer buffer, Rank dest) {
         messages_->post(messages_->next_send(), buffer, dest, 0);
@@ -100,7 +100,7 @@ class Steps {
     // Whether a request is complete; a request that ended with an error fails the schedule.
     bool sent(std::size_t index) { return messages_->done(messages_->send_at(index)); }
     bool received(std::size_t index) { return messages_->done(messages_->receive_at(index)); }
-    // The status of a receive, without acting on it; null: it has not ended.
+    // The status of a receive, without acting on it; null if it has not ended.
     const core::Status* arrived(std::size_t index) const {
         const core::ReceiveRequest& request = messages_->receive_at(index);
         return request.complete() ? &request.status() : nullptr;

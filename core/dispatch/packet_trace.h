@@ -10,7 +10,7 @@
 
 namespace torusmp::core {
 
-// "eager"; "link frame" or "unknown" for numbers that are no PacketKind.
+// "eager"; "link frame" or "unknown" for numbers that are not a PacketKind.
 std::string_view kind_name(std::uint8_t kind);
 
 class PacketTrace final : public transport::Sink {

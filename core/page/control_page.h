@@ -31,7 +31,7 @@ inline constexpr std::uint64_t page_magic = 0x6567617073757274;  // "truspage"
 // rendezvous messages are written to the receiver's memory, read by the receiver, or sent in many
 // packets.
 struct WayCounts {
-    static constexpr int no_peer = -1;  // there is no such path
+    static constexpr int no_peer = -1;  // the path does not exist
 
     std::int64_t peer = no_peer;
     std::uint64_t flags = 0;  // WayFlag
@@ -60,7 +60,7 @@ enum WayFlag : std::uint64_t {
 // The packets that a transport has received over a link and counted itself, see
 // transport::Channel::Arrivals.
 struct LinkArrivals {
-    std::uint32_t device = 0;  // index of the network device; 0: nothing is counted
+    std::uint32_t device = 0;  // index of the network device; 0 if nothing is counted
     std::uint32_t session = 0;
     std::uint64_t packets = 0, lost = 0;
 };
@@ -87,8 +87,8 @@ struct PageState {
     Phase phase = Phase::joining;
     WaitKind wait = WaitKind::none;
     std::int64_t since = 0;  // start of the wait, ns of the steady clock
-    std::int32_t peer = -1;  // the awaited peer; -1: none, or any
-    std::int32_t tag = -1;   // -1: any or none
+    std::int32_t peer = -1;  // the awaited peer; -1 if none, or any
+    std::int32_t tag = -1;   // -1 for any or none
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
     std::uint64_t bytes = 0;         // size of the message
@@ -135,7 +135,7 @@ class ControlPage {
         for (std::size_t i = 0; i < words; ++i) state_[i].store(copy[i], std::memory_order_relaxed);
         sequence_.store(odd + 1, std::memory_order_release);
     }
-    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty: nothing.
+    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing.
     // Whoever maps the page still finds it when the rank has died. One thread at a time.
     void set_deed(std::string_view text) {
         std::array<char, longest_deed + 1> padded{};

@@ -131,12 +131,12 @@ bool Progress::has_news() const {
 
 // Called before the last release of the lock: a poll or any other call may have ended the wait of a
 // sleeping thread, which nothing else might wake.
-void Progress::settle() noexcept {
+void Progress::wake_sleeper() noexcept {
     TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
     TORUSMP_ASSERT(known_completed_ <= commons_.completed, known_completed_, commons_.completed);
     if (commons_.completed != known_completed_) {
         known_completed_ = commons_.completed;
-        commons_.stirred = true;  // tasks may have waited for that, too
+        commons_.stirred = true;  // tasks may have waited for this, too
     }
     if (!asleep_) return;
     const bool moved = moves_.load(std::memory_order_relaxed) != known_moves_;
@@ -147,7 +147,7 @@ void Progress::settle() noexcept {
     if (others_asleep_ != 0) moved_.notify_all();
 }
 
-void Progress::stir() {
+void Progress::recheck() {
     Guard guard(*this);
     commons_.stirred = true;
 }
@@ -291,7 +291,7 @@ void Progress::Waiter::speak(Clock::time_point now) {
         progress_.linger(what_);
     }
     if (watchdog.count() != 0 && now - warned_ >= watchdog) {
-        progress_.tell(WaitsWanted::overdue);
+        progress_.report_waits(WaitsWanted::overdue);
         warned_ = now;
     }
 }
@@ -340,7 +340,7 @@ void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen)
         known_moves_ = moves_seen;
         if (locking_) lock.unlock();
         sleep_in_interfaces(deadline);
-        // Where others want the core, who waits gives it to them.
+        // If other processes want the core, the waiting rank yields it.
         if (contention_.slept()) spin_ = contention_.present() ? 0 : longest_spin_.count();
         if (locking_) lock.lock();
         TORUSMP_ASSERT(asleep_, commons_.rank(), others_asleep_);
@@ -383,8 +383,8 @@ void Progress::ask_for(unsigned what) noexcept {
 void Progress::answer_asked() {
     const unsigned asked = asked_.exchange(0);
     if ((asked & ControlPage::state_wanted) != 0) publish();
-    if ((asked & ControlPage::report_wanted) != 0) tell(WaitsWanted::text);
-    if ((asked & ControlPage::answer_wanted) != 0) tell(WaitsWanted::answer);
+    if ((asked & ControlPage::report_wanted) != 0) report_waits(WaitsWanted::text);
+    if ((asked & ControlPage::answer_wanted) != 0) report_waits(WaitsWanted::answer);
     if ((asked & ControlPage::interrupt_wanted) != 0 && options_.on_interrupt) {
         options_.on_interrupt();
         commons_.stirred = true;  // what it did may have ended a wait
@@ -404,7 +404,7 @@ void Progress::unlist(Waiter& waiter) {
     TORUSMP_ASSERT(removed == 1, commons_.rank(), removed, waiter.what_);
 }
 
-void Progress::tell(WaitsWanted why) {
+void Progress::report_waits(WaitsWanted why) {
     Guard guard(*this);
     const Waits waits = waits_();
     if (!options_.on_waits || !options_.on_waits(waits, why))

@@ -67,7 +67,7 @@ class Progress {
         void unlock() {
             TORUSMP_ASSERT(depth_ > 0 && progress_.commons_.lock.held(), depth_);
             if (--depth_ == 0) {
-                progress_.settle();
+                progress_.wake_sleeper();
                 progress_.commons_.lock.leave();
             }
             mutex_.unlock();
@@ -165,7 +165,7 @@ class Progress {
         poll_locked();
     }
     // Wakes all waiting threads to check their conditions again, after an event elsewhere.
-    void stir();
+    void recheck();
     void add_task(Task& task);
     // See Notes.
     void linger(std::string_view what);
@@ -195,7 +195,7 @@ class Progress {
     bool poll_locked();
     bool poll_unlocked();
     bool has_news() const;
-    void settle() noexcept;
+    void wake_sleeper() noexcept;
     bool do_errands();
     bool advance_tasks(bool moved);
     void set_tasks_asleep(bool asleep);
@@ -203,7 +203,7 @@ class Progress {
     void report_sought(Waits& waits) const;
     void list(Waiter& waiter);
     void unlist(Waiter& waiter);
-    void tell(WaitsWanted why);
+    void report_waits(WaitsWanted why);
     void publish_wait(const Waiting& waiting, const Waiter& waiter);
     void end_wait(const Waiter& waiter);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);

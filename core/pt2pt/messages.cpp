@@ -43,10 +43,10 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
 
     TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
                    commons_.rank(), dest, request.stage_, request.send_handle_);
-    const auto told = announcements_.take(dest, context, tag);
+    const auto announced = announcements_.take(dest, context, tag);
     // A small message with an announced receive needs no request.
     const bool small = mode != SendMode::synchronous && buffer.bytes < commons_.options.eager_limit;
-    if (small && (told || !waits_here(peer, buffer.bytes))) {
+    if (small && (announced || !waits_here(peer, buffer.bytes))) {
         Connection& connection = link != nullptr ? *link : connections_.way(peer);
         if (!sender_.may_leave(connection))
             return peer.dead ? sends_.finish(request, Error::unreachable)
@@ -58,8 +58,8 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
         sender_.transmit_message(connection, header, buffer);
         return sends_.finish(request);
     }
-    if (told && buffer.bytes <= told->bytes && buffer.bytes != 0)
-        return writes_.begin(request, told->receive_handle, told->memory, true);
+    if (announced && buffer.bytes <= announced->bytes && buffer.bytes != 0)
+        return writes_.begin(request, announced->receive_handle, announced->memory, true);
     rendezvous_.ask(request, peer);
 }
 
@@ -109,10 +109,10 @@ inline void Messages::receive_here(ReceiveRequest& request, Rank source, Context
         if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
     if (source != any_source && connections_.peer(source).dead)
         return commons_.complete(request, Error::unreachable);
-    const bool tell =
+    const bool announce =
         request.bytes() >= commons_.options.eager_limit && announcements_.worth_it(request);
     matching_.post(request);
-    if (tell) announcements_.announce(request);
+    if (announce) announcements_.announce(request);
 }
 
 void Messages::receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,

@@ -5,7 +5,7 @@
 // an object of its own, and the memory is freed when all have released it; blocks that a dead rank
 // holds remain until the Runtime of the rank that created them ends.
 //
-// Used under the Runtime's lock, except where a method says so.
+// Used under the Runtime's lock, unless a method's comment states otherwise.
 #pragma once
 
 #include <cstddef>
@@ -48,8 +48,8 @@ class SharedMemory {
 
     // Whether such blocks are possible at all; the same on all ranks of a host.
     bool possible() const { return connections_.interfaces().front()->can().maps; }
-    // Creates a block, held by this rank and by `others` more. Returns false if there is no memory
-    // for it.
+    // Creates a block, held by this rank and by `others` more. Returns false if it cannot allocate
+    // the memory for it.
     bool make(SharedBlock& block, std::size_t bytes, int others);
     // The block's name for one of these ranks, to be sent there in a message.
     Name name_for(const SharedBlock& block, Rank rank);

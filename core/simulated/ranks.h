@@ -21,7 +21,7 @@ struct Plan {
     routing::Torus torus;
     sim::WorldOptions world{};
     std::function<Options(Rank)> options;
-    // Number of further interfaces, which share the links; 0: the first serves all.
+    // Number of further interfaces, which share the links; 0 if the first serves all.
     int link_transports = 0;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
 };

@@ -52,12 +52,12 @@ void decline(LinkChoice& choice, const std::string& why) {
 }
 
 // Tries the transports between hosts, best first. `judge` returns what prevents the use of one;
-// `tell` the reason to use the chosen one; `give_up` the remedy if the requested one cannot be
+// `explain` the reason to use the chosen one; `give_up` the remedy if the requested one cannot be
 // used.
-template <class Judge, class Tell, class GiveUp>
+template <class Judge, class Explain, class GiveUp>
 LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd& other,
                   const Placement& placement, std::span<const Descriptor* const> among,
-                  Judge&& judge, Tell&& tell, GiveUp&& give_up) {
+                  Judge&& judge, Explain&& explain, GiveUp&& give_up) {
     const Descriptor* const wanted = wanted_transport(settings);
     const Descriptor* const fallback = &fallback_among(among);
     LinkChoice choice;
@@ -89,7 +89,7 @@ LinkChoice choose(const Settings& settings, const CableEnd& one, const CableEnd&
             continue;
         }
         choice.carrier = it;
-        tell(it->probe, choice);
+        explain(it->probe, choice);
         return choice;
     }
     choice.carrier = fallback;

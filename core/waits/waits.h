@@ -48,7 +48,7 @@ struct Waits {
         Kind kind = Kind::receive;
         Stage stage = Stage::unmet;
         bool channel = false;  // a declared channel: tags are ignored
-        int call = -1;         // the call that awaits it; -1: none
+        int call = -1;         // the call that awaits it; -1 if none
         Rank peer = any_source;
         Context context = 0;
         Tag tag = any_tag;
@@ -73,7 +73,7 @@ struct Waits {
         Context context = 0;
         Tag tag = 0;  // the same on all members
         int call = -1;
-        int root = -1;  // a member; -1: none
+        int root = -1;  // a member; -1 if none
         std::uint64_t bytes = any_bytes;
         std::string what = {};  // "MPI_SUM of integers of 4 B"
         std::vector<Rank> receives_from = {}, sends_to = {};
@@ -99,10 +99,10 @@ struct Waits {
     struct Link {
         std::string name = {};
         Rank peer = any_source;
-        int direction = -1;       // routing::Direction::index(); -1: not a link of the torus
+        int direction = -1;       // routing::Direction::index(); -1 if not a link of the torus
         std::uint64_t bytes = 0;  // as far as is known
         double silent = 0;        // seconds without an answer, although it was asked again
-        bool apart = false;       // there is no path to the other end now
+        bool apart = false;       // the other end is unreachable now
     };
 
     // The meaning of a context to the program.
@@ -110,8 +110,8 @@ struct Waits {
         Context context = 0;
         std::string name;
         bool messages = false;      // the program's own messages, not those of collectives
-        Tag last = -1;              // tag of the last collective started on it; -1: not known
-        std::vector<Rank> members;  // empty: not known
+        Tag last = -1;              // tag of the last collective started on it; -1 if not known
+        std::vector<Rank> members;  // empty if not known
     };
 
     Rank rank = 0;

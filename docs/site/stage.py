@@ -35,7 +35,7 @@ def main(sources, out, *made):
                 return found[0]
             name = places.get((source.parent / target).resolve()) or pictures.get((source.parent / target).resolve())
             if name is None:
-                sys.exit(f"{source}: {target} is no page of the site: expected a page of docs/ or one of {list(ELSEWHERE)}")
+                sys.exit(f"{source}: {target} is not a page of the site: expected a page of docs/ or one of {list(ELSEWHERE)}")
             return f"]({name}{hash_sign}{anchor})"
         return link
 

@@ -89,7 +89,7 @@ Options parse_options(int argc, char** argv, std::string& help) {
 }
 
 template <class... Args>
-void say(fmt::format_string<Args...> format, Args&&... args) {
+void report(fmt::format_string<Args...> format, Args&&... args) {
     if (QMP_get_node_number() != 0) return;
     fmt::print(format, std::forward<Args>(args)...);
     std::fflush(stdout);
@@ -101,7 +101,7 @@ Lattice lay_out(const Coord& extent, const std::optional<Coord>& wanted) {
     check_layout(extent, grid, ranks);
     check(QMP_declare_logical_topology(grid.data(), 4), "QMP_declare_logical_topology");
     const int* const here = QMP_get_logical_coordinates();
-    say("lattice            {} on a grid of {} ranks\n", to_string(extent), to_string(grid));
+    report("lattice            {} on a grid of {} ranks\n", to_string(extent), to_string(grid));
     return Lattice(extent, grid, {here[0], here[1], here[2], here[3]});
 }
 
@@ -112,13 +112,13 @@ void run(const Options& o) {
     GaugeField field = from ? from->read(lattice, gauge_file::read_links) : GaugeField(lattice);
     if (from) {
         const double plaquette = plaquettes(field, lattice).mean();
-        say("read               {}: {}\n", o.from,
-            from->verify(plaquette, link_trace(field, lattice)));
+        report("read               {}: {}\n", o.from,
+               from->verify(plaquette, link_trace(field, lattice)));
     } else {
         randomise(field, lattice, o.seed);
     }
     const std::string properties = gauge_file::write_file(o.to, o.format, o.rows, lattice, field);
-    say("written            {}: {}\n", o.to, properties);
+    report("written            {}: {}\n", o.to, properties);
 }
 
 int run_and_catch(int argc, char** argv) {
@@ -126,7 +126,7 @@ int run_and_catch(int argc, char** argv) {
         std::string help;
         const Options o = parse_options(argc, argv, help);
         if (o.help)
-            say("{}", help);
+            report("{}", help);
         else
             run(o);
         return 0;

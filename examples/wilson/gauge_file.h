@@ -82,7 +82,7 @@ Header on_all_ranks(Read&& read) {
     return header;
 }
 
-// Converts between this machine's byte order and that of the file.
+// Converts between the byte orders of this machine and the file.
 template <class Word>
 Word in_order(Word word, bool big_endian) {
     if (big_endian == (std::endian::native == std::endian::big)) return word;

@@ -30,7 +30,7 @@ bool is_root() {
 }
 
 template <class... Args>
-void say(fmt::format_string<Args...> format, Args&&... args) {
+void report(fmt::format_string<Args...> format, Args&&... args) {
     if (!is_root()) return;
     fmt::print(format, std::forward<Args>(args)...);
     std::fflush(stdout);
@@ -51,8 +51,8 @@ Lattice lay_out(const Options& o, const std::optional<Configuration>& configurat
     check(QMP_declare_logical_topology(grid.data(), 4), "QMP_declare_logical_topology");
     const int* here = QMP_get_logical_coordinates();
     Lattice lattice(extent, grid, {here[0], here[1], here[2], here[3]});
-    say("lattice            {} on a grid of {} ranks, {} sites each\n", to_string(extent),
-        to_string(grid), to_string(lattice.local()));
+    report("lattice            {} on a grid of {} ranks, {} sites each\n", to_string(extent),
+           to_string(grid), to_string(lattice.local()));
     return lattice;
 }
 
@@ -64,15 +64,15 @@ GaugeField make_links(const Options& o, const std::optional<Configuration>& conf
     const Plaquettes mean = plaquettes(gauge, lattice);
     const double mean_trace = link_trace(gauge, lattice);
     if (configuration)
-        say("links              {}: {}\n", o.config,
-            configuration->verify(mean.mean(), mean_trace));
+        report("links              {}: {}\n", o.config,
+               configuration->verify(mean.mean(), mean_trace));
     else if (o.cold)
-        say("links              cold, all 1\n");
+        report("links              cold, all 1\n");
     else
-        say("links              hot, seed {}\n", o.seed);
-    say("plaquette          {:.10f} (space {:.10f}, time {:.10f})\n", mean.mean(), mean.space,
-        mean.time);
-    say("link trace         {:.10f}\n", mean_trace);
+        report("links              hot, seed {}\n", o.seed);
+    report("plaquette          {:.10f} (space {:.10f}, time {:.10f})\n", mean.mean(), mean.space,
+           mean.time);
+    report("link trace         {:.10f}\n", mean_trace);
     if (o.antiperiodic) make_antiperiodic(gauge, lattice);
     return gauge;
 }
@@ -104,11 +104,11 @@ void report_speed(const WilsonOperator& m, const Lattice& lattice, int iteration
     const double flops =
         2 * m.schur_flops() + solver_flops_a_site * static_cast<double>(lattice.volume()) / 2;
     const double gigaflops = flops * iterations / slowest * 1e-9;
-    say("halo               {} bytes sent by each rank in an iteration\n",
-        2 * m.schur_halo_bytes());
-    say("time               {:.3f} s, {:.2f} us an iteration, {:.1f} % of it in communication\n",
-        slowest, slowest / iterations * 1e6, 100 * sums[1] / sums[0]);
-    say("speed              {:.3f} Gflop/s, {:.3f} a rank\n", gigaflops, gigaflops / ranks);
+    report("halo               {} bytes sent by each rank in an iteration\n",
+           2 * m.schur_halo_bytes());
+    report("time               {:.3f} s, {:.2f} us an iteration, {:.1f} % of it in communication\n",
+           slowest, slowest / iterations * 1e6, 100 * sums[1] / sums[0]);
+    report("speed              {:.3f} Gflop/s, {:.3f} a rank\n", gigaflops, gigaflops / ranks);
 }
 
 // Returns the exit code.
@@ -135,11 +135,11 @@ int solve_random(const Options& o, const Lattice& lattice, WilsonOperator& m,
     SolverTime time;
     const TrueSolution solution =
         solve_truly(m, source, {o.tolerance, o.iterations}, time, communication);
-    say("solver             CG on S^+ S, kappa {}, {} in time: {} iterations{}\n", o.kappa,
-        o.antiperiodic ? "antiperiodic" : "periodic", solution.iterations,
-        restarted(solution.restarts));
-    say("true residual      {:.3e}\n", solution.residual);
-    say("solution norm      {:.13e}\n", std::sqrt(norm2(solution.x, communication)));
+    report("solver             CG on S^+ S, kappa {}, {} in time: {} iterations{}\n", o.kappa,
+           o.antiperiodic ? "antiperiodic" : "periodic", solution.iterations,
+           restarted(solution.restarts));
+    report("true residual      {:.3e}\n", solution.residual);
+    report("solution norm      {:.13e}\n", std::sqrt(norm2(solution.x, communication)));
     report_speed(m, lattice, solution.iterations, time);
     return judge(o, solution.converged, solution.iterations, solution.residual);
 }
@@ -149,11 +149,11 @@ int solve_pion(const Options& o, const Lattice& lattice, WilsonOperator& m,
     SolverTime time;
     const PionCorrelator pion =
         pion_correlator(m, {o.tolerance, o.iterations}, time, communication);
-    say("solver             CG on S^+ S, kappa {}, {} in time: {} iterations for 12 sources\n",
-        o.kappa, o.antiperiodic ? "antiperiodic" : "periodic", pion.iterations);
-    say("true residual      {:.3e} at most\n", pion.worst_residual);
+    report("solver             CG on S^+ S, kappa {}, {} in time: {} iterations for 12 sources\n",
+           o.kappa, o.antiperiodic ? "antiperiodic" : "periodic", pion.iterations);
+    report("true residual      {:.3e} at most\n", pion.worst_residual);
     for (std::size_t t = 0; t < pion.c.size(); ++t)
-        say("pion t={:<3}         {:.10e}\n", t, pion.c[t]);
+        report("pion t={:<3}         {:.10e}\n", t, pion.c[t]);
     report_speed(m, lattice, pion.iterations, time);
     return judge(o, pion.converged, pion.most_iterations, pion.worst_residual);
 }
@@ -163,7 +163,7 @@ int run(const Options& o) {
     if (!o.config.empty()) configuration.emplace(o.config);
     const Lattice lattice = lay_out(o, configuration);
     const GaugeField gauge = make_links(o, configuration, lattice);
-    say("precision          double, 64 bits: links, spinors and sums\n");
+    report("precision          double, 64 bits: links, spinors and sums\n");
     Stopwatch communication;
     WilsonOperator m(lattice, gauge, o.kappa, communication);
     return (o.pion ? solve_pion : solve_random)(o, lattice, m, communication);
@@ -174,7 +174,7 @@ int run_and_catch(int argc, char** argv) {
         std::string help;
         const Options o = parse_options(argc, argv, help);
         if (o.help) {
-            say("{}", help);
+            report("{}", help);
             return 0;
         }
         return run(o);

@@ -184,7 +184,7 @@ class Analyst {
         graph_.need(rank, std::move(together));
     }
 
-    // Empty: it is in progress.
+    // Empty if it is in progress.
     std::optional<std::vector<Rank>> clause_of(Rank rank, const Operation& it) const {
         if (it.stage == Operation::Stage::moving) {
             // Both ends have to make progress.
@@ -212,7 +212,7 @@ class Analyst {
         std::erase(anybody, rank);
         return anybody;
     }
-    // False: it is in progress.
+    // Returns false if it is in progress.
     bool add_clauses(Rank rank, const Collective& it,
                      std::vector<std::vector<Rank>>& clauses) const {
         const Instance& instance = instances_.at(key_of(it));

@@ -34,7 +34,8 @@ struct Cause {
     std::vector<Rank> waiting;  // the ranks that depend on them, without these
     double seconds = 0;         // the longest wait of these ranks
 
-    // mismatch: the receive, as an index into its rank's operations, and a message there; -1: none.
+    // mismatch: the receive, as an index into its rank's operations, and a message there; -1 if
+    // none.
     int operation = -1;
     int message = -1;
     // differing: indices into the collectives of the first two ranks.
@@ -48,8 +49,8 @@ struct Cause {
 // A link that has been silent for this long is a cause.
 inline constexpr double silent_for = 1;  // s
 
-// The causes, the most severe first; among equals, the one on which most ranks wait. Empty: no rank
-// waits.
+// The causes, the most severe first; among equals, the one on which most ranks wait. Empty if no
+// rank waits.
 //
 // Ranks answer one after the other, while messages are in transit. A reported circle is still real:
 // for each pair of its ranks, one has received as many packets as the other has sent. Suppose that
@@ -68,13 +69,13 @@ struct NearMiss {
 };
 std::vector<NearMiss> near_misses(const Waits& waits);
 
-// The operation or collective that a rank's call needs first, to be named in reports. -1: none.
+// The operation or collective that a rank's call needs first, to be named in reports. -1 if none.
 struct Needed {
     int operation = -1;
     int collective = -1;
 };
 Needed needed(const Waits& waits);
-// The call that has waited longest; null: none waits.
+// The call that has waited longest; null if none waits.
 const Waits::Call* longest_call(const Waits& waits);
 
 }  // namespace torusmp::job

@@ -10,7 +10,7 @@
 
 namespace torusmp::job {
 
-// "the cable from n0 eth0 (0+) to n1 eth1 (0-)" for a link of a rank by its direction; empty: the
+// "the cable from n0 eth0 (0+) to n1 eth1 (0-)" for a link of a rank by its direction; empty if the
 // link is not carried by a cable.
 using NameOfCable = std::function<std::string(Rank, int)>;
 
@@ -37,7 +37,7 @@ std::string report_of(Rank rank, const RankState& state, int ranks);
 std::string list_ranks(const std::vector<Rank>& ranks, std::size_t most_runs = 6);
 
 // Leftovers at the end of a program: each line describes an unreceived message, next to the receive
-// that it may have been meant for. Empty: no leftovers.
+// that it may have been meant for. Empty if nothing is left over.
 std::vector<std::string> describe_leftovers(const Waits& waits);
 
 }  // namespace torusmp::job

@@ -37,7 +37,7 @@ class WaitGraph {
     // of dependences, or a single node that waits for a node that is gone. Every stuck node depends
     // on one of these groups. Ascending.
     std::vector<std::vector<Node>> knots() const;
-    // A shortest circle through nodes of the knot, beginning at its lowest node; empty: there is
+    // A shortest circle through nodes of the knot, beginning at its lowest node; empty if there is
     // none.
     std::vector<Node> circle(const std::vector<Node>& knot) const;
     // Nodes that do not wait, and on which a node depends; by node.

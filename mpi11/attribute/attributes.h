@@ -41,7 +41,7 @@ struct Keyval {
     Convention convention = Convention::c;
     Copy copy = Copy::never;
     void (*copy_function)() = nullptr;    // of the convention's type
-    void (*delete_function)() = nullptr;  // null: there is none
+    void (*delete_function)() = nullptr;  // null if there is none
     std::intptr_t extra_state = 0;
 };
 
@@ -63,7 +63,7 @@ class Attributes {
     // All current entries, in the order in which they were set.
     std::vector<std::shared_ptr<const Entry>> entries() const;
     std::shared_ptr<const Entry> find(int number) const;
-    // Replaces the entry of that key, or appends it; null: removes it.
+    // Replaces the entry of that key, or appends it; null removes it.
     void put(int number, std::shared_ptr<const Entry> entry);
 
   private:
@@ -79,7 +79,7 @@ inline constexpr Keyval::Of of_owner =
 // with the code returned by a function of the program.
 template <class Owner>
 void set_attribute(Owner& owner, int number, AttributeValue value);
-// Null: there is none.
+// Null if there is none.
 template <class Owner>
 std::shared_ptr<const Attributes::Entry> get_attribute(Owner& owner, int number);
 template <class Owner>
@@ -87,11 +87,11 @@ void delete_attribute(Owner& owner, int number);
 // Deletes all attributes, the last one first. Stops when a function of the program fails.
 template <class Owner>
 void delete_attributes(Owner& owner);
-// The attributes of `from` for a copy of it, by their copy functions; null: none.
+// The attributes of `from` for a copy of it, by their copy functions; null if none.
 template <class Owner>
 std::shared_ptr<Attributes> copy_attributes(Owner& from);
 
-// A predefined attribute of a communicator (MPI_TAG_UB and so on); Form::integer. Null: there is
+// A predefined attribute of a communicator (MPI_TAG_UB and so on); Form::integer. Null if there is
 // none for that key.
 const Attributes::Entry* predefined_attribute(int number);
 // The value as C sees it: a pointer, or the address of an integer inside the entry.

@@ -3,7 +3,7 @@
 //
 // A call is prepared from its arguments, which are checked and kept as needed, then started, once
 // or several times, and finished when its schedule is complete. Calls are kept in pools of their
-// communicator, so that there is no allocation from the second call of a kind on, and any number of
+// communicator, so that nothing is allocated from the second call of a kind on, and any number of
 // them may be in progress. Members begin the collectives of a communicator in the same order, one
 // thread at a time; any thread may complete them.
 #pragma once

@@ -178,7 +178,7 @@ class ReduceSteps final : public collectives::Sequence {
     }
     enum class Then { nothing, broadcast, scatter };
     struct Plan {
-        const std::byte* values = nullptr;  // null: nothing to reduce here
+        const std::byte* values = nullptr;  // null if there is nothing to reduce here
         std::byte* sum = nullptr;           // at the group's first rank
         std::size_t count = 0;
         collectives::Operation operation;

@@ -72,7 +72,7 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
 // The properties that members have to agree on, as text.
 collectives::Label label_of(const Op& op, const Datatype& type);
-// The values that a predefined type holds; empty: not usable in operations.
+// The values that a predefined type holds; empty if not usable in operations.
 std::string_view elements_of(const Datatype& type);
 
 }  // namespace torusmp::mpi

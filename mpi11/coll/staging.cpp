@@ -146,7 +146,7 @@ void BlockPieces::set_even(const BlockList& list) {
     memory_ = own_.reserve(bytes_);
 }
 
-// False: some are not one block of memory each.
+// Returns false if some are not one block of memory each.
 bool BlockPieces::set_in_place(const BlockList& list) {
     const auto begin_of = [&](int i) {
         return reinterpret_cast<std::uintptr_t>(

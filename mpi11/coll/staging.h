@@ -44,14 +44,14 @@ struct BlockList {
     void* base = nullptr;
     int blocks = 0;
     MPI_Count count = 0;             // even blocks, of `type`
-    const Datatype* type = nullptr;  // null: by `types`
+    const Datatype* type = nullptr;  // null to use `types`
     Numbers counts;                  // none: even
     Numbers displacements;           // in extents of `type`; in bytes with `types`
     const MPI_Datatype* types = nullptr;
 
     bool even() const { return !counts.given(); }
     MPI_Count count_of(int block) const { return even() ? count : counts[block]; }
-    // If there are no elements, their type may be invalid.
+    // The type may be invalid if the number of elements is 0.
     const Datatype& type_of(int block) const {
         if (type != nullptr) return *type;
         return counts[block] == 0 ? datatype_of(Basic::byte) : *find<Datatype>(types[block]);

@@ -58,7 +58,7 @@ class Communicator : public Object {
     // --- messages: ranks are those of the remote group if there is one ---
     // The machine rank of a peer. Precondition: 0 <= rank < remote_size().
     Rank peer(int rank) const { return peers_[std::size_t(rank)]; }
-    // The rank of a machine rank among the peers; -1: none.
+    // The rank of a machine rank among the peers; -1 if none.
     int rank_of(Rank machine_rank) const {
         return rank_of_.empty() ? machine_rank : rank_of_[std::size_t(machine_rank)];
     }
@@ -73,12 +73,12 @@ class Communicator : public Object {
 
     std::string name;
     Reference<ErrorHandler> error_handler;
-    // What its error handler gets instead of it: the file whose communicator it is; null: none.
+    // What its error handler gets instead of it: the file whose communicator it is; null if none.
     Object* error_object = nullptr;
-    std::shared_ptr<Attributes> attributes;    // null: none yet
-    std::shared_ptr<const Topology> topology;  // null: none
-    std::shared_ptr<SchedulePools> schedules;  // null: none yet
-    std::shared_ptr<Info> info;                // null: none
+    std::shared_ptr<Attributes> attributes;    // null if none yet
+    std::shared_ptr<const Topology> topology;  // null if none
+    std::shared_ptr<SchedulePools> schedules;  // null if none yet
+    std::shared_ptr<Info> info;                // null if none
 
     // Its name in messages: the given name, or "a communicator of N ranks".
     std::string describe() const;
@@ -100,7 +100,7 @@ class Communicator : public Object {
     collectives::Group group_;
     std::vector<Rank> peers_;
     int remote_size_ = 0;
-    std::vector<int> rank_of_;  // by machine rank; empty: the same numbers
+    std::vector<int> rank_of_;  // by machine rank; empty for the same numbers
     const Names names_{*this};
 };
 

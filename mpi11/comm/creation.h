@@ -2,7 +2,7 @@
 // Creates communicators from others (MPI-1.1, sections 5.4 and 5.6). Collective over `from`.
 //
 // New ones inherit the error handler of `from`. A returned Communicator belongs to the caller, with
-// one reference; null: the calling process is not a member.
+// one reference; null if the calling process is not a member.
 #pragma once
 
 #include <vector>

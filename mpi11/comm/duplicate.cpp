@@ -33,7 +33,7 @@ class Duplicate final : public Work {
         const bool claimant = from_->rank() == 0 && (!from_->inter() || ours_counts(*from_));
         if (claimant) first_ = Claim().use();
         if (from_->inter())
-            tell(claimant);
+            exchange_context(claimant);
         else
             broadcast_.emplace(from_->group()).start_for(name(), &first_, sizeof first_, 0);
     }
@@ -61,7 +61,7 @@ class Duplicate final : public Work {
 
   private:
     // Between the groups of an inter-communicator.
-    void tell(bool claimant) {
+    void exchange_context(bool claimant) {
         const core::Buffer buffer{reinterpret_cast<std::byte*>(&first_), sizeof first_};
         const Context context = from_->context(Traffic::leaders);
         if (!claimant) {
@@ -86,7 +86,7 @@ class Duplicate final : public Work {
     core::ReceiveRequest receive_;
 };
 
-// Attributes are copied at once; throws Failure if one refuses, on this process alone.
+// Copies attributes immediately; throws Failure if one refuses, on this process alone.
 Work& make_duplicate(Communicator& from, Info::Entries info, GiveComm give) {
     auto work = std::make_unique<Duplicate>(from, std::move(info), std::move(give));
     work->copy_attributes();

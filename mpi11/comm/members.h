@@ -24,7 +24,7 @@ class Members {
     int size() const { return int(ranks_.size()); }
     Rank operator[](int index) const { return ranks_[std::size_t(index)]; }
     const std::vector<Rank>& ranks() const { return ranks_; }
-    // The position of a machine rank; -1: it is not a member. Constant time.
+    // The position of a machine rank; -1 if it is not a member. Constant time.
     int index_of(Rank rank) const {
         const long long i = static_cast<long long>(rank) - lowest_;
         return i < 0 || i >= static_cast<long long>(index_.size()) ? -1 : index_[std::size_t(i)];

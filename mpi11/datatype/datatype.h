@@ -143,7 +143,7 @@ class Datatype : public Object {
     std::string describe() const;
 
     std::string name;
-    std::shared_ptr<Attributes> attributes;  // null: none yet
+    std::shared_ptr<Attributes> attributes;  // null if none yet
 
   private:
     std::size_t size_;

@@ -15,8 +15,8 @@ namespace torusmp::mpi {
 namespace {
 
 template <class Result>
-int tell(const char* call, MPI_Datatype handle, const char* name, Result* result,
-         std::ptrdiff_t (Datatype::*figure)() const) {
+int query(const char* call, MPI_Datatype handle, const char* name, Result* result,
+          std::ptrdiff_t (Datatype::*figure)() const) {
     return api(call, [&] {
         const Datatype& type = checked<Datatype>(handle);
         check_output(name, result);
@@ -24,9 +24,9 @@ int tell(const char* call, MPI_Datatype handle, const char* name, Result* result
     });
 }
 
-int tell_extent(const char* call, MPI_Datatype handle, MPI_Aint* lb, MPI_Aint* extent,
-                std::ptrdiff_t (Datatype::*begin)() const,
-                std::ptrdiff_t (Datatype::*length)() const) {
+int query_extent(const char* call, MPI_Datatype handle, MPI_Aint* lb, MPI_Aint* extent,
+                 std::ptrdiff_t (Datatype::*begin)() const,
+                 std::ptrdiff_t (Datatype::*length)() const) {
     return api(call, [&] {
         const Datatype& type = checked<Datatype>(handle);
         check_output("lb", lb);
@@ -181,17 +181,17 @@ int PMPI_Type_dup(MPI_Datatype oldtype, MPI_Datatype* newtype) {
 
 #pragma weak MPI_Type_extent = PMPI_Type_extent
 int PMPI_Type_extent(MPI_Datatype datatype, MPI_Aint* extent) {
-    return tell("MPI_Type_extent", datatype, "extent", extent, &Datatype::extent);
+    return query("MPI_Type_extent", datatype, "extent", extent, &Datatype::extent);
 }
 
 #pragma weak MPI_Type_lb = PMPI_Type_lb
 int PMPI_Type_lb(MPI_Datatype datatype, MPI_Aint* displacement) {
-    return tell("MPI_Type_lb", datatype, "displacement", displacement, &Datatype::lb);
+    return query("MPI_Type_lb", datatype, "displacement", displacement, &Datatype::lb);
 }
 
 #pragma weak MPI_Type_ub = PMPI_Type_ub
 int PMPI_Type_ub(MPI_Datatype datatype, MPI_Aint* displacement) {
-    return tell("MPI_Type_ub", datatype, "displacement", displacement, &Datatype::ub);
+    return query("MPI_Type_ub", datatype, "displacement", displacement, &Datatype::ub);
 }
 
 #pragma weak MPI_Type_get_envelope = PMPI_Type_get_envelope
@@ -295,15 +295,15 @@ TORUSMP_ENTRY(Type_size_x, wide, (MPI_Datatype datatype, Count* size),
 
 #define EXTENTS(Name, counts)                                                          \
     TORUSMP_ENTRY(Name, counts, (MPI_Datatype datatype, Stride * lb, Stride * extent), \
-                  tell_extent(name, datatype, lb, extent, &Datatype::lb, &Datatype::extent))
+                  query_extent(name, datatype, lb, extent, &Datatype::lb, &Datatype::extent))
 EXTENTS(Type_get_extent, narrow)
 EXTENTS(Type_get_extent_x, wide)
 EXTENTS(Type_get_extent_c, wide)
 
 #define TRUE_EXTENTS(Name, counts)                                                               \
     TORUSMP_ENTRY(Name, counts, (MPI_Datatype datatype, Stride * true_lb, Stride * true_extent), \
-                  tell_extent(name, datatype, true_lb, true_extent, &Datatype::true_lb,          \
-                              &Datatype::true_extent))
+                  query_extent(name, datatype, true_lb, true_extent, &Datatype::true_lb,         \
+                               &Datatype::true_extent))
 TRUE_EXTENTS(Type_get_true_extent, narrow)
 TRUE_EXTENTS(Type_get_true_extent_x, wide)
 TRUE_EXTENTS(Type_get_true_extent_c, wide)

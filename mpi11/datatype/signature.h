@@ -48,7 +48,7 @@ class Signature {
     Basic uniform_ = Basic::none;
     std::size_t bytes_ = 0;
     std::size_t elements_ = 0;
-    std::shared_ptr<const Runs> runs_;  // null: uniform, or empty
+    std::shared_ptr<const Runs> runs_;  // null if uniform or empty
 };
 
 struct Signature::Run {

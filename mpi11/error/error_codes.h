@@ -10,9 +10,9 @@
 
 namespace torusmp::mpi {
 
-// The class of a code; -1: there is no such code.
+// The class of a code; -1 for an unknown code.
 int class_of(int code);
-// The text of a class or code; empty: there is no such class or code.
+// The text of a class or code; empty for an unknown class or code.
 std::string text_of(int code);
 // The constant's name, "MPI_ERR_RANK"; empty if it is not a class of the standard.
 std::string_view name_of_class(int error_class);
@@ -20,7 +20,7 @@ std::string_view name_of_class(int error_class);
 int add_class();
 // Precondition: class_of(error_class) == error_class.
 int add_code(int error_class);
-// False: the code is not one that the program added.
+// Returns false if the code is not one that the program added.
 bool set_text(int code, std::string text);
 // The last code in use: the attribute MPI_LASTUSEDCODE.
 int last_used_code();

@@ -14,7 +14,7 @@ namespace torusmp::mpi {
 namespace {
 
 template <class... Arguments>
-void say(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
+void print_line(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
     fmt::print(stderr, "MPI_Finalize: rank {}: {}\n", hot.world->rank(),
                fmt::format(text, std::forward<Arguments>(arguments)...));
 }
@@ -26,17 +26,17 @@ void list_requests() {
                                       ? "that is complete, but was never waited for"
                                       : "that is not complete";
         if (request.what == Request::What::work)
-            say("a request of {} on {} {}", request.call, request.comm->describe(), state);
+            print_line("a request of {} on {} {}", request.call, request.comm->describe(), state);
         else
-            say("a request of {}, {} bytes, tag {}, {} rank {} of {}, {}", request.call,
-                request.buffer.bytes, request.tag, request.is_receive ? "from" : "to", request.peer,
-                request.comm->describe(), state);
+            print_line("a request of {}, {} bytes, tag {}, {} rank {} of {}, {}", request.call,
+                       request.buffer.bytes, request.tag, request.is_receive ? "from" : "to",
+                       request.peer, request.comm->describe(), state);
     });
 }
 
 void list_messages() {
     for (const std::string& line : job::describe_leftovers(runtime().state().waits()))
-        say("{}", line);
+        print_line("{}", line);
 }
 
 // Whether the program has created it.
@@ -51,7 +51,7 @@ template <class T>
 void count(const char* plural) {
     std::size_t number = 0;
     Slab<T>::only().for_each([&](T& object) { number += is_own(object) ? 1 : 0; });
-    if (number != 0) say("{} not freed: {}", plural, number);
+    if (number != 0) print_line("{} not freed: {}", plural, number);
 }
 
 }  // namespace

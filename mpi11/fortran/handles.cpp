@@ -43,7 +43,7 @@ class Table {
     static_assert(constants == block_size, "block 0 would hold the constants");
     using Block = std::array<std::atomic<Object*>, block_size>;
 
-    // Null: beyond the table.
+    // Null if beyond the table.
     std::atomic<Object*>* slot(int number) {
         if (number < block_size || number >= most_blocks * block_size) return nullptr;
         Block* const block =

@@ -12,7 +12,7 @@ namespace torusmp::mpi {
 
 // The object's number; enters it in the table if it has none.
 int fortran_number(Object& object);
-// The object of a number from the table; null: there is none, or it has ended.
+// The object of a number from the table; null if there is none, or it has ended.
 Object* fortran_object(int number);
 
 template <class Handle>

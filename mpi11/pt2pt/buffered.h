@@ -8,7 +8,7 @@
 namespace torusmp::mpi {
 
 // Copies the message into the attached buffer and sends it from there. Throws Failure with
-// MPI_ERR_BUFFER if there is no room. dest may be MPI_PROC_NULL.
+// MPI_ERR_BUFFER if the buffer is full. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
 // Whether no message of the communicator is waiting.

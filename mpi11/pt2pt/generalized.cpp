@@ -62,7 +62,7 @@ class Generalized final : public Work {
         if ((before & freed) != 0)
             end(request);
         else
-            runtime().stir();  // another thread may wait for it
+            runtime().recheck();  // another thread may wait for it
     }
 
     void start() override {}

@@ -49,7 +49,7 @@ std::optional<core::Status> look(const Communicator& comm, const Wanted& what) {
     return runtime().probe(what.source, comm.context(), what.tag);
 }
 
-// The message, taken; null: there is none yet.
+// The message, taken; null if there is none yet.
 core::Unexpected* take(const Communicator& comm, const Wanted& what) {
     return runtime().claim(what.source, comm.context(), what.tag);
 }

@@ -39,9 +39,10 @@ class Work {
     virtual void report(MPI_Status* status) { set_empty(status); }
     // The program wants it to end early. Throws Failure if that is not possible.
     virtual void cancel();
-    // The task that progress advances for it, for reports; null: none.
+    // The task that progress advances for it, for reports; null if none.
     virtual const core::Task* task() const { return nullptr; }
-    // The program frees the request. True: the work ends the request itself, now or later.
+    // The program frees the request. Returns true if the work ends the request itself, now or
+    // later.
     virtual bool abandon(Request& request);
 
   protected:
@@ -57,8 +58,8 @@ class Request : public Object {
     static constexpr const char* null_name = "MPI_REQUEST_NULL";
     static constexpr const char* noun = "request";
 
-    // nothing: complete as soon as it is started (buffered sends, MPI_PROC_NULL, small messages
-    // that were sent immediately).
+    // A request of kind `nothing` is complete as soon as it is started (buffered sends,
+    // MPI_PROC_NULL, small messages that were sent immediately).
     enum class What : std::uint8_t { nothing, send, receive, work };
     enum class Mode : std::uint8_t { standard, synchronous, buffered };
 
@@ -177,7 +178,7 @@ void start(Request& request);
 // and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
-// Finishes a plain request without an error; false: it is not such a request, and is unchanged.
+// Finishes a plain request without an error; false if it is not such a request, and is unchanged.
 inline bool finish_plain(Request& request, MPI_Request& handle, MPI_Status* status);
 
 // Fills the status of a complete request as far as it is known before finish().
@@ -197,7 +198,7 @@ void finish_orphans();
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
 void run(Work& work);
 
-// The type of a message. It may be null if there are no elements and the peer is MPI_PROC_NULL.
+// The type of a message. It may be null if the count is 0 and the peer is MPI_PROC_NULL.
 inline const Datatype& type_of_message(MPI_Datatype datatype, std::int64_t count, int peer) {
     if (find<Datatype>(datatype) == nullptr) [[unlikely]]
         if (datatype == MPI_DATATYPE_NULL && count == 0 && peer == MPI_PROC_NULL)

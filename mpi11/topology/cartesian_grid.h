@@ -51,8 +51,8 @@ class CartesianGrid {
 };
 
 // MPI_Dims_create: fills the zeros of `dims` so that the product is `nodes`, as evenly as possible
-// and not increasing. Among equally even fillings, the machine's own extents win. False: there is
-// none. Precondition: nodes is at least 1, dims are at least 0.
+// and not increasing. Among equally even fillings, the machine's own extents win. Returns false if
+// there is none. Precondition: nodes is at least 1, dims are at least 0.
 bool fill_dims(int nodes, std::span<int> dims, std::span<const int> machine);
 
 }  // namespace torusmp::mpi

@@ -28,7 +28,7 @@ struct Graph {
     }
 };
 
-// The calling process's part. There is one weight per rank, or none if there are no weights.
+// The calling process's part. The weights are one per rank, or none if the graph is unweighted.
 struct DistributedGraph {
     std::vector<int> sources, source_weights;
     std::vector<int> destinations, destination_weights;

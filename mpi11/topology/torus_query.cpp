@@ -29,7 +29,7 @@ Rank checked_peer(const Communicator& comm, int rank) {
     return comm.peer(rank);
 }
 
-// The device of a link that leaves this node according to [links]; empty: none is named.
+// The device of a link that leaves this node according to [links]; empty if none is named.
 std::string device_of(routing::Direction direction, Rank peer) {
     const config::Settings& settings = library().process->settings();
     if (settings[config::setting::dims].empty()) return "";

@@ -15,9 +15,9 @@ struct LinkReport {
     routing::Direction direction;
     std::string device;   // empty: [links] names none
     std::string to;       // the host at the far end
-    std::string carrier;  // a transport; empty: none, see `why`
+    std::string carrier;  // a transport; empty if none, see `why`
     std::string why;
-    std::string advice;  // how to get a better transport; empty: nothing to improve
+    std::string advice;  // how to get a better transport; empty if there is nothing to improve
 };
 
 // The links that leave a node. The far ends are not queried.

@@ -43,14 +43,14 @@ po::options_description make_options() {
     add_common_options(options);
     options.add_options()  //
         ("np,n", po::value<std::string>()->value_name("N"),
-         "number of ranks (default: as many as the torus has, or as this host has cores)")  //
+         "number of ranks (default: the size of the torus, or the number of cores)")  //
         ("here",
          "also show this host and where its ranks run (always shown if no hosts are named)")  //
         ("json", po::value<std::string>()->value_name("FILE"),
          "write JSON to FILE; - prints it instead of the text")                      //
         ("explain", po::value<std::string>()->value_name("KEY"), "explain one key")  //
         ("path", po::value<std::string>()->value_name("FILE"),
-         "explain how ranks would reach a file; under torus-run, those of all its hosts")  //
+         "explain how ranks would reach a file; under torus-run, on every host of the job")  //
         ("reference", "explain all keys, as a page in Markdown");
     return options;
 }

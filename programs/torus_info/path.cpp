@@ -21,7 +21,7 @@
 namespace torusmp::config {
 namespace {
 
-// What a rank tells of its host.
+// What a rank reports about its host.
 struct View {
     io::Sight sight;
     int first = 0;      // the lowest rank of the host

@@ -22,15 +22,15 @@ struct Report {
     int local_ranks = 0;   // on one host
     routing::Torus torus;  // of the ranks
     Host host;
-    std::vector<CpuList> binding;   // by local rank
-    std::optional<int> node;        // this host's node; nothing: it has none, or no hosts are named
+    std::vector<CpuList> binding;  // by local rank
+    std::optional<int> node;  // this host's node; nullopt if it has none, or no hosts are named
     std::vector<LinkReport> links;  // links that leave the node
-    // Why this node's kernel cannot forward frames between other ranks; empty: it can. Nothing: the
-    // node has no links.
+    // Why this node's kernel cannot forward frames between other ranks; empty if it can. Nullopt if
+    // the node has no links.
     std::optional<std::string> forwarding_trouble;
 };
 
-// If `ranks` is empty, the number is that of the torus, or of this host's cores. Throws
+// If `ranks` is empty, the size of the torus counts, or the number of this host's cores. Throws
 // ConfigError, HostError.
 Report make_report(const Settings& settings, std::optional<int> ranks);
 

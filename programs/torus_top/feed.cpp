@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 // Time limit for a job to send its description, also on a busy host.
-constexpr milliseconds patience_with_jobs{20'000};
+constexpr milliseconds job_timeout{20'000};
 
 class LiveFeed final : public Feed {
   public:
@@ -40,7 +40,7 @@ class LiveFeed final : public Feed {
         packer.add(std::uint32_t(interval.count()));
         channel_.send({std::uint32_t(MonitorFrame::look), launch::monitor_protocol, 0},
                       launch::share(packer.take()));
-        const auto end = Clock::now() + patience_with_jobs;
+        const auto end = Clock::now() + job_timeout;
         Frame frame;
         while (!job_) {
             const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
@@ -55,8 +55,8 @@ class LiveFeed final : public Feed {
     }
 
     const launch::JobDescription& job() const override { return *job_; }
-    std::optional<launch::Sample> next(milliseconds patience) override {
-        const auto end = Clock::now() + patience;
+    std::optional<launch::Sample> next(milliseconds timeout) override {
+        const auto end = Clock::now() + timeout;
         Frame frame;
         while (!over_ &&
                next_frame(frame, std::max(std::chrono::ceil<milliseconds>(end - Clock::now()),
@@ -79,8 +79,8 @@ class LiveFeed final : public Feed {
         return socket;
     }
 
-    bool next_frame(Frame& frame, milliseconds patience) {
-        const auto end = Clock::now() + patience;
+    bool next_frame(Frame& frame, milliseconds timeout) {
+        const auto end = Clock::now() + timeout;
         while (!channel_.next(frame)) {
             pollfd readable{channel_.fd(), POLLIN, 0};
             const auto left = std::chrono::ceil<milliseconds>(end - Clock::now());
@@ -146,7 +146,7 @@ class Replay final : public Feed {
 
     const launch::JobDescription& job() const override { return job_; }
     bool over() const override { return at_ == rest_.size(); }
-    std::optional<launch::Sample> next(milliseconds patience) override {
+    std::optional<launch::Sample> next(milliseconds timeout) override {
         if (over()) return std::nullopt;
         const std::size_t before = at_;
         launch::Sample sample;
@@ -161,8 +161,8 @@ class Replay final : public Feed {
             const auto due = began_ + std::chrono::nanoseconds(
                                           std::int64_t(double(sample.now - first_) / speed_));
             const auto left = due - Clock::now();
-            if (left > patience) {
-                std::this_thread::sleep_for(patience);
+            if (left > timeout) {
+                std::this_thread::sleep_for(timeout);
                 at_ = before;
                 return std::nullopt;
             }

@@ -18,9 +18,9 @@ class Feed {
   public:
     virtual ~Feed() = default;
     virtual const launch::JobDescription& job() const = 0;
-    // Returns the next sample if it arrives within that time; nothing: it did not, or the job is
+    // Returns the next sample if it arrives within that time; nullopt if it did not, or the job is
     // over.
-    virtual std::optional<launch::Sample> next(std::chrono::milliseconds patience) = 0;
+    virtual std::optional<launch::Sample> next(std::chrono::milliseconds timeout) = 0;
     virtual bool over() const = 0;
     virtual std::optional<int> exit_code() const { return std::nullopt; }
 };
@@ -28,7 +28,7 @@ class Feed {
 // Connects, and waits for the description of the job.
 std::unique_ptr<Feed> watch_job(pid_t job, std::chrono::milliseconds interval);
 
-// Replays a recording at its original pace times `speed`; 0: immediately.
+// Replays a recording at its original pace times `speed`; 0 for no delay.
 std::unique_ptr<Feed> replay(const std::string& file, double speed);
 
 // The only running job of this user on this host. Throws with a list if there are none, or several.

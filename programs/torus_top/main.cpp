@@ -23,7 +23,7 @@ using top::Options;
 using Clock = std::chrono::steady_clock;
 
 // Time limit for ranks that have not joined the job and for slow hosts.
-constexpr std::chrono::seconds patience{10};
+constexpr std::chrono::seconds sample_timeout{10};
 
 int terminal_width() {
     winsize size{};
@@ -42,7 +42,7 @@ std::string text_of(const Options& options, const top::JobView& view) {
 
 int write_once(const Options& options, top::Feed& feed, top::JobView& view,
                top::Recorder* recorder) {
-    const auto end = Clock::now() + std::max<Clock::duration>(patience, 3 * options.interval);
+    const auto end = Clock::now() + std::max<Clock::duration>(sample_timeout, 3 * options.interval);
     while (!feed.over() && !view.complete() && Clock::now() < end)
         if (const auto sample = feed.next(options.interval)) {
             if (recorder != nullptr) recorder->add(*sample);
@@ -50,7 +50,7 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
         }
     // A recording is shown in its final state.
     while (!options.replay.empty() && !feed.over())
-        if (const auto sample = feed.next(patience)) view.apply(*sample);
+        if (const auto sample = feed.next(sample_timeout)) view.apply(*sample);
     if (view.samples() == 0) throw std::runtime_error("the job ended before its first sample");
     view.exit_code = feed.exit_code();
     const std::string text = text_of(options, view);
@@ -62,7 +62,7 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
 // Without a terminal the whole job is recorded.
 int record_to_the_end(top::Feed& feed, top::Recorder& recorder) {
     while (!feed.over())
-        if (const auto sample = feed.next(patience)) recorder.add(*sample);
+        if (const auto sample = feed.next(sample_timeout)) recorder.add(*sample);
     return config::exit_ok;
 }
 

@@ -33,8 +33,7 @@ po::options_description describe_options() {
          "address with a token; PORT 0 takes a free port")           //
         ("to-others", "with --serve: allow other hosts to connect")  //
         ("token", text("FILE"),
-         "with --serve: keep the token in FILE, which is created for its owner alone (default: a "
-         "new "
+         "with --serve: keep the token in FILE, readable only by its owner (default: a new "
          "token at each start)")  //
         ("record", text("FILE"),
          "write all samples to FILE; without a terminal, until the job ends")    //

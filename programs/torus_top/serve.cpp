@@ -54,9 +54,9 @@ class Board {
     }
     // Waits for the state after `seen`; empty text: none within that time. Returns false after the
     // last one.
-    bool next(std::uint64_t& seen, std::string& json, std::chrono::milliseconds patience) const {
+    bool next(std::uint64_t& seen, std::string& json, std::chrono::milliseconds timeout) const {
         std::unique_lock lock(mutex_);
-        changed_.wait_for(lock, patience, [&] { return closed_ || version_ != seen; });
+        changed_.wait_for(lock, timeout, [&] { return closed_ || version_ != seen; });
         if (closed_) return false;
         json.clear();
         if (version_ != seen) json = json_;

@@ -19,7 +19,7 @@ struct ServeOptions {
     std::string address;
     int port = 0;
     bool open_to_others = false;
-    std::string token_file;  // empty: a new token each time
+    std::string token_file;  // empty for a new token each time
 };
 
 // Serves until a signal arrives or a replayed job ends; the last state of a live job stays

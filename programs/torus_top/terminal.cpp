@@ -98,7 +98,7 @@ class Screen {
     }
 };
 
-constexpr int key_patience = 50;  // ms
+constexpr int key_timeout = 50;  // ms
 
 }  // namespace
 
@@ -115,7 +115,7 @@ int show_on_terminal(Feed& feed, JobView& view, Choice choice, Recorder* recorde
             view.exit_code = feed.exit_code();
             news = true;
         }
-        const int key = Screen::key(key_patience);
+        const int key = Screen::key(key_timeout);
         if (key != ERR) choice = press(choice, key, view);
         if (news || key != ERR) screen.show(view, choice);
     }

@@ -31,14 +31,14 @@ struct RankView {
 
 // One direction of a link: from a rank to its neighbour, or to all other ranks together.
 struct LinkView {
-    int from = -1, to = -1;  // -1: several
+    int from = -1, to = -1;  // -1 for several
     int way = 0;
     core::WayCounts counts;
     double out = 0;       // bytes per second, moved by any layer
     double packets = 0;   // per second
     double messages = 0;  // of its own, per second
     double relayed = 0;   // bytes per second
-    double share = -1;    // of the cable's capacity; -1: unknown
+    double share = -1;    // of the cable's capacity; -1 if unknown
     double load = 0;      // from 0 to 1: the share, or relative to the busiest
     const launch::DeviceRecord* device = nullptr;
     bool busiest = false;
@@ -94,7 +94,7 @@ class JobView {
     struct Times {
         std::int64_t at = 0;      // when its counters were read
         std::int64_t until = 0;   // end of the time for which rates were computed
-        std::int64_t window = 0;  // interval of this sample's rates; 0: no news
+        std::int64_t window = 0;  // interval of this sample's rates; 0 without news
         std::uint64_t cpu = 0;
         bool sampled = false;
     };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contents of the area that are longer than its rooms: they have halls, which are few, so members
-// must say soon that they are done with them, whatever else they call and however calls end.
+// Contents of the area that are longer than its rooms: they have large buffers, which are few, so
+// members must say soon that they are done with them, whatever else they call and however calls
+// end.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -109,7 +110,7 @@ class MixedCall {
 };
 
 TEST_CASE("contents of every length come round their places, in calls that overlap") {
-    const std::size_t most = Area::hall_bytes(members, Area::slots_of(members));
+    const std::size_t most = Area::large_bytes(members, Area::slots_of(members));
     REQUIRE(most > Area::room_bytes);
     const std::array<std::size_t, 12> sizes{
         8,   Area::room_bytes, 112,  5000,  400, Area::room_bytes + 4, 80'000, 0,
@@ -140,7 +141,8 @@ TEST_CASE("contents of every length come round their places, in calls that overl
     }
 }
 
-TEST_CASE("a call that fails before a member has come to its hall does not hold up later ones") {
+TEST_CASE(
+    "a call that fails before a member has come to its large buffer does not hold up later ones") {
     constexpr std::size_t bytes = 9000;
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
@@ -153,7 +155,7 @@ TEST_CASE("a call that fails before a member has come to its hall does not hold 
         job.settle();
         for (int m = 0; m < members; ++m) REQUIRE(simulated[m].complete());
         REQUIRE(simulated[2].error() != Error::none);
-        // A short one between, so that the next takes the same hall.
+        // A short one between, so that the next takes the same large buffer.
         for (const std::size_t size : {std::size_t(8), bytes}) {
             core::testing::fill(blocks[0].data(), size, round);
             for (int m = 0; m < members; ++m)
@@ -198,7 +200,7 @@ TEST_CASE("two members that take themselves for the root of long contents find o
     CHECK(found >= 1);
 }
 
-TEST_CASE("calls with a tag of their own have halls of their own") {
+TEST_CASE("calls with a tag of their own have large buffers of their own") {
     constexpr std::size_t count = 5000;
     std::vector<std::unique_ptr<Group>> groups;
     std::vector<std::array<std::vector<float>, 2>> values(members);
@@ -228,7 +230,7 @@ TEST_CASE("calls with a tag of their own have halls of their own") {
         for (Allreduce& schedule : all) schedule.unfix();
 }
 
-TEST_CASE("calls over hosts have halls for each of their parts") {
+TEST_CASE("calls over hosts have large buffers for each of their parts") {
     constexpr int ranks = 6;
     constexpr int calls = 60;
     constexpr std::size_t count = 3000;

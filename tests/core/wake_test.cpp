@@ -179,7 +179,7 @@ TEST_CASE("what the program itself has brought about ends a wait for it") {
     Sleeper second(pair, wait);
     second.sleeps();
     happened = true;
-    runtime.stir();
+    runtime.recheck();
     CHECK(first.ends());
     CHECK(second.ends());
 }
@@ -232,7 +232,7 @@ TEST_CASE("a task that looks at memory is announced by the thread that sleeps al
         const auto lock = runtime.lock();
         task.finished = true;
     }
-    runtime.stir();
+    runtime.recheck();
     pair.send_to_first(0);
     CHECK(waiting.ends());
     runtime.progress();

@@ -160,21 +160,21 @@ TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before
     lines.take("one\ntwo\nthr", sink);
     REQUIRE(sink.pump());
     CHECK(pipe.text() == "one\ntwo\n");
-    const auto question = lines.patience_ends();
+    const auto question = lines.write_time();
     REQUIRE(question);
     CHECK(*question <= Lines::Clock::now() + 1s);
     lines.take("ee", sink);
-    CHECK(lines.patience_ends() == question);  // more of the same line makes it wait no longer
+    CHECK(lines.write_time() == question);  // more of the same line makes it wait no longer
     CHECK(sink.empty());
     lines.take("\n", sink);
-    CHECK_FALSE(lines.patience_ends());
+    CHECK_FALSE(lines.write_time());
     REQUIRE(sink.pump());
     CHECK(pipe.text() == "three\n");
 
     // What ends with a full buffer goes on with the next.
     lines.take(std::string(4096, 'x'), sink);
     CHECK(sink.empty());
-    CHECK(*lines.patience_ends() > begun + 10s);
+    CHECK(*lines.write_time() > begun + 10s);
     lines.take("\nend", sink);
     lines.finish(sink);
     REQUIRE(sink.pump());
@@ -182,7 +182,7 @@ TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before
 
     lines.take(std::string(70'000, 'y'), sink);  // and no line takes memory without end
     CHECK_FALSE(sink.empty());
-    CHECK_FALSE(lines.patience_ends());
+    CHECK_FALSE(lines.write_time());
 }
 
 TEST_CASE("A sink whose disk is full drops what does not fit and tries again") {

@@ -160,7 +160,7 @@ class Channel {
     // What a transport that makes up for losses itself has counted at this end; where the kernel
     // does it, nothing.
     struct Arrivals {
-        unsigned device = 0;        // index of the network device; 0: nothing is counted
+        unsigned device = 0;        // index of the network device; 0 if nothing is counted
         std::uint32_t session = 0;  // counts of another session begin anew
         std::uint64_t packets = 0;  // of the device, each counted once
         std::uint64_t lost = 0;     // of these, the number that came only when sent again

@@ -125,7 +125,7 @@ struct Descriptor {
     Capabilities capabilities;
     const Probe& probe;
     const config::Table& settings;
-    // Null if the kernels' routes are enough, or there is no way.
+    // Null if the kernels' routes suffice, or forwarding is impossible.
     const Forwarding* forwarding = nullptr;
     // Throws std::runtime_error with the reason and the remedy.
     std::unique_ptr<Interface> (*make)(const config::Settings& settings,

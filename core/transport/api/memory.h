@@ -18,8 +18,8 @@ using ConstBytes = std::span<const std::byte>;
 // it, packets carry it, and the channel's other end interprets it and checks it before use.
 struct RemoteMemory {
     std::uint64_t address;
-    std::uint64_t length;                 // bytes
-    std::uint64_t handle;                 // the owner's own name for it, which peers do not use
+    std::uint64_t length;  // bytes
+    std::uint64_t handle;  // the owner's own name for it, which peers do not use
     // Private to the transport: how its peers reach the memory.
     std::array<std::uint64_t, 6> opaque;
 
@@ -44,7 +44,7 @@ inline constexpr std::uint32_t most_link_ports = 12;
 // The opaque part of transports that place packets (Capabilities::places). Any rank may have to
 // pass the memory's key to the last relay, so all these transports use this layout.
 struct PortKeys {
-    std::array<std::uint32_t, most_link_ports> by_port;  // link port of the owner; 0: none
+    std::array<std::uint32_t, most_link_ports> by_port;  // link port of the owner; 0 if none
 };
 
 // A place in the memory of the process at a channel's other end; valid on that channel only.

@@ -59,7 +59,7 @@ std::vector<DeviceAddress> addresses_kept_by(const std::string& device);
 std::vector<DeviceAddress> addresses_for_far_peers(const std::vector<Endpoint>& endpoints);
 
 // The pair of addresses that two endpoints use: in one network if the cable's ends have one, else
-// link-local; any routed pair if one endpoint is bound to no device. nullopt if there is no such
+// link-local; any routed pair if one endpoint is bound to no device. nullopt without such a
 // pair.
 struct Pair {
     base::Address own;

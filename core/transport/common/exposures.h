@@ -28,7 +28,7 @@ class Exposures {
         entries_[index].memory = memory;
         return id_of(index);
     }
-    // Empty if there is no such memory, or [offset, offset + bytes) is not inside it.
+    // Empty if the memory is not exposed, or [offset, offset + bytes) is not inside it.
     Bytes find(std::uint64_t id, std::uint64_t offset, std::uint64_t bytes) const {
         const auto index = std::uint32_t(id);
         if (index >= entries_.size() || id_of(index) != id) return {};

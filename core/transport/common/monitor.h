@@ -15,7 +15,7 @@ namespace torusmp::transport {
 
 class Monitor {
   public:
-    // Without netlink there are no reports and descriptor() is -1; a dead link is then detected by
+    // Without netlink nothing is reported and descriptor() is -1; a dead link is then detected by
     // its silence.
     Monitor();
 

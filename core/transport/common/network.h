@@ -33,7 +33,7 @@ struct NetworkOptions {
     bool spares_links = false;        // the start does not fail because of a dead link
     bool crowded = false;             // ranks outnumber cores
     std::chrono::nanoseconds timeout = std::chrono::seconds(10);
-    bool checksum = false;  // of every packet, by CRC-32C
+    bool checksum = false;                      // of every packet, by CRC-32C
     std::function<void(std::string_view)> log;  // of what the user should know; may be empty
 
     // Sets what every transport over a network needs from them.
@@ -157,7 +157,7 @@ class Network : public NetworkInterface {
     }
 };
 
-// A timeout for epoll_wait(): until the deadline, rounded up; -1: unlimited.
+// A timeout for epoll_wait(): until the deadline, rounded up; -1 if unlimited.
 int milliseconds_until(Clock::time_point deadline);
 
 }  // namespace torusmp::transport

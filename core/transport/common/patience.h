@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How long a link whose cable has died is waited for. The link is connected again immediately, and
-// the channel then waits for the cable. After a death, one channel reports that there is no cable
-// when the timeout has passed; later channels wait as long as it takes. A channel that is closed
-// before it has reported this leaves the report to the next.
+// the channel then waits for the cable. After a death, one channel reports that the cable is
+// missing when the timeout has passed; later channels wait as long as it takes. A channel that is
+// closed before it has reported this leaves the report to the next.
 //
 // A plain value, owned by one channel.
 #pragma once
@@ -17,7 +17,7 @@ namespace torusmp::transport {
 struct Patience {
     bool again = false;              // its port has had a channel before
     bool met = false;                // the two ends have met
-    bool told = false;               // an earlier channel has reported that there is no cable
+    bool reported = false;           // an earlier channel has reported the missing cable
     Clock::time_point not_before{};  // the cable is not tried earlier (ChannelOptions::pause)
     Clock::time_point give_up_at = Clock::time_point::max();
 
@@ -26,8 +26,9 @@ struct Patience {
                 std::chrono::nanoseconds timeout) {
         again = true;
         not_before = Clock::now() + pause;
-        told = before.again && !before.met && (before.told || Clock::now() >= before.give_up_at);
-        if (!told) give_up_at = not_before + timeout;
+        reported =
+            before.again && !before.met && (before.reported || Clock::now() >= before.give_up_at);
+        if (!reported) give_up_at = not_before + timeout;
     }
     // Records a look at the channel, which was due at `due`. After a pause without looks, because
     // the rank was computing, one more call is made: the cable may have returned meanwhile.

@@ -93,8 +93,8 @@ class EthernetChannel final : public Channel, private Carrier {
     // The headers in front of frames, once both ends have greeted.
     std::array<std::byte, forwarded_header_bytes> front_{};
     std::size_t front_bytes_ = ethernet_header_bytes;
-    unsigned by_device_ = 0;  // 0: the device of its own ring
-    unsigned cable_ = 0;      // the device of the cable; 0: packets are forwarded
+    unsigned by_device_ = 0;  // 0 for the device of its own ring
+    unsigned cable_ = 0;      // the device of the cable; 0 if packets are forwarded
     bool came_ = false;       // a frame from the shared ring has arrived since the last poll
     Session session_;
     std::optional<std::uint64_t> announced_;  // the number of the connection's next packet

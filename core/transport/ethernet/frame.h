@@ -59,7 +59,7 @@ constexpr std::size_t record_bytes(std::size_t payload) {
 // The values that both ends draw or have when a session begins, and exchange over the connection.
 struct Greeting {
     std::uint32_t version = 0;
-    std::uint32_t session = 0;  // identifies frames for this end; 0: it accepts none
+    std::uint32_t session = 0;  // identifies frames for this end; 0 if it accepts none
     std::uint32_t mtu = 0;      // of its device, without the headers in front of a FrameHeader
     std::uint32_t port = 0;
     std::array<std::byte, 6> mac{};

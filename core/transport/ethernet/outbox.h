@@ -85,7 +85,7 @@ class Outbox {
     std::uint64_t next_ = 0;
     std::uint64_t oldest_ = 0;
     std::size_t kept_ = 0;
-    std::size_t filled_ = 0;  // bytes of the frame that is being filled; 0: none
+    std::size_t filled_ = 0;  // bytes of the frame that is being filled; 0 if none
 };
 
 }  // namespace torusmp::transport::ethernet

@@ -24,7 +24,7 @@ constexpr const char* not_at_all = "sockets none";
 constexpr std::string_view forwards = "forwards ";
 
 // The report of the host of an end; empty if there is none.
-std::string told(const CableEnd& end) {
+std::string access_of(const CableEnd& end) {
     const auto found = end.facts->offers.find("ethernet");
     return found == end.facts->offers.end() || found->second.empty() ? "" : found->second.front();
 }
@@ -34,7 +34,7 @@ std::string describe_way(const Settings& settings, const CableEnd& end) {
         return fmt::format("{}, if ranks may send them there, which was not asked",
                            config::describe_end(settings, end));
     return fmt::format("{}{}", config::describe_end(settings, end),
-                       told(end) == by_helper ? " by torus-ethernet" : "");
+                       access_of(end) == by_helper ? " by torus-ethernet" : "");
 }
 
 }  // namespace
@@ -78,7 +78,7 @@ std::optional<Trouble> FrameProbe::trouble(const Settings& settings, const Cable
     if (device->mac.empty())
         return Trouble{
             fmt::format("{} is not an Ethernet device", config::describe_end(settings, end)), ""};
-    if (const std::string way = told(end); way != by_itself && way != by_helper)
+    if (const std::string way = access_of(end); way != by_itself && way != by_helper)
         return Trouble{
             fmt::format("ranks on {} may not send raw Ethernet frames", host),
             fmt::format("as root there, give the user permission: \"adduser USER torusmp\" where "

@@ -34,7 +34,7 @@ struct LinkModel {
     double forward_per_byte = 0;
     std::size_t header_bytes = 0;  // bytes of a packet on the link besides its payload
     bool interrupts = false;       // packets are handled while the program computes
-    int cores = 0;                 // shared by all ranks; 0: one for each
+    int cores = 0;                 // shared by all ranks; 0 for one each
     double wake = 0;               // time in which a shared core switches to another rank
 };
 

@@ -135,7 +135,7 @@ int Interface::poll(Sink& sink) {
                 break;
             }
             case EventKind::notice:
-                if (!end.told_down && !end.closed && end.channel != nullptr)
+                if (!end.down_reported && !end.closed && end.channel != nullptr)
                     take_notice(sink, end, item.id);
                 break;
             case EventKind::announce:
@@ -167,7 +167,7 @@ void Interface::take_notice(Sink& sink, End& end, std::uint64_t notice) {
 int Interface::deliver(Sink& sink, End& end, int number, int budget) {
     VirtualChannel& vc = end.virtual_channels[std::size_t(number)];
     vc.listed = false;
-    if (end.channel == nullptr || end.told_down || end.closed) return 0;
+    if (end.channel == nullptr || end.down_reported || end.closed) return 0;
     int taken = 0;
     while (vc.arrived > 0 && taken < budget) {
         Packet& packet = vc.packets.front();
@@ -201,14 +201,14 @@ int Interface::deliver(Sink& sink, End& end, int number, int budget) {
 }
 
 void Interface::deliver_down(Sink& sink, End& end) {
-    if (end.told_down || end.channel == nullptr) return;
+    if (end.down_reported || end.channel == nullptr) return;
     for (VirtualChannel& vc : end.virtual_channels) {
         world_.counters_.lost += vc.packets.size();
         vc = VirtualChannel{};
     }
     const auto motions = std::exchange(end.motions, {});
     for (const auto& [id, motion] : motions) sink.on_transfer(*end.channel, motion.cookie, false);
-    end.told_down = true;
+    end.down_reported = true;
     if (!end.closed) sink.on_down(*end.channel, end.link->why);
 }
 

@@ -77,7 +77,7 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     if (end.peer->interface->is_mapped(remote)) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     if (offset > remote.length || bytes > remote.length - offset) return Transfer::refused;
-    if (end.told_down) return Transfer::refused;
+    if (end.down_reported) return Transfer::refused;
     if (write && options_.notifies) way = Remote::pending;  // in order, and none refused
     if (way == Remote::mixed) way = Remote(random_.below(3));
     const bool whole_message = write ? options_.separate_links || local.size() > 1 : false;

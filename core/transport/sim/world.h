@@ -149,7 +149,7 @@ struct End {
     Time last_transfer_due{0};
     Time line{0};            // with a model: packets leave this end no earlier
     bool announced = false;  // the other side connected, and this one was notified
-    bool told_down = false;
+    bool down_reported = false;
     bool closed = false;  // by core: only the ends of its transfers are still reported
 };
 

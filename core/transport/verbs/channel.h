@@ -104,8 +104,8 @@ class VerbsChannel final : public NetworkChannel {
         Slot* slot = nullptr;
         Registration* registration = nullptr;
         std::uint64_t cookie = 0;
-        bool tells = false;  // core is notified when it ends
-        bool piece = false;  // it is part of a write
+        bool notifies = false;  // core is notified when it ends
+        bool piece = false;     // it is part of a write
         bool sign_of_life = false;
     };
     // A remote write that has not been posted completely.

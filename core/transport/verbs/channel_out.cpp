@@ -74,7 +74,7 @@ void VerbsChannel::post_frame(PacketHeader header, ConstBytes front, ConstBytes 
         it.request.opcode = IBV_WR_SEND;
         it.request.send_flags = IBV_SEND_INLINE;
         ++unsignalled_;
-        return staged(it, out.tells || out.sign_of_life || unsignalled_ >= signal_every);
+        return staged(it, out.notifies || out.sign_of_life || unsignalled_ >= signal_every);
     }
     Slot* const slot = interface_.slots_.take(device_);
     if (slot == nullptr) return keep(header, front, payload, nullptr);
@@ -117,7 +117,7 @@ void VerbsChannel::departed(std::uint32_t until, bool ok) {
         if (out.registration != nullptr) interface_.registrations_.release(out.registration);
         if (out.piece) --pieces_;
         if (out.sign_of_life) alive_asked_ = false;
-        if (out.tells) {
+        if (out.notifies) {
             --interface_.awaited_;
             interface_.transfers_.push_back({this, out.cookie, ok});
         }
@@ -315,13 +315,13 @@ bool VerbsChannel::push_piece(Write& write) {
         key = write.registration->local_key(device_);
     }
     (straight ? statistics_.written : statistics_.bounced) += bytes;
-    const Out end{.registration = write.registration, .cookie = write.cookie, .tells = true};
+    const Out end{.registration = write.registration, .cookie = write.cookie, .notifies = true};
     if (bytes != 0) {
         Out piece{.slot = slot, .piece = true};
         if (last && !write.notice) {
             piece.registration = end.registration;
             piece.cookie = end.cookie;
-            piece.tells = true;
+            piece.notifies = true;
         }
         ++pieces_;
         post_write(write.to, write.key, from, std::uint32_t(bytes), key, piece,

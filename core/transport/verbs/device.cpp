@@ -185,23 +185,23 @@ void Device::take_events() {
     }
 }
 
-bool Device::read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell) {
+bool Device::read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& report) {
     ibv_async_event event;
     bool usable = false;
     while (ibv_get_async_event(context_.get(), &event) == 0) {
         const char* const what = ibv_event_type_str(event.event_type);
         switch (event.event_type) {
             case IBV_EVENT_PORT_ERR:
-                tell(nullptr, fmt::format("the port of {} went down", text()));
+                report(nullptr, fmt::format("the port of {} went down", text()));
                 break;
             case IBV_EVENT_DEVICE_FATAL:
             case IBV_EVENT_CQ_ERR:
-                tell(nullptr, fmt::format("{}: {}", text(), what));
+                report(nullptr, fmt::format("{}: {}", text(), what));
                 break;
             case IBV_EVENT_QP_FATAL:
             case IBV_EVENT_QP_REQ_ERR:
             case IBV_EVENT_QP_ACCESS_ERR:
-                tell(event.element.qp, fmt::format("{}: {}", text(), what));
+                report(event.element.qp, fmt::format("{}: {}", text(), what));
                 break;
             case IBV_EVENT_PORT_ACTIVE:
             case IBV_EVENT_GID_CHANGE:

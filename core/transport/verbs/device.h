@@ -61,9 +61,9 @@ class Device {
     int events_descriptor() const { return events_->fd; }
     int trouble_descriptor() const { return context_->async_fd; }
     void take_events();
-    // Calls tell(queue pair, or null for the whole device, reason) for everything that failed.
+    // Calls report(queue pair, or null for the whole device, reason) for everything that failed.
     // Returns true if the device can be used and may not have been usable before.
-    bool read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& tell);
+    bool read_trouble(const std::function<void(const ibv_qp*, std::string_view)>& report);
 
     // The device's counters of abnormal events since it was opened here.
     struct Counters {

@@ -74,7 +74,7 @@ struct Hello {
     std::uint32_t from_port;
     std::uint32_t to_port;
     std::uint32_t serial;  // of the sender's queue pair, from 1
-    std::uint32_t heard;   // of the receiver's, from its hellos; 0: none yet
+    std::uint32_t heard;   // of the receiver's, from its hellos; 0 if none yet
     std::uint32_t queue_pair;
     std::uint32_t first_packet;  // sequence number, 24 bits
     std::uint32_t mtu;           // ibv_mtu

@@ -35,7 +35,7 @@ class MpiSearch {
   private:
     std::optional<std::string> found(std::optional<std::string> library);
 
-    std::optional<Clock::time_point> next_;  // nothing: not searching
+    std::optional<Clock::time_point> next_;  // nullopt if not searching
     std::chrono::milliseconds pause_{100};
     std::string seen_;  // the last file examined
 };

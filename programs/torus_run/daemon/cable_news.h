@@ -38,7 +38,7 @@ class CableNews {
     };
 
     static constexpr std::chrono::milliseconds settling{300};
-    // Delay for a cable without a detour: the cause that ends the job says more.
+    // Delay for a cable without a detour: the cause that ends the job is more informative.
     static constexpr std::chrono::seconds time_for_the_cause{3};
     static constexpr std::chrono::seconds quiet{30};
     static constexpr int most_deaths = 3;  // without quiet between them
@@ -48,7 +48,7 @@ class CableNews {
 
     // Cables that were reported before the ranks started.
     void dead_at_start(std::span<const routing::Link> cables, Moment now);
-    // Returns false if there is no such link.
+    // Returns false if the link does not exist.
     bool heard(routing::Rank rank, const routing::LinkNews& news, Moment now);
     // Marks a rank as dead: reports about the cables of its links are dropped.
     void gone(routing::Rank rank);
@@ -58,7 +58,7 @@ class CableNews {
 
     // Returns the lines that are due.
     std::vector<std::string> due(Clock::time_point now);
-    // When the next line may be due; nothing: not before another report.
+    // When the next line may be due; nullopt if not before another report.
     std::optional<Clock::time_point> next() const;
     // Returns the lines that are still pending, at the end of a job that succeeded.
     std::vector<std::string> rest(Clock::time_point now);
@@ -76,7 +76,8 @@ class CableNews {
         int deaths = 0;              // without quiet between them
         Moment first{}, died{}, changed{};
         std::string why;
-        // The ends that report it dead, and the nodes of their detours; empty: no detour.
+        // The ends that report it dead, and the nodes of their detours; empty if there is no
+        // detour.
         std::map<End, std::vector<int>> ends;
         std::optional<Clock::time_point> report_at;
     };
@@ -88,7 +89,8 @@ class CableNews {
     std::string detour_of(const Cable& cable) const;
 
     const config::Settings& settings_;
-    const std::optional<routing::Torus> ranks_;  // nothing: no torus of nodes, and no cables
+    const std::optional<routing::Torus>
+        ranks_;  // nullopt if there is no torus of nodes, and no cables
     std::map<routing::Link, Cable> cables_;
     std::set<routing::Rank> gone_;
     std::set<std::pair<routing::Link, LinkTrouble::Kind>> troubles_;

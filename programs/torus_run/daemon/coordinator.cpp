@@ -80,14 +80,14 @@ void Coordinator::tick(Clock::time_point now) {
     }
     if (print_notes_at_ && now >= *print_notes_at_) print_notes();
     if (const auto verdict = plugs_.due(now)) judge(*verdict);
-    say(cables_.due(now));
+    print_lines(cables_.due(now));
     hang_.tick(now);
     end_in_time(now);
     if (job_.timeout.count() == 0 || kill_at_ || kill_now_ || timed_out_ ||
         now < began_ + job_.timeout)
         return;
     timed_out_ = true;
-    outputs_.say(
+    outputs_.print(
         fmt::format("torus-run: the job exceeded its --timeout of {} s and is ended; still "
                     "running: {}\n",
                     double(job_.timeout.count()) / 1000, running_ranks()));
@@ -137,8 +137,8 @@ void Coordinator::user_signal(int signal) {
     if (ends_programs(signal)) {
         if (alive_ == 0) return stop(exit_signal_base + signal);
         if (sigismember(&ending_signals_seen_, signal) == 1 && signal != SIGHUP) {
-            outputs_.say(fmt::format("torus-run: received a second {}: killing the ranks\n",
-                                     signal_name(signal)));
+            outputs_.print(fmt::format("torus-run: received a second {}: killing the ranks\n",
+                                       signal_name(signal)));
             return stop(exit_signal_base + signal);
         }
         sigaddset(&ending_signals_seen_, signal);
@@ -160,13 +160,13 @@ void Coordinator::handle_event(RankEvent event) {
             rank.pid = pid_t(event.number);
             if (++known_ == job_.size()) show_processes();
             if (job_.verbose || job_.report_bindings)
-                outputs_.say(fmt::format("torus-run: started {} on cpu {}\n", describe(event.rank),
-                                         event.text));
+                outputs_.print(fmt::format("torus-run: started {} on cpu {}\n",
+                                           describe(event.rank), event.text));
             return;
         case RankEvent::Kind::not_started:
             if (kill_now_) return;
-            outputs_.say(fmt::format("torus-run: cannot start rank {} of {} on host {}: {}\n",
-                                     event.rank, job_.size(), host_of(event.rank), event.text));
+            outputs_.print(fmt::format("torus-run: cannot start rank {} of {} on host {}: {}\n",
+                                       event.rank, job_.size(), host_of(event.rank), event.text));
             return stop(int(event.number));
         case RankEvent::Kind::connected:
             rank.connected = true;
@@ -186,7 +186,7 @@ void Coordinator::handle_event(RankEvent event) {
             const int code = int(event.number);
             // Ranks that watch for deaths report them themselves.
             if (kill_at_ && rank.watching)
-                return outputs_.say(
+                return outputs_.print(
                     fmt::format("torus-run: {}: {}\n", describe(event.rank), event.text));
             return fail(
                 {fmt::format("{} aborted with code {}: {}", describe(event.rank), code, event.text),
@@ -224,13 +224,13 @@ void Coordinator::handle_event(RankEvent event) {
 }
 
 void Coordinator::report_rest() {
-    if (orderly()) say(cables_.rest(Clock::now()));
+    if (orderly()) print_lines(cables_.rest(Clock::now()));
     report_other_mpi();
 }
 
 void Coordinator::report_other_mpi() {
     if (is_ours() || another_mpi_.empty()) return;
-    outputs_.say(
+    outputs_.print(
         fmt::format("torus-run: none of the {} processes joined this job: {}, another MPI "
                     "implementation, so each ran as a separate job of one rank. Build the program "
                     "with the mpicc, mpicxx or mpifort of torusmp, or start it with the mpirun of "
@@ -370,7 +370,7 @@ void Coordinator::announce(const Cause& cause) {
     suspicion_ends_.reset();
     print_notes_at_.reset();
     cables_.drop();
-    outputs_.say(
+    outputs_.print(
         fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
     exit_code_ = cause.code;
     const bool named = std::any_of(ranks_.begin(), ranks_.end(),
@@ -390,8 +390,8 @@ void Coordinator::continue_without(const Cause& cause) {
         cables_.gone(death.rank);
         gathering_.leave(death.rank);
     }
-    outputs_.say(fmt::format("torus-run: {}{}\n", cause.text,
-                             alive_ > 0 ? "; the other ranks continue" : ""));
+    outputs_.print(fmt::format("torus-run: {}{}\n", cause.text,
+                               alive_ > 0 ? "; the other ranks continue" : ""));
     send_deaths(cause.deaths);
     answer_if_complete();
     check_absent();

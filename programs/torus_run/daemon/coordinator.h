@@ -102,7 +102,7 @@ class Coordinator {
     void continue_without(const Cause& cause);
     void note(int rank, const std::string& text);
     void hear_of_link(const RankEvent& event);
-    void say(const std::vector<std::string>& lines);
+    void print_lines(const std::vector<std::string>& lines);
     void judge(const PlugNews::Verdict& verdict);
     void report_other_mpi();
     void end_in_time(Clock::time_point now);
@@ -143,7 +143,7 @@ class Coordinator {
     CableNews cables_;
     PlugNews plugs_;
     HangWatch hang_;
-    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty: no such process
+    std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty if none was found
 };
 
 }  // namespace torusmp::launch

@@ -30,12 +30,12 @@ void Coordinator::link_trouble(int node, const LinkTrouble& trouble) {
         const std::string name = cable ? config::describe_cable(job_.settings, *cable)
                                        : fmt::format("{} of host {}", trouble.device,
                                                      job_.hosts[std::size_t(node)].name);
-        outputs_.say(fmt::format(
+        outputs_.print(fmt::format(
             "torus-run: warning: the cable from {} loses packets: {}. Messages arrive late. Check "
             "its plugs or replace it; torus-check measures the loss\n",
             name, trouble.what));
     } else {
-        outputs_.say(fmt::format(
+        outputs_.print(fmt::format(
             "torus-run: warning: the kernel of host {} {}; torus-check tests the cables\n",
             job_.hosts[std::size_t(node)].name, trouble.what));
     }
@@ -47,7 +47,7 @@ void Coordinator::judge(const PlugNews::Verdict& verdict) {
     if (!verdict.refusal.empty()) return fail({verdict.refusal, exit_failure, true, {}});
     cables_.dead_at_start(verdict.cables, CableNews::Moment::now());
     for (const std::string& line : verdict.lines)
-        outputs_.say(fmt::format("torus-run: warning: {} The job uses a detour.\n", line));
+        outputs_.print(fmt::format("torus-run: warning: {} The job uses a detour.\n", line));
 }
 
 void Coordinator::note(int rank, const std::string& text) {
@@ -65,13 +65,13 @@ void Coordinator::hear_of_link(const RankEvent& event) {
         damaged(event.rank, "report of a link");
 }
 
-void Coordinator::say(const std::vector<std::string>& lines) {
-    for (const std::string& line : lines) outputs_.say(fmt::format("torus-run: {}\n", line));
+void Coordinator::print_lines(const std::vector<std::string>& lines) {
+    for (const std::string& line : lines) outputs_.print(fmt::format("torus-run: {}\n", line));
 }
 
 void Coordinator::print_notes() {
     print_notes_at_.reset();
-    for (const std::string& text : std::exchange(notes_, {})) outputs_.say(text);
+    for (const std::string& text : std::exchange(notes_, {})) outputs_.print(text);
 }
 
 }  // namespace torusmp::launch

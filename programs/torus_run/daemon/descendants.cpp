@@ -57,8 +57,8 @@ bool is_stopped(pid_t pid) {
     return base::process_state(pid).state == 'T';
 }
 
-std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+std::vector<pid_t> kill_descendants(std::chrono::milliseconds timeout) {
+    const auto end = std::chrono::steady_clock::now() + timeout;
     sigset_t child_ended;
     sigemptyset(&child_ended);
     sigaddset(&child_ended, SIGCHLD);

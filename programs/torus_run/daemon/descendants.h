@@ -22,7 +22,7 @@ std::vector<pid_t> children(pid_t parent);
 bool is_stopped(pid_t pid);
 
 // Kills (SIGKILL) and reaps until no descendant is left. Returns the processes that outlived
-// `patience`: stuck in the kernel, or owned by another user. SIGCHLD must be blocked.
-std::vector<pid_t> kill_descendants(std::chrono::milliseconds patience);
+// `timeout`: stuck in the kernel, or owned by another user. SIGCHLD must be blocked.
+std::vector<pid_t> kill_descendants(std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::launch

@@ -22,7 +22,7 @@ std::string silent_host_message(const std::string& host, std::chrono::nanosecond
     return fmt::format(
         "torus-run: warning: host {} did not answer when the job ended: the last output of its "
         "ranks may be missing; processes left there end by themselves within {}\n",
-        host, base::format_time(timeout + Pulse::patience_of_login(timeout)));
+        host, base::format_time(timeout + Pulse::login_timeout(timeout)));
 }
 
 std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout) {

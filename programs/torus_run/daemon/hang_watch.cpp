@@ -21,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // Hosts report the state of every rank sooner; this limit is for hosts that are lost meanwhile.
-constexpr std::chrono::seconds patience{15};
+constexpr std::chrono::seconds answer_timeout{15};
 // Messages in flight look like a cycle of waiting ranks. So ranks must have been idle for this time
 // before a deadlock is reported, and are asked again until they have.
 constexpr double still = 0.5;  // seconds
@@ -49,7 +49,7 @@ void HangWatch::begin(Why why, int repeats) {
     round_->states.resize(std::size_t(job_.size()));
     round_->open.assign(std::size_t(job_.size()), true);
     round_->missing = std::size_t(job_.size());
-    round_->ends = Clock::now() + patience;
+    round_->ends = Clock::now() + answer_timeout;
     for (int rank = 0; rank < job_.size(); ++rank)
         if (auto state = known_(rank)) record(rank, std::move(*state));
     if (round_ && round_->missing != 0) ask_();
@@ -110,7 +110,7 @@ void HangWatch::finish() {
         quiet_ = quiet_.count() == 0 ? after : 2 * quiet_;
         quiet_until_ = Clock::now() + std::chrono::duration_cast<Clock::duration>(quiet_);
     }
-    outputs_.say("torus-run: " + summary.text());
+    outputs_.print("torus-run: " + summary.text());
     if (!job_.reports.empty()) write_reports(round.states);
 }
 
@@ -133,12 +133,12 @@ void HangWatch::write_reports(const job::Snapshot& states) {
         if (!file) error = {errno, std::generic_category()};
     }
     if (error && !std::exchange(failed_to_write_, true))
-        outputs_.say(
+        outputs_.print(
             fmt::format("torus-run: cannot write the reports of ranks to {} (--reports): "
                         "{}\n",
                         job_.reports, error.message()));
     else if (!error)
-        outputs_.say(fmt::format("  reports of all ranks: {}/rank.*\n", job_.reports));
+        outputs_.print(fmt::format("  reports of all ranks: {}/rank.*\n", job_.reports));
 }
 
 }  // namespace torusmp::launch

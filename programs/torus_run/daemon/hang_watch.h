@@ -24,7 +24,7 @@ class HangWatch {
     // The reason of a round: the user's request, ranks that wait for too long, or the time limit.
     enum class Why { user, overdue, timeout };
     using Ask = std::function<void()>;
-    // The launcher's own knowledge of a rank; nothing: only the rank or its host can answer.
+    // The launcher's own knowledge of a rank; nullopt if only the rank or its host can answer.
     using Known = std::function<std::optional<job::RankState>(int rank)>;
 
     HangWatch(const Job& job, Outputs& outputs, Ask ask, Known known)

@@ -83,10 +83,10 @@ class Head : private Attention::Listener,
     bool all_ready() {
         CableVerdict verdict = preflight_.verdict();
         for (const std::string& warning : verdict.warnings)
-            outputs_.say(fmt::format("torus-run: warning: {}\n", warning));
+            outputs_.print(fmt::format("torus-run: warning: {}\n", warning));
         dead_cables_ = std::move(verdict.dead);
         if (verdict.refusal.empty()) return true;
-        outputs_.say(fmt::format("torus-run: {}\n", verdict.refusal));
+        outputs_.print(fmt::format("torus-run: {}\n", verdict.refusal));
         coordinator_.stop(exit_usage);
         return false;
     }
@@ -115,7 +115,7 @@ class Head : private Attention::Listener,
             plugs_.emplace(loop_, job_.settings, own_->job.node, own_->job.secret);
         }
         if (const std::string why = monitor_.open(job_, getppid()); !why.empty() && job_.verbose)
-            outputs_.say(fmt::format("torus-run: this job cannot be watched: {}\n", why));
+            outputs_.print(fmt::format("torus-run: this job cannot be watched: {}\n", why));
         // From now on only the ranks hold their standard input.
         if (!input_) dup2(attention_.null(), STDIN_FILENO);
         return true;
@@ -127,7 +127,7 @@ class Head : private Attention::Listener,
         });
         const auto node = std::uint32_t(zero - job_.hosts.begin());
         input_.emplace(loop_, context_.standard_input, [this, node](std::vector<std::byte> bytes) {
-            tell(DaemonFrame::input, node, share(std::move(bytes)));
+            send(DaemonFrame::input, node, share(std::move(bytes)));
         });
         input_->start();
     }
@@ -190,12 +190,12 @@ class Head : private Attention::Listener,
     void watch(std::chrono::milliseconds interval) {
         if (local_) local_->pages().watch(interval);
         const auto bytes = Packer().add(std::uint32_t(interval.count())).take();
-        tell(DaemonFrame::watch, every_node, share(bytes));
+        send(DaemonFrame::watch, every_node, share(bytes));
     }
 
     // ---- other hosts ----
 
-    void tell(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) {
+    void send(DaemonFrame kind, std::uint32_t node, const SharedBytes& bytes) {
         repair_ ? repair_->send(kind, node, bytes) : child_daemons_.send(kind, node, bytes);
     }
 
@@ -205,7 +205,7 @@ class Head : private Attention::Listener,
         child_daemons_.send(DaemonFrame::plan, std::uint32_t(node),
                             share(encode(make_order(job_, tree_, node))));
         if (job_.verbose)
-            outputs_.say(fmt::format("torus-run: reached host {}\n", host(node).name));
+            outputs_.print(fmt::format("torus-run: reached host {}\n", host(node).name));
     }
 
     void daemon_frame(Frame& frame) override {
@@ -279,7 +279,7 @@ class Head : private Attention::Listener,
     void node_joined(int parent, int node) override {
         if (!job_.verbose) return;
         const std::string over = parent < 0 ? "" : ", over host " + host(parent).name;
-        outputs_.say(fmt::format("torus-run: reached host {} again{}\n", host(node).name, over));
+        outputs_.print(fmt::format("torus-run: reached host {} again{}\n", host(node).name, over));
     }
     void node_lost(int node, const std::string& why) override {
         if (!ending_) coordinator_.host_lost(node, why, ways_.behind(node));
@@ -301,7 +301,7 @@ class Head : private Attention::Listener,
     void daemon_output(int node, const std::string& text) override {
         if (!job_.verbose) return;
         const char* const end = text.ends_with('\n') ? "" : "\n";
-        outputs_.say(fmt::format("torus-run: host {}: {}{}", host(node).name, text, end));
+        outputs_.print(fmt::format("torus-run: host {}: {}{}", host(node).name, text, end));
     }
 
     const HostPlan& host(int node) const { return job_.hosts[std::size_t(node)]; }
@@ -310,7 +310,7 @@ class Head : private Attention::Listener,
 
     void signal(int number) override {
         if (local_) local_->signal(number);
-        tell(DaemonFrame::signal, every_node, share(Packer().add(number).take()));
+        send(DaemonFrame::signal, every_node, share(Packer().add(number).take()));
     }
     void answer(FrameHeader header, SharedBytes bytes) override {
         if (local_) local_->answer(header, bytes);
@@ -318,26 +318,26 @@ class Head : private Attention::Listener,
         Packer packer;
         packer.add(header.kind).add(header.sequence);
         if (bytes) packer.append(*bytes);
-        tell(DaemonFrame::answer, every_node, share(packer.take()));
+        send(DaemonFrame::answer, every_node, share(packer.take()));
     }
     void send_deaths(SharedBytes records) override {
         if (local_) local_->send_deaths(records);
-        tell(DaemonFrame::deaths, every_node, records);
+        send(DaemonFrame::deaths, every_node, records);
     }
     void send_end(const std::string& why) override {
         if (local_) local_->send_end(why);
-        tell(DaemonFrame::over, every_node, share(Packer().add(why).take()));
+        send(DaemonFrame::over, every_node, share(Packer().add(why).take()));
     }
     void show(const std::vector<ProcessEntry>& ranks) override {
         send_process_table(context_.front.get(), ranks);
     }
     void question() override {
         if (local_) local_->question();
-        tell(DaemonFrame::question, every_node, nullptr);
+        send(DaemonFrame::question, every_node, nullptr);
     }
     void terminate() override {
         if (local_) local_->terminate();
-        tell(DaemonFrame::terminate, every_node, nullptr);
+        send(DaemonFrame::terminate, every_node, nullptr);
     }
 
     // ---- flow of output ----
@@ -349,7 +349,7 @@ class Head : private Attention::Listener,
     void reader_gone(int stream) override {
         if (local_) local_->streams().close(stream);
         const auto bytes = Packer().add(std::uint32_t(stream)).take();
-        tell(DaemonFrame::close_output, every_node, share(bytes));
+        send(DaemonFrame::close_output, every_node, share(bytes));
     }
 
     // ---- the end ----
@@ -362,20 +362,21 @@ class Head : private Attention::Listener,
         if (orderly) own.left_behind = child_daemons_.orphans();  // no rank is left
         if (local_) local_->kill();
         end_other_hosts();
-        for (const pid_t pid : kill_descendants(kill_patience)) own.stuck.push_back(pid);
+        for (const pid_t pid : kill_descendants(kill_timeout)) own.stuck.push_back(pid);
         if (front_gone_) return;
         for (const auto& [node, end] : ends_)
-            outputs_.say(end.describe(node == here ? "" : " on host " + host(node).name, orderly));
+            outputs_.print(
+                end.describe(node == here ? "" : " on host " + host(node).name, orderly));
         say_who_did_not_answer();
         coordinator_.report_rest();
         write_rest();
         outputs_.finish_lines();
         if (job_.verbose)
-            outputs_.say(fmt::format("torus-run: the job ended after {:.3f} s with exit code {}\n",
-                                     std::chrono::duration<double>(Clock::now() - began_).count(),
-                                     exit_code()));
+            outputs_.print(fmt::format(
+                "torus-run: the job ended after {:.3f} s with exit code {}\n",
+                std::chrono::duration<double>(Clock::now() - began_).count(), exit_code()));
         monitor_.over(exit_code());
-        outputs_.say(stopped_front_message(exit_code()));
+        outputs_.print(stopped_front_message(exit_code()));
         outputs_.flush(context_.front.get());
     }
 
@@ -384,11 +385,11 @@ class Head : private Attention::Listener,
         child_daemons_.give_up_waiting();
         if (child_daemons_.empty()) return;
         child_daemons_.send(DaemonFrame::finish, every_node, nullptr);
-        auto patience_ends = Clock::now() + 2 * kill_patience;
-        while (!child_daemons_.all_gone() && !front_gone_ && Clock::now() < patience_ends) {
+        auto deadline = Clock::now() + 2 * kill_timeout;
+        while (!child_daemons_.all_gone() && !front_gone_ && Clock::now() < deadline) {
             step();
             if (outputs_.paused(output_stream) || outputs_.paused(errors_stream))
-                patience_ends = Clock::now() + 2 * kill_patience;
+                deadline = Clock::now() + 2 * kill_timeout;
         }
         child_daemons_.drop(true);
     }
@@ -397,7 +398,7 @@ class Head : private Attention::Listener,
         const auto timeout = job_.settings[transport::setting::timeout];
         for (int node = 0; repair_ && node < int(job_.hosts.size()); ++node)
             if (ends_.count(node) == 0 && !ways_.is_lost(node))
-                outputs_.say(silent_host_message(host(node).name, timeout));
+                outputs_.print(silent_host_message(host(node).name, timeout));
     }
 
     // All writers have exited: reads every pipe to its end.
@@ -419,7 +420,7 @@ class Head : private Attention::Listener,
     Attention attention_;
     Outputs outputs_;
     RemoteOutput remote_output_{outputs_, job_.size(), [this](int node, SharedBytes taken) {
-                                    tell(DaemonFrame::output_taken, std::uint32_t(node), taken);
+                                    send(DaemonFrame::output_taken, std::uint32_t(node), taken);
                                 }};
     Coordinator coordinator_;
     HostOrder tree_;

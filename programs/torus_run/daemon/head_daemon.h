@@ -32,7 +32,7 @@ struct DaemonContext {
 };
 
 // Time limit for processes that the kernel does not release.
-inline constexpr std::chrono::milliseconds kill_patience{5000};
+inline constexpr std::chrono::milliseconds kill_timeout{5000};
 
 // The head: runs the job to its end and returns the exit code of torus-run. All descendants have
 // ended when it returns.

@@ -146,7 +146,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     watch_channels(rank);
     send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0},
          welcome(job_, rank.number));
-    tell(rank, RankEvent::Kind::started, rank.pid, config::describe_cpus(rank.cpus));
+    report(rank, RankEvent::Kind::started, rank.pid, config::describe_cpus(rank.cpus));
     return true;
 }
 
@@ -178,8 +178,8 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
             " (a script needs a first line such as #!/bin/sh; a program must be built for this "
             "machine)";
     if (!program && error == EAGAIN) hint = " (see ulimit -u, and pids.max of the control group)";
-    tell(rank, RankEvent::Kind::not_started, program ? exit_usage : exit_failure,
-         fmt::format("{} of {}: {}{}", call, path_of(rank), std::strerror(error), hint));
+    report(rank, RankEvent::Kind::not_started, program ? exit_usage : exit_failure,
+           fmt::format("{} of {}: {}{}", call, path_of(rank), std::strerror(error), hint));
     return false;
 }
 
@@ -281,15 +281,15 @@ void LocalRanks::ended(Rank& rank, int status, std::uint64_t memory) {
     const bool killed = (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) ||
                         (WIFEXITED(status) && WEXITSTATUS(status) == exit_signal_base + SIGKILL);
     const pid_t process = rank.connected ? rank.connected_pid : rank.pid;
-    tell(rank, RankEvent::Kind::ended, status,
-         pages_.deed(rank.number) +
-             (killed ? memory_killer_.describe(process, memory) : std::string()));
+    report(rank, RankEvent::Kind::ended, status,
+           pages_.deed(rank.number) +
+               (killed ? memory_killer_.describe(process, memory) : std::string()));
 }
 
 // A process closes its descriptors before its parent can reap it, so another rank may see a death
 // and abort before this daemon knows of it. The death is reported first, since it is the cause.
 void LocalRanks::take_deaths_before(const Rank& rank) {
-    constexpr int patience = 500;  // ms, in which the kernel completes an end
+    constexpr int timeout = 500;  // ms, in which the kernel completes an end
     // A dead rank may have aborted too, and the rank that aborted first may be dead by now:
     // its own death is reported after its message.
     if (std::exchange(takes_deaths_, true)) return;
@@ -302,7 +302,7 @@ void LocalRanks::take_deaths_before(const Rank& rank) {
             continue;
         const base::Descriptor handle(int(syscall(SYS_pidfd_open, process, 0)));
         pollfd end{handle.get(), POLLIN, 0};
-        if (handle) ::poll(&end, 1, patience);
+        if (handle) ::poll(&end, 1, timeout);
         int status = 0;
         rusage used{};
         if (!child)
@@ -319,11 +319,12 @@ void LocalRanks::connected_process_ended(Rank& rank) {
     if (rank.connected_process) loop_.forget(rank.connected_process.get());
     rank.connected_process.reset();
     if (!rank.running || rank.finalized) return;
-    tell(rank, RankEvent::Kind::vanished, exit_failure,
-         fmt::format("ended without MPI_Finalize or QMP_finalize_msg_passing (process {} under the "
-                     "wrapper){}{}",
-                     rank.connected_pid, pages_.deed(rank.number),
-                     memory_killer_.describe(rank.connected_pid, 0)));
+    report(
+        rank, RankEvent::Kind::vanished, exit_failure,
+        fmt::format("ended without MPI_Finalize or QMP_finalize_msg_passing (process {} under the "
+                    "wrapper){}{}",
+                    rank.connected_pid, pages_.deed(rank.number),
+                    memory_killer_.describe(rank.connected_pid, 0)));
     end_with_the_dead(rank);
 }
 
@@ -346,9 +347,9 @@ void LocalRanks::look_for_stops(Rank& rank, Clock::time_point now) {
         }
     }
     const bool long_ago = rank.stopped_since && now - *rank.stopped_since >= job_.timeout;
-    if (!long_ago || rank.stop_told || user_stopped_) return;
-    rank.stop_told = true;
-    tell(rank, RankEvent::Kind::stopped, rank.stop_signal);
+    if (!long_ago || rank.stop_reported || user_stopped_) return;
+    rank.stop_reported = true;
+    report(rank, RankEvent::Kind::stopped, rank.stop_signal);
     end_with_the_dead(rank);
 }
 
@@ -381,7 +382,7 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
         next = next ? std::min(*next, time) : time;
     };
     for (const Rank& rank : ranks_)
-        if (rank.running && rank.stopped_since && !rank.stop_told && !user_stopped_)
+        if (rank.running && rank.stopped_since && !rank.stop_reported && !user_stopped_)
             sooner(*rank.stopped_since + std::chrono::duration_cast<Clock::duration>(job_.timeout));
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
     if (const auto time = another_mpi_.next_look()) sooner(*time);

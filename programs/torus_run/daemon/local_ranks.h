@@ -83,7 +83,7 @@ class LocalRanks {
     // `asleep` is how long the daemon itself was not running; a rank that was stopped together with
     // it is not overdue.
     void tick(Clock::time_point now, std::chrono::nanoseconds asleep);
-    // When tick() is due; nothing: never.
+    // When tick() is due; nullopt if never.
     std::optional<Clock::time_point> next_tick() const;
     // After kill() the streams may be drained.
     RankStreams& streams() { return streams_; }
@@ -104,14 +104,14 @@ class LocalRanks {
         base::Descriptor connected_process;
         std::optional<Clock::time_point> stopped_since;
         int stop_signal = 0;
-        bool stop_told = false;
+        bool stop_reported = false;
     };
 
     bool start(Rank& rank, std::size_t local_rank, Program& program);
     bool cannot_start(const Rank& rank, const char* call, int error);
     void watch_channels(Rank& rank);
-    void tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,
-              std::string text = {});
+    void report(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,
+                std::string text = {});
     void ended(Rank& rank, int status, std::uint64_t memory);
     void take_deaths_before(const Rank& rank);
     void connected_process_ended(Rank& rank);

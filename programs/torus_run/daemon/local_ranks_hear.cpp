@@ -13,8 +13,8 @@
 
 namespace torusmp::launch {
 
-void LocalRanks::tell(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
-                      std::string text) {
+void LocalRanks::report(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
+                        std::string text) {
     listener_.handle_event({kind, rank.number, number, 0, std::move(text), {}});
 }
 
@@ -25,7 +25,7 @@ void LocalRanks::hear(Rank& rank) {
     Frame frame;
     while (channel.next(frame)) understand(rank, frame);
     if (channel.damaged())
-        tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
+        report(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
     if (more && !channel.damaged()) return;
     for (Channel* both : {&channel, &*rank.notices}) {
         if (!both->open()) continue;
@@ -37,8 +37,8 @@ void LocalRanks::hear(Rank& rank) {
 void LocalRanks::understand(Rank& rank, Frame& frame) {
     const auto kind = FrameKind(frame.header.kind);
     if (kind != FrameKind::hello && !rank.connected)
-        return tell(rank, RankEvent::Kind::failed, exit_failure,
-                    "sent a frame before it connected");
+        return report(rank, RankEvent::Kind::failed, exit_failure,
+                      "sent a frame before it connected");
     switch (kind) {
         case FrameKind::hello:
             return hello(rank, frame);
@@ -52,11 +52,11 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
                                            std::move(frame.body)});
         case FrameKind::finalize:
             rank.finalized = true;
-            return tell(rank, RankEvent::Kind::finalized);
+            return report(rank, RankEvent::Kind::finalized);
         case FrameKind::abort:
             return aborted(rank, frame);
         case FrameKind::note:
-            return tell(
+            return report(
                 rank, RankEvent::Kind::noted, 0,
                 base::printable(
                     {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
@@ -75,10 +75,10 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
             return pages_.opened(rank.number, rank.connected_pid, frame.body);
         case FrameKind::watch:
             rank.watching = true;
-            return tell(rank, RankEvent::Kind::watching);
+            return report(rank, RankEvent::Kind::watching);
         default:
-            return tell(rank, RankEvent::Kind::failed, exit_failure,
-                        fmt::format("sent a frame of unknown kind {}", frame.header.kind));
+            return report(rank, RankEvent::Kind::failed, exit_failure,
+                          fmt::format("sent a frame of unknown kind {}", frame.header.kind));
     }
 }
 
@@ -86,16 +86,16 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
     Hello hello{};
     if (frame.body.size() == sizeof hello) std::memcpy(&hello, frame.body.data(), sizeof hello);
     if (hello.version != protocol_version || hello.reserved != 0)
-        return tell(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
+        return report(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
     if (rank.connected)
-        return tell(rank, RankEvent::Kind::failed, exit_failure,
-                    fmt::format("connected, and then process {} connected in its place: only one "
-                                "of the processes that a rank starts may join the job",
-                                frame.sender));
+        return report(rank, RankEvent::Kind::failed, exit_failure,
+                      fmt::format("connected, and then process {} connected in its place: only one "
+                                  "of the processes that a rank starts may join the job",
+                                  frame.sender));
     rank.connected = true;
     another_mpi_.end();
     rank.connected_pid = frame.sender > 0 ? frame.sender : rank.pid;
-    tell(rank, RankEvent::Kind::connected, rank.connected_pid);
+    report(rank, RankEvent::Kind::connected, rank.connected_pid);
     if (rank.connected_pid == rank.pid) return;
     rank.connected_process = base::Descriptor(int(syscall(SYS_pidfd_open, rank.connected_pid, 0)));
     if (rank.connected_process)
@@ -116,7 +116,7 @@ void LocalRanks::aborted(Rank& rank, const Frame& frame) {
     while (!text.empty() && text.back() == '\n') text.pop_back();
     take_output(rank);
     take_deaths_before(rank);
-    tell(rank, RankEvent::Kind::aborted, code, text);
+    report(rank, RankEvent::Kind::aborted, code, text);
 }
 
 void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header,
@@ -132,8 +132,8 @@ void LocalRanks::take_output(const Rank& rank) {
 
 void LocalRanks::found_another_mpi(const Rank& rank, const std::optional<std::string>& library) {
     if (library)
-        tell(rank, RankEvent::Kind::another_mpi, 0,
-             fmt::format("{} uses {}", path_of(rank), *library));
+        report(rank, RankEvent::Kind::another_mpi, 0,
+               fmt::format("{} uses {}", path_of(rank), *library));
 }
 
 const std::string& LocalRanks::path_of(const Rank& rank) const {

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The number in the line "NAME N" of a file; nothing if there is no such line.
+// The number in the line "NAME N" of a file; nothing if the line is missing.
 std::optional<std::uint64_t> number_of(const fs::path& file, std::string_view wanted) {
     std::ifstream in(file);
     std::uint64_t number = 0;

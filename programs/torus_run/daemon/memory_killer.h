@@ -23,7 +23,7 @@ class MemoryKiller {
 
     // Call when a process has ended by SIGKILL. Returns a clause with advice that follows "was
     // killed by SIGKILL (Killed)" in a message; empty if the kernel killed no process because
-    // memory ran out. `memory` is the peak resident size of the process in bytes; 0: unknown.
+    // memory ran out. `memory` is the peak resident size of the process in bytes; 0 if unknown.
     std::string describe(pid_t process, std::uint64_t memory);
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collects reports of cables that do not lead where the geometry file says, which hosts send while
+// Collects reports of cables that contradict the geometry file, which hosts send while
 // a job starts: reports each fault once, and decides whether the job can use detours.
 //
 // Pure bookkeeping. Owned by the coordinator and used by its one thread.
@@ -28,7 +28,7 @@ class PlugNews {
     struct Verdict {
         std::vector<routing::Link> cables;  // that lead elsewhere
         std::vector<std::string> lines;     // warnings; the job uses detours
-        std::string refusal;                // why there is no detour; includes the lines
+        std::string refusal;                // why a detour is impossible; includes the lines
     };
 
     // `settings` must outlive this.

@@ -27,11 +27,11 @@ class Pulse {
     }
     // Time limit for a daemon that is being started, or joined by another one, on both sides: an
     // agent has to log in, which may take longer than the silence that means death.
-    static std::chrono::nanoseconds patience_of_login(std::chrono::nanoseconds timeout) {
+    static std::chrono::nanoseconds login_timeout(std::chrono::nanoseconds timeout) {
         return std::max<std::chrono::nanoseconds>(std::chrono::seconds(30), timeout);
     }
 
-    // How long to wait for events, in ms, until `next` or the next beat; -1: without limit.
+    // How long to wait for events, in ms, until `next` or the next beat; -1 for no limit.
     int wait(std::optional<Clock::time_point> next, bool beating) {
         slept_from_ = Clock::now();
         if (beating) next = next ? std::min(*next, next_) : next_;

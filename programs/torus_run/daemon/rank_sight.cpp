@@ -25,13 +25,13 @@ constexpr double cpu_to_answer = 0.3;  // seconds
 // Samples that must find a rank asleep without an answer before it counts as asleep elsewhere.
 constexpr unsigned looks_asleep = 4;
 // Deadline for reporting a rank's state.
-constexpr std::chrono::seconds answer_patience{10};
+constexpr std::chrono::seconds answer_timeout{10};
 
 double cpu_seconds(const base::ProcessState& process) {
     return double(process.cpu) * 1e-9;
 }
 
-// The system call that a thread sleeps in; -1: none, or unknown.
+// The system call that a thread sleeps in; -1 if none, or unknown.
 long system_call_of(const std::string& task) {
     std::ifstream file(task + "/syscall");
     std::string word;
@@ -140,7 +140,7 @@ void Questions::ask(const std::vector<Subject>& subjects) {
         }
         open_.push_back(open);
     }
-    give_up_ = Clock::now() + answer_patience;
+    give_up_ = Clock::now() + answer_timeout;
     if (!open_.empty()) next_ = Clock::now() + between_looks;
 }
 
@@ -190,7 +190,7 @@ void Questions::tick(Clock::time_point now) {
         RankEvent event{RankEvent::Kind::seen, open_[i].subject.rank, 0, 0, state->where, {}};
         event.number = std::int64_t(state->kind);
         open_.erase(open_.begin() + std::ptrdiff_t(i));
-        tell_(std::move(event));
+        report_(std::move(event));
     }
     next_.reset();
     if (!open_.empty()) next_ = now + between_looks;

@@ -32,8 +32,8 @@ class Questions {
         pid_t pid = -1;
         bool connected = false;  // it has joined the job, and so understands the question
     };
-    using Tell = std::function<void(RankEvent)>;
-    explicit Questions(Tell tell) : tell_(std::move(tell)) {}
+    using Report = std::function<void(RankEvent)>;
+    explicit Questions(Report report) : report_(std::move(report)) {}
 
     void ask(const std::vector<Subject>& subjects);
     void answered(int rank);
@@ -50,7 +50,7 @@ class Questions {
     // Returns nothing while the state is not clear.
     std::optional<job::RankState> look(Open& open) const;
 
-    Tell tell_;
+    Report report_;
     std::vector<Open> open_;
     Clock::time_point give_up_{};
     std::optional<Clock::time_point> next_;

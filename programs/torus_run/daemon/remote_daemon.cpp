@@ -72,12 +72,12 @@ class RemoteDaemon : private Attention::Listener,
         std::vector<LinkTrouble> troubles = links_->look(now, &ranks_->pages());
         plugs_->look(now, troubles);
         for (const LinkTrouble& trouble : troubles)
-            tell_head(DaemonFrame::link_trouble, share(encode(trouble)));
+            send_to_head(DaemonFrame::link_trouble, share(encode(trouble)));
     }
 
     // Also pings the daemons below: those cut off together with this host still hear from it.
     void beat() {
-        tell_head_now(DaemonFrame::alive, streams_ ? streams_->taken() : nullptr);
+        send_to_head_now(DaemonFrame::alive, streams_ ? streams_->taken() : nullptr);
         if (streams_) child_daemons_->send(DaemonFrame::ping, every_node, nullptr);
     }
 
@@ -85,13 +85,13 @@ class RemoteDaemon : private Attention::Listener,
     void silent_head(Clock::time_point now) {
         if (!streams_) return give_up_the_head();
         head_.close();
-        if (now - last_heard_ > timeout_ + Pulse::patience_of_login(timeout_))
+        if (now - last_heard_ > timeout_ + Pulse::login_timeout(timeout_))
             leave("torus-run was silent for too long and did not connect over another cable");
     }
 
     // The head may only be stopped, and read this later.
     void give_up_the_head() {
-        if (order_) tell_head_now(DaemonFrame::unheard, nullptr);
+        if (order_) send_to_head_now(DaemonFrame::unheard, nullptr);
         leave("torus-run was silent for too long");
     }
 
@@ -116,7 +116,7 @@ class RemoteDaemon : private Attention::Listener,
 
     // Another host has connected to this daemon.
     void join(base::Descriptor input, base::Descriptor output) {
-        tell_head_now(DaemonFrame::leaving, nullptr);
+        send_to_head_now(DaemonFrame::leaving, nullptr);
         try {
             head_.join(std::move(input), std::move(output));
         } catch (const std::runtime_error&) {
@@ -218,7 +218,7 @@ class RemoteDaemon : private Attention::Listener,
         }
         Prepared prepared = prepare_remote_host(*order_);
         cpus_ = std::move(prepared.cpus);
-        tell_head(DaemonFrame::facts, share(encode(prepared.facts)));
+        send_to_head(DaemonFrame::facts, share(encode(prepared.facts)));
     }
 
     void start(HostStart start) {
@@ -257,17 +257,17 @@ class RemoteDaemon : private Attention::Listener,
 
     void resume(const std::vector<std::byte>& taken_by_head) {
         streams_->confirmed(taken_by_head);
-        tell_head_now(DaemonFrame::resumed, streams_->taken());
+        send_to_head_now(DaemonFrame::resumed, streams_->taken());
         streams_->again(
-            [&](const SharedBytes& bytes) { tell_head_now(DaemonFrame::lasting, bytes); });
+            [&](const SharedBytes& bytes) { send_to_head_now(DaemonFrame::lasting, bytes); });
     }
 
     // Starts the probe of a torus-check at the head, which prevents ranks from being started.
     void start_probe(const std::string& program) {
-        const auto tell_end = [this](const std::string& why) {
+        const auto send_end = [this](const std::string& why) {
             Packer packer;
             packer.add(why);
-            tell_head(DaemonFrame::probe_ended, share(packer.take()));
+            send_to_head(DaemonFrame::probe_ended, share(packer.take()));
         };
         try {
             probe_.emplace(
@@ -275,22 +275,22 @@ class RemoteDaemon : private Attention::Listener,
                 [this](std::string_view text) {
                     Packer packer;
                     packer.append(std::as_bytes(std::span(text)));
-                    tell_head(DaemonFrame::probe_output, share(packer.take()));
+                    send_to_head(DaemonFrame::probe_output, share(packer.take()));
                 },
-                [tell_end](const std::string& how) { tell_end("its probe " + how); });
+                [send_end](const std::string& how) { send_end("its probe " + how); });
         } catch (const AgentError& error) {
-            tell_end(error.what());
+            send_end(error.what());
         }
     }
     static std::string_view text_of(std::span<const std::byte> bytes) {
         return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
     }
 
-    void tell_head(DaemonFrame kind, SharedBytes bytes) {
-        if (!streams_) return tell_head_now(kind, std::move(bytes));
-        tell_head_now(DaemonFrame::lasting, streams_->add(kind, bytes));
+    void send_to_head(DaemonFrame kind, SharedBytes bytes) {
+        if (!streams_) return send_to_head_now(kind, std::move(bytes));
+        send_to_head_now(DaemonFrame::lasting, streams_->add(kind, bytes));
     }
-    void tell_head_now(DaemonFrame kind, SharedBytes bytes) {
+    void send_to_head_now(DaemonFrame kind, SharedBytes bytes) {
         head_.send({std::uint32_t(kind), std::uint32_t(order_->job.node), 0}, std::move(bytes));
     }
 
@@ -298,19 +298,19 @@ class RemoteDaemon : private Attention::Listener,
 
     void sampled(Sample sample) override {
         links_->add_devices(sample);
-        tell_head(DaemonFrame::sample, share(encode(sample)));
+        send_to_head(DaemonFrame::sample, share(encode(sample)));
     }
 
     void handle_event(RankEvent event) override {
-        tell_head(DaemonFrame::event, share(encode(event)));
+        send_to_head(DaemonFrame::event, share(encode(event)));
     }
 
     void printed(int rank, int stream, std::string_view text) override {
         Packer packer;
         packer.add(rank).add(std::uint32_t(stream));
-        if (text.empty()) return tell_head(DaemonFrame::output_ended, share(packer.take()));
+        if (text.empty()) return send_to_head(DaemonFrame::output_ended, share(packer.take()));
         packer.append(std::as_bytes(std::span(text)));
-        tell_head(DaemonFrame::output, share(packer.take()));
+        send_to_head(DaemonFrame::output, share(packer.take()));
         on_the_way_[stream] += text.size();
         if (on_the_way_[stream] >= output_window) ranks_->streams().pause(stream, true);
     }
@@ -324,14 +324,14 @@ class RemoteDaemon : private Attention::Listener,
     void input_taken(std::size_t bytes) override {
         Packer packer;
         packer.add(std::uint64_t(bytes));
-        tell_head(DaemonFrame::input_taken, share(packer.take()));
+        send_to_head(DaemonFrame::input_taken, share(packer.take()));
     }
-    void input_closed() override { tell_head(DaemonFrame::input_closed, nullptr); }
+    void input_closed() override { send_to_head(DaemonFrame::input_closed, nullptr); }
 
     // ---- daemons below ----
 
     void daemon_greeted(int node) override {
-        if (streams_) return tell_head(DaemonFrame::joined, share(Packer().add(node).take()));
+        if (streams_) return send_to_head(DaemonFrame::joined, share(Packer().add(node).take()));
         head_.send({std::uint32_t(DaemonFrame::greeted), std::uint32_t(node), 0}, nullptr);
     }
     void daemon_frame(Frame& frame) override {
@@ -339,7 +339,7 @@ class RemoteDaemon : private Attention::Listener,
     }
     void daemon_cut(int node, Cut how, const std::string& why) override {
         const auto bytes = Packer().add(node).add(std::uint32_t(how)).add(why).take();
-        tell_head(DaemonFrame::cut, share(bytes));
+        send_to_head(DaemonFrame::cut, share(bytes));
     }
     void daemon_lost(int node, const std::string& why) override {
         Packer packer;
@@ -358,9 +358,9 @@ class RemoteDaemon : private Attention::Listener,
         if (ranks_) ranks_->kill();
         probe_.reset();
         end_child_daemons();
-        for (const pid_t pid : kill_descendants(kill_patience)) end.stuck.push_back(pid);
+        for (const pid_t pid : kill_descendants(kill_timeout)) end.stuck.push_back(pid);
         while (ranks_ && !alone_ && end.stuck.empty() && !ranks_->streams().drain()) step();
-        if (order_ && !alone_) tell_head_now(DaemonFrame::done, share(encode(end)));
+        if (order_ && !alone_) send_to_head_now(DaemonFrame::done, share(encode(end)));
         while (!alone_ && head_.has_unsent()) step();
     }
 
@@ -368,8 +368,8 @@ class RemoteDaemon : private Attention::Listener,
     void end_child_daemons() {
         if (!child_daemons_) return;
         child_daemons_->give_up_waiting();
-        const auto patience_ends = Clock::now() + kill_patience;
-        while (!alone_ && !child_daemons_->all_gone() && Clock::now() < patience_ends) step();
+        const auto deadline = Clock::now() + kill_timeout;
+        while (!alone_ && !child_daemons_->all_gone() && Clock::now() < deadline) step();
         child_daemons_->drop(true);
     }
 

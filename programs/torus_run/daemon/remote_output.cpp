@@ -5,8 +5,8 @@
 
 namespace torusmp::launch {
 
-RemoteOutput::RemoteOutput(Outputs& outputs, int ranks, Tell tell)
-    : outputs_(outputs), ranks_(ranks), tell_(std::move(tell)) {}
+RemoteOutput::RemoteOutput(Outputs& outputs, int ranks, Acknowledge acknowledge)
+    : outputs_(outputs), ranks_(ranks), acknowledge_(std::move(acknowledge)) {}
 
 void RemoteOutput::printed(int node, Unpacker& body) {
     const int rank = body.get<int>();
@@ -33,7 +33,7 @@ void RemoteOutput::take(int rank, std::uint32_t stream, std::string_view text) {
 
 void RemoteOutput::give_back(int node, std::uint32_t stream) {
     const std::uint64_t owed = std::exchange(owed_[node][stream], 0);
-    if (owed != 0) tell_(node, share(Packer().add(stream).add(owed).take()));
+    if (owed != 0) acknowledge_(node, share(Packer().add(stream).add(owed).take()));
 }
 
 }  // namespace torusmp::launch

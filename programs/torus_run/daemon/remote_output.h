@@ -20,15 +20,15 @@ namespace torusmp::launch {
 
 class RemoteOutput {
   public:
-    using Tell = std::function<void(int node, SharedBytes output_taken)>;
+    using Acknowledge = std::function<void(int node, SharedBytes output_taken)>;
 
     // `outputs` must outlive this object, and have the streams of that many ranks.
-    RemoteOutput(Outputs& outputs, int ranks, Tell tell);
+    RemoteOutput(Outputs& outputs, int ranks, Acknowledge acknowledge);
 
     // The bodies of DaemonFrame::output and output_ended. Throw PackingError.
     void printed(int node, Unpacker& body);
     void ended(Unpacker& body);
-    // Resumes a stream whose reader is no longer slow.
+    // Resumes a stream whose reader has caught up.
     void resume(int stream);
 
   private:
@@ -37,7 +37,7 @@ class RemoteOutput {
 
     Outputs& outputs_;
     const int ranks_;
-    const Tell tell_;
+    const Acknowledge acknowledge_;
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // bytes, by node
 };
 

@@ -13,7 +13,7 @@ namespace torusmp::launch {
 struct SpawnRequest {
     pid_t parent;  // the caller
     const char* program;
-    const char* folder;  // empty: the caller's folder
+    const char* folder;  // empty for the caller's folder
     char* const* arguments;
     char* const* environment;
     int standard[3];  // become 0, 1 and 2
@@ -25,7 +25,7 @@ struct SpawnRequest {
 };
 
 struct SpawnResult {
-    pid_t pid = -1;  // -1: not started
+    pid_t pid = -1;  // -1 if not started
     int error = 0;   // errno of `call`
     const char* call = "";
 };

@@ -13,7 +13,7 @@
 namespace torusmp::launch {
 
 struct CableVerdict {
-    std::string refusal;                // one message; empty: the job may start
+    std::string refusal;                // one message; empty if the job may start
     std::vector<routing::Link> dead;    // cables that ranks go around from the start
     std::vector<std::string> warnings;  // lines, one per cable
 };

@@ -57,7 +57,7 @@ const char* binding_of(const std::string& value) {
 }
 
 struct Mapping {
-    const char* bind = nullptr;  // value of launch.bind; null: not affected
+    const char* bind = nullptr;  // value of launch.bind; null if not affected
     int ranks_per_host = 0, cores_each = 0;
 };
 

@@ -88,7 +88,7 @@ class TerminalInput {
 
 // The policy for a stopped daemon.
 struct Standstill {
-    milliseconds patience;  // time in which the front itself ran
+    milliseconds timeout;  // time in which the front itself ran
     bool deadly;  // the daemon is killed; otherwise only reported: the user's debugger may hold it
     // Completes "its daemon process (pid 7) was killed by ...", once it has ended. The front of
     // another host adds nothing: its output becomes part of the head's message.
@@ -191,7 +191,7 @@ class Front {
         // A front that was stopped together with its daemon has not been waiting for it.
         if (stopped_by_ != 0)
             stopped_for_ += std::min<Clock::duration>(Clock::now() - before, 2 * slice);
-        if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.patience)
+        if (ready == 0 && stopped_by_ != 0 && stopped_for_ >= standstill_.timeout)
             daemon_stands_still();
         if (ready < 0) return;
         if (events[0].revents) hear_signals();
@@ -254,7 +254,7 @@ class Front {
 
     const Body body_;
     const Standstill standstill_;
-    int stopped_by_ = 0;  // signal that stopped the daemon; 0: none, or already reported
+    int stopped_by_ = 0;  // signal that stopped the daemon; 0 if none, or already reported
     Clock::duration stopped_for_{};
     TerminalInput input_;
     base::Descriptor daemon_link_, lifeline_, signals_;

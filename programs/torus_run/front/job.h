@@ -24,7 +24,7 @@ namespace torusmp::launch {
 // listed.
 struct HostPlan {
     std::string name;
-    std::string where;       // "geometry.toml:5", the line that names it; empty: none
+    std::string where;       // "geometry.toml:5", the line that names it; empty if none
     bool here = false;       // this host: no agent is needed
     std::vector<int> ranks;  // ascending
 };
@@ -35,7 +35,7 @@ struct Program {
     std::string path;  // as the user wrote it, or the path that was found
     std::vector<std::string> arguments;    // argv, the program's name included
     std::vector<std::string> environment;  // "NAME=value", takes precedence over the job's
-    std::string folder;  // absolute, where its ranks start; empty: the job's working directory
+    std::string folder;  // absolute, where its ranks start; empty for the job's working directory
 };
 
 // The streams of the ranks that go through torus-run, which keeps the lines of different ranks
@@ -57,7 +57,7 @@ struct HostJob {
     std::vector<Program> programs;         // by first rank; never empty
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
     config::Bind bind = setting::bind.initial();
-    int cores_each = 0;  // of each rank; 0: as `bind` says
+    int cores_each = 0;  // of each rank; 0 to follow `bind`
     bool keep_going = false;
     std::vector<routing::Link> dead_cables;  // known before the ranks start, not in the order
     Capture capture;
@@ -80,7 +80,7 @@ struct Job {
     HostJob common;  // common to all hosts
     config::Settings settings{job::schema()};
     std::string working_directory;
-    // paths of the programs on this host; empty: it starts no rank
+    // paths of the programs on this host; empty if it starts no rank
     std::vector<std::string> own_paths;
     std::string torus_run;  // its path on the other hosts
     bool tag_output = false;
@@ -88,7 +88,7 @@ struct Job {
     bool report_bindings = false;
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
-    std::string reports;  // folder for reports of ranks in a hang; empty: none are written
+    std::string reports;  // folder for reports of ranks in a hang; empty if none are written
 
     int size() const { return common.size; }
 };

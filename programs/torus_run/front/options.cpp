@@ -33,7 +33,7 @@ po::options_description describe_program_options() {
         "number of ranks (also -np N; default: one per place in the torus, or one per core). With "
         "more ranks than hosts, each host gets several; with fewer, part of the torus is used");
     add("wdir", po::value<std::string>()->value_name("FOLDER"),
-        "working directory of the ranks (default: that of torus-run; also -wdir, -wd)");
+        "working directory of the ranks (default: torus-run's own; also -wdir, -wd)");
     add("export", po::value<Words>()->value_name("NAME[=VALUE]"),
         "set a variable for the ranks; without VALUE, export the variable of this shell (also -x "
         "NAME[=VALUE])");

@@ -18,7 +18,7 @@ namespace torusmp::launch {
 struct ProgramOptions {
     std::optional<int> ranks;              // -np
     std::vector<std::string> environment;  // "NAME=VALUE", each name once
-    std::string folder;                    // -wdir; empty: the folder where torus-run was started
+    std::string folder;  // -wdir; empty for the folder where torus-run was started
     std::vector<std::string> command;
 };
 
@@ -33,17 +33,17 @@ struct Options {
     bool report_bindings = false;
     bool display_map = false;
     bool quiet = false;                 // does not print `ignored`
-    int ranks_per_host = 0;             // -ppn; 0: not given
+    int ranks_per_host = 0;             // -ppn; 0 if not given
     std::string ranks_per_host_option;  // "-ppn 2", as given
     std::vector<std::string> ignored;   // options that have no effect, as whole lines
     bool verbose = false;
     bool keep_going = false;
-    std::string here;       // this host's name in nodes.hosts; empty: its own name
-    std::string torus_run;  // its path on other hosts; empty: the same as here
+    std::string here;       // this host's name in nodes.hosts; empty for its own name
+    std::string torus_run;  // its path on other hosts; empty if the same as here
     bool help = false;
     bool version = false;
-    double timeout_seconds = 0;  // 0: none
-    std::string reports;         // folder for reports of ranks in a hang; empty: none
+    double timeout_seconds = 0;  // 0 if none
+    std::string reports;         // folder for reports of ranks in a hang; empty if none
     // Set when an agent started this process: it is a daemon of another process's job.
     std::optional<std::chrono::milliseconds> daemon_timeout;
     std::uint64_t join_version = 0;  // version of the tree that joins the daemon

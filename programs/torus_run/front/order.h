@@ -15,7 +15,8 @@ namespace torusmp::launch {
 // from `start`, which the head itself reaches (-1).
 std::vector<int> spanning_tree(const routing::Torus& nodes, int start);
 
-// The torus over whose cables daemons are started; nothing: they are reached over another network.
+// The torus over whose cables daemons are started; nullopt if they are reached over another
+// network.
 std::optional<routing::Torus> launch_torus(const Job& job);
 
 // The part of the order that is common to all hosts.

@@ -49,7 +49,7 @@ std::string own_path() {
 
 // ---- the ranks ----
 
-// What the command line says, if it names a number of ranks.
+// The number of ranks on the command line, if given.
 std::optional<int> ranks_asked(const Options& options) {
     const std::vector<ProgramOptions>& programs = options.programs;
     if (programs.size() == 1) return programs.front().ranks;
@@ -152,7 +152,7 @@ bool names_a_part(const Options& options, const config::Settings& settings) {
            });
 }
 
-// A torus gives each host the same number of ranks; 0: the list of hosts has none (a,b).
+// A torus gives each host the same number of ranks; 0 if the list of hosts has none (a,b).
 int slots_each(const Options& options) {
     int most = 1;
     for (const HostSlots& host : options.hosts) most = std::max(most, host.slots);
@@ -184,7 +184,7 @@ config::Demand demand_of(const Options& options, const config::Settings& setting
 
 config::Settings load_settings(const Options& options, const std::string& self) {
     config::LoadRequest request = options.settings;
-    // The file alone says first whether -host names a part of its hosts.
+    // First only the file is used, to decide whether -host names a part of its hosts.
     if (names_others(options, self)) {
         const config::Settings alone = config::load(job::schema(), request);
         if (options.hosts.size() == 1 && alone[config::setting::dims].empty())
@@ -267,7 +267,7 @@ std::vector<Program> plan_programs(const Options& options) {
     return programs;
 }
 
-// The threads of each rank, by OMP_NUM_THREADS of the program that has most; 0: not set.
+// The threads of each rank, by OMP_NUM_THREADS of the program that has most; 0 if not set.
 int threads_of(const std::vector<Program>& programs) {
     int most = 0;
     for (const Program& program : programs) {

@@ -7,7 +7,7 @@
 
 namespace torusmp::launch {
 
-// File name patterns: %r is the rank, %h its host. Empty: torus-run's own streams.
+// File name patterns: %r is the rank, %h its host. Empty for torus-run's own streams.
 struct OutputFiles {
     std::string output, errors;
 

@@ -79,7 +79,7 @@ bool is_system_folder(const std::filesystem::path& folder) {
     return false;
 }
 
-// Empty if programs need no help: there is no shared library, or the system searches its folder.
+// Empty if programs need no help: the shared library is missing, or the system searches its folder.
 std::string library_folder() {
     std::error_code error;
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);

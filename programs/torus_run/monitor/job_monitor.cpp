@@ -170,11 +170,11 @@ void JobMonitor::tick(Clock::time_point now) {
     for (Observer& observer : observers_) {
         if (observer.interval.count() == 0 || now < observer.next) continue;
         observer.next = now + observer.interval;
-        if (!observer.channel.has_unsent()) tell(observer, now);
+        if (!observer.channel.has_unsent()) send_news(observer, now);
     }
 }
 
-void JobMonitor::tell(Observer& observer, Clock::time_point now) {
+void JobMonitor::send_news(Observer& observer, Clock::time_point now) {
     Sample sample;
     sample.now = core::page_time(now);
     for (const auto& [key, it] : ranks_)
@@ -207,7 +207,7 @@ void JobMonitor::over(int exit_code) {
     const SharedBytes bytes = share(packer.take());
     for (Observer& observer : observers_) {
         if (observer.gone) continue;
-        if (observer.interval.count() != 0) tell(observer, Clock::now());
+        if (observer.interval.count() != 0) send_news(observer, Clock::now());
         send(observer, MonitorFrame::over, bytes);
     }
 }

@@ -26,7 +26,7 @@ namespace torusmp::launch {
 class JobMonitor {
   public:
     using Clock = std::chrono::steady_clock;
-    // Sets the sampling interval of all daemons; 0: no samples.
+    // Sets the sampling interval of all daemons; 0 for no samples.
     using Watch = std::function<void(std::chrono::milliseconds)>;
 
     // `loop` must outlive this object.
@@ -49,7 +49,7 @@ class JobMonitor {
     struct Observer {
         explicit Observer(base::Descriptor socket) : channel(std::move(socket)) {}
         Channel channel;
-        std::chrono::milliseconds interval{0};  // 0: not requested yet
+        std::chrono::milliseconds interval{0};  // 0 if not requested yet
         Clock::time_point next{};
         std::uint64_t seen = 0;  // version of the last state that was sent
         bool gone = false;
@@ -64,7 +64,7 @@ class JobMonitor {
     void hear(Observer& observer);
     bool understand(Observer& observer, const Frame& frame);
     void send(Observer& observer, MonitorFrame kind, SharedBytes bytes);
-    void tell(Observer& observer, Clock::time_point now);
+    void send_news(Observer& observer, Clock::time_point now);
     void drop_gone();
     void set_interval();
 

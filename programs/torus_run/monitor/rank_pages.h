@@ -30,16 +30,16 @@ class RankPages {
     // What the rank did outside of memory when it last said so: " while writing /scratch/x".
     std::string deed(int rank) const;
 
-    // Sets the sampling interval; 0: no observers. The next sample is complete.
+    // Sets the sampling interval; 0 if there are no observers. The next sample is complete.
     void watch(std::chrono::milliseconds interval);
     // Requests the ranks' state, and takes a sample if one is due.
     std::optional<Sample> tick(Clock::time_point now);
-    // Returns the changes since the last sample, for the last sample of a host; nothing: no
-    // observers. The pages of ranks that have ended still hold their final counters.
+    // Returns the changes since the last sample, for the last sample of a host; nullopt if
+    // there are no observers. The pages of ranks that have ended still hold their final counters.
     std::optional<Sample> last(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
 
-    // The current state of a rank of this host; nothing: there is no such rank. The state is at
+    // The current state of a rank of this host; nullopt if the rank does not exist. The state is at
     // most one second old.
     std::optional<RankRecord> look(int rank, Clock::time_point now) const;
 

@@ -58,7 +58,7 @@ struct WayRecord {
 struct DeviceRecord {
     std::int32_t node = -1;
     std::int32_t way = 0;
-    std::uint32_t megabits = 0;  // capacity of the cable per second; 0: unknown
+    std::uint32_t megabits = 0;  // capacity of the cable per second; 0 if unknown
     // Since the first observer of the job, modulo 2^32.
     std::uint32_t damaged = 0;
     std::uint32_t dropped = 0;

@@ -20,9 +20,9 @@ std::string job_socket_path(const std::string& folder, pid_t job);
 
 // Listens at `path`; only this user may connect. Throws std::runtime_error.
 base::Descriptor listen_for_observers(const std::string& path);
-// Returns an empty descriptor, with errno set, if there is no such job.
+// Returns an empty descriptor, with errno set, if the job does not exist.
 base::Descriptor connect_to_job(const std::string& path);
-// The user ID of the peer of a socket; -1: unknown.
+// The user ID of the peer of a socket; -1 if unknown.
 uid_t user_at(int socket);
 
 // The jobs of this user on this host that can be watched, in ascending order. Removes stale sockets

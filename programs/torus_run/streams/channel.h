@@ -68,7 +68,7 @@ class Channel {
     ssize_t give(iovec* parts, int count) const;
 
     base::Descriptor input_;
-    base::Descriptor output_;  // empty: input_ is a socket for both directions
+    base::Descriptor output_;  // empty if input_ is a socket for both directions
     std::uint64_t longest_;
     bool damaged_ = false;
     pid_t sender_ = 0;

@@ -53,7 +53,7 @@ class InputSink {
     int for_rank() const { return read_end_.get(); }
     // Closes the read end, once the rank has inherited it.
     void close_read_end() { read_end_.reset(); }
-    void take(std::span<const std::byte> bytes);  // empty: end of the stream
+    void take(std::span<const std::byte> bytes);  // empty at the end of the stream
 
   private:
     void write_some();

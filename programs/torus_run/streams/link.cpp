@@ -28,7 +28,7 @@ constexpr std::string_view greeting_start{"\0torus-daemon ", 14};
 constexpr std::size_t longest_noise = 65536;
 constexpr std::size_t longest_greeting = 256;
 // Time limit from the end of the agent's standard output to the end of the agent.
-constexpr nanoseconds patience_at_end = seconds(2);
+constexpr nanoseconds end_timeout = seconds(2);
 constexpr std::size_t longest_last_output = 2000;
 
 std::string version_words() {
@@ -218,14 +218,14 @@ void Link::lose(const std::string& why) {
 void Link::tick(Clock::time_point now, nanoseconds asleep) {
     if (state_ == State::lost) return;
     last_heard_ += std::chrono::duration_cast<Clock::duration>(asleep);
-    if (ended_at_ && state_ != State::done && now - *ended_at_ > patience_at_end)
+    if (ended_at_ && state_ != State::done && now - *ended_at_ > end_timeout)
         return lose(fmt::format("is lost: the connection to its daemon closed{}", last_output()));
     const nanoseconds silence = now - last_heard_;
     if (state_ == State::greeting) {
-        const nanoseconds patience = Pulse::patience_of_login(timeout_);
-        if (silence > patience)
+        const nanoseconds timeout = Pulse::login_timeout(timeout_);
+        if (silence > timeout)
             lose(fmt::format("cannot be reached: no answer over the agent '{}' within {}{}",
-                             agent_name_, base::format_time(patience), last_output()));
+                             agent_name_, base::format_time(timeout), last_output()));
     } else if (state_ == State::open && silence > timeout_) {
         lose(
             fmt::format("is lost: its daemon was silent for longer than "

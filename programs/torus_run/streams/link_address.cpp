@@ -87,11 +87,10 @@ class Echo {
 // Sends echoes over all these links repeatedly, and calls heard(link, address) for each answer,
 // until done() or the time limit.
 template <class Heard, class Done>
-void hear_echoes(const std::vector<Echo>& links, milliseconds patience, Heard&& heard,
-                 Done&& done) {
+void hear_echoes(const std::vector<Echo>& links, milliseconds timeout, Heard&& heard, Done&& done) {
     std::vector<pollfd> ready;
     for (const Echo& link : links) ready.push_back({link.fd(), POLLIN, 0});
-    const auto end = Clock::now() + patience;
+    const auto end = Clock::now() + timeout;
     auto next = Clock::now();
     while (!links.empty() && !done() && Clock::now() < end) {
         if (Clock::now() >= next) {
@@ -145,7 +144,7 @@ std::vector<int> without_a_cable(const config::Settings& settings, int node,
 
 std::map<int, std::string> link_addresses(const config::Settings& settings, int node,
                                           const std::vector<int>& neighbours,
-                                          milliseconds patience) {
+                                          milliseconds timeout) {
     std::map<int, std::string> found;
     std::vector<Echo> links;
     std::set<int> asked;
@@ -156,7 +155,7 @@ std::map<int, std::string> link_addresses(const config::Settings& settings, int 
         asked.insert(other);
     });
     hear_echoes(
-        links, patience,
+        links, timeout,
         [&](const Echo& link, std::string address) {
             found.emplace(link.node(), std::move(address));
         },
@@ -164,7 +163,7 @@ std::map<int, std::string> link_addresses(const config::Settings& settings, int 
     return found;
 }
 
-std::vector<std::string> addresses_on_links(milliseconds patience) {
+std::vector<std::string> addresses_on_links(milliseconds timeout) {
     std::vector<Echo> links;
     for (const config::Device& device : config::this_host().devices)
         if (Echo link(int(links.size()), device.name);
@@ -172,7 +171,7 @@ std::vector<std::string> addresses_on_links(milliseconds patience) {
             links.push_back(std::move(link));
     std::map<int, std::string> found;
     hear_echoes(
-        links, patience,
+        links, timeout,
         [&](const Echo& link, std::string address) {
             found.emplace(link.node(), std::move(address));
         },

@@ -17,15 +17,15 @@ namespace torusmp::launch {
 std::vector<int> without_a_cable(const config::Settings& settings, int node,
                                  const std::vector<int>& neighbours);
 
-// Returns "fe80::1%eth1" for each of `neighbours` that answers within `patience`; the settings must
+// Returns "fe80::1%eth1" for each of `neighbours` that answers within `timeout`; the settings must
 // contain their links. Leaves out the others. Returns as soon as all have answered.
 std::map<int, std::string> link_addresses(const config::Settings& settings, int node,
                                           const std::vector<int>& neighbours,
-                                          std::chrono::milliseconds patience);
+                                          std::chrono::milliseconds timeout);
 
-// Returns "fe80::1%eth1" for the first station that answers within `patience` on each device of
+// Returns "fe80::1%eth1" for the first station that answers within `timeout` on each device of
 // this host with a carrier, for callers that do not know which devices are links. Returns as soon
 // as each device has an answer.
-std::vector<std::string> addresses_on_links(std::chrono::milliseconds patience);
+std::vector<std::string> addresses_on_links(std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::launch

@@ -35,10 +35,10 @@ enum class DaemonFrame : std::uint32_t {
     deaths,        // bytes of DeathRecords, to every rank
     question,      // ask the ranks what they wait for
     over,          // text: why no collective call will complete
-    input,         // standard input of rank 0; empty: its end
+    input,         // standard input of rank 0; empty for its end
     output_taken,  // uint32 stream, uint64 bytes: this much more may be sent
     close_output,  // uint32 stream: its reader is gone
-    watch,         // uint32 ms: the sampling interval; 0: no samples
+    watch,         // uint32 ms: the sampling interval; 0 for no samples
     ping,
     probe,        // text: the path of torus-check, which starts its probe on the host
     probe_input,  // bytes
@@ -85,7 +85,7 @@ struct RankEvent {
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: a report about links and ranks
         link,         // bytes: change of one of its links, see launch/link_news.h
-        waits,        // bytes: core::Waits; number 1: it has waited too long, 0: an answer
+        waits,        // bytes: core::Waits; number 1: it has waited too long, 0 for an answer
         seen,         // the rank does not answer. number: RankSight::State; text: where
         another_mpi,  // no rank here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
     };
@@ -106,9 +106,9 @@ struct HostOrder {
     HostJob job;
     std::string working_directory;
     unsigned file_mode_mask = 022;
-    std::string geometry;  // path of the geometry file on the head's host; empty: none
+    std::string geometry;  // path of the geometry file on the head's host; empty if none
     bool routes = false;   // also describe the kernel's routes
-    // For each node the node that starts its daemon; -1: the head.
+    // For each node the node that starts its daemon; -1 for the head.
     std::vector<int> parents;
     bool over_links = false;  // over the cables of the torus, from neighbour to neighbour
     // as over_links, and each host finds out which hosts its links lead to
@@ -155,8 +155,8 @@ HostStart decode_start(std::span<const std::byte> bytes);
 struct HostFacts {
     std::string name;                   // its own name
     std::string machine;                // equal for hosts on the same machine
-    std::vector<std::string> problems;  // whole clauses; empty: ready to start
-    std::string description;            // config::format_facts(); empty: not requested
+    std::vector<std::string> problems;  // whole clauses; empty if ready to start
+    std::string description;            // config::format_facts(); empty if not requested
 };
 
 std::vector<std::byte> encode(const HostFacts& facts);

@@ -30,8 +30,8 @@ struct Question {
     }
 };
 
-void hear(std::vector<Question>& questions, std::chrono::milliseconds patience) {
-    const auto end = Clock::now() + patience;
+void hear(std::vector<Question>& questions, std::chrono::milliseconds timeout) {
+    const auto end = Clock::now() + timeout;
     for (;;) {
         std::vector<pollfd> ready;
         std::vector<Question*> asked;
@@ -52,12 +52,12 @@ void hear(std::vector<Question>& questions, std::chrono::milliseconds patience) 
 
 std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts,
                                            const std::string& agent,
-                                           std::chrono::milliseconds patience) {
+                                           std::chrono::milliseconds timeout) {
     std::vector<Question> questions;
-    for (const std::string& address : addresses_on_links(patience))
+    for (const std::string& address : addresses_on_links(timeout))
         questions.push_back(
             {address, AgentProcess(agent_command(agent, address, {"uname", "-n"}, address)), {}});
-    hear(questions, patience);
+    hear(questions, timeout);
     std::map<int, std::string> found;
     for (const Question& question : questions) {
         // Output of a login script may precede the name.

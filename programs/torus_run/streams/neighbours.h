@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out which hosts are at the far ends of this host's links if no file says so: asks each
-// station that answers for its host name, through the agent.
+// Finds out which hosts are at the far ends of this host's links if no file describes them: asks
+// each station that answers for its host name, through the agent.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,10 @@
 namespace torusmp::launch {
 
 // Returns "fe80::1%eth1" for each of `hosts` that answers on a link of this host, by index in
-// `hosts`. Waits for at most twice `patience`, for answers and for names, and returns as soon as
+// `hosts`. Waits for at most twice `timeout`, for answers and for names, and returns as soon as
 // all are found. Throws AgentError if the agent cannot be started.
 std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts,
                                            const std::string& agent,
-                                           std::chrono::milliseconds patience);
+                                           std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::launch

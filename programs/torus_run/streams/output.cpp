@@ -67,8 +67,8 @@ constexpr std::size_t longest_line = std::size_t(1) << 16;
 // C and C++ write to pipes in blocks of this size if the program does not flush.
 constexpr std::size_t buffer_of_programs = 4096;
 // Delay before an unfinished line that was flushed, such as a prompt, is printed.
-constexpr std::chrono::milliseconds patience_with_flushed{100};
-constexpr std::chrono::milliseconds patience_with_cut{20000};
+constexpr std::chrono::milliseconds delay_if_flushed{100};
+constexpr std::chrono::milliseconds delay_if_cut{20000};
 
 }  // namespace
 
@@ -111,9 +111,9 @@ void Lines::finish(Sink& sink) {
     line_.clear();
 }
 
-std::optional<Lines::Clock::time_point> Lines::patience_ends() const {
+std::optional<Lines::Clock::time_point> Lines::write_time() const {
     if (tagged_ || line_.empty()) return std::nullopt;
-    return begun_ + (whole_buffers_ ? patience_with_cut : patience_with_flushed);
+    return begun_ + (whole_buffers_ ? delay_if_cut : delay_if_flushed);
 }
 
 // ---- both streams of torus-run ----
@@ -133,7 +133,7 @@ Outputs::~Outputs() {
     for (const Sink* sink : {&own_output_, &errors_}) loop_.forget(sink->fd());
 }
 
-void Outputs::say(std::string_view text) {
+void Outputs::print(std::string_view text) {
     errors_.add(text);
     pump_one(errors_);
 }
@@ -150,7 +150,7 @@ void Outputs::take(int rank, int stream, std::string_view text) {
             lines->finish(to);
         else
             lines->take(text, to);
-        if (lines->patience_ends())
+        if (lines->write_time())
             unfinished_.insert(index);
         else
             unfinished_.erase(index);
@@ -167,7 +167,7 @@ void Outputs::pump() {
 std::optional<Lines::Clock::time_point> Outputs::next_tick() const {
     std::optional<Lines::Clock::time_point> next;
     for (const std::size_t index : unfinished_)
-        if (const auto time = lines_[index]->patience_ends())
+        if (const auto time = lines_[index]->write_time())
             next = next ? std::min(*next, *time) : time;
     return next;
 }
@@ -181,7 +181,7 @@ void Outputs::flush_unfinished(bool all) {
     const auto now = Lines::Clock::now();
     for (auto it = unfinished_.begin(); it != unfinished_.end();) {
         Lines& lines = *lines_[*it];
-        const auto time = lines.patience_ends();
+        const auto time = lines.write_time();
         const bool over = all || !time || now >= *time;
         const int rank = int(*it / 2), stream = int(*it % 2);
         if (over) {
@@ -217,7 +217,7 @@ Outputs::File* Outputs::file(int rank, int stream) {
 void Outputs::check(const std::string& path, File& file, int error) {
     if (error == 0 || std::exchange(file.reported, true)) return;
     lost_ = true;
-    say(
+    print(
         fmt::format("torus-run: cannot write {}: {}; further output to it is lost, and the job "
                     "continues\n",
                     path, std::strerror(error)));

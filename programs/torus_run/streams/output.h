@@ -33,7 +33,7 @@ class Sink {
     bool full() const { return pending_.size() > high_water; }
     bool broken() const { return broken_; }
     int fd() const { return fd_; }
-    // The errno of a file that cannot be written; 0: none.
+    // The errno of a file that cannot be written; 0 if none.
     int error() const { return error_; }
 
   private:
@@ -64,7 +64,7 @@ class Lines {
     void finish(Sink& sink);
     // When an unfinished line is written, because the program may be prompting for input. Nothing:
     // there is none, or it is known to continue.
-    std::optional<Clock::time_point> patience_ends() const;
+    std::optional<Clock::time_point> write_time() const;
 
   private:
     void take_tagged(std::string_view bytes, Sink& sink);
@@ -88,20 +88,20 @@ class Outputs {
         virtual ~Flow() = default;
     };
 
-    // Returns the file for a stream of a rank; empty: torus-run's own stream.
+    // Returns the file for a stream of a rank; empty for torus-run's own stream.
     using FileOf = std::function<std::string(int rank, int stream)>;
     Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow);
     Outputs(const Outputs&) = delete;
     Outputs& operator=(const Outputs&) = delete;
     ~Outputs();
 
-    void say(std::string_view text);
+    void print(std::string_view text);
     // Takes text that a rank printed; an empty text ends its stream.
     void take(int rank, int stream, std::string_view text);
     bool paused(int stream) const { return paused_[stream]; }
     // Writes what can be written. Call after every step of the loop.
     void pump();
-    // When pump() must be called again without an event; nothing: never.
+    // When pump() must be called again without an event; nullopt if never.
     std::optional<Lines::Clock::time_point> next_tick() const;
     // Whether some output of a rank could not be written; this is reported once.
     bool lost() const { return lost_; }
@@ -136,7 +136,7 @@ class Outputs {
     const bool tag_;
     const FileOf file_of_;
     std::map<std::string, File> files_;  // by path
-    std::vector<File*> file_by_stream_;  // two per rank; null: not known yet
+    std::vector<File*> file_by_stream_;  // two per rank; null if not known yet
     std::set<std::size_t> unfinished_;   // indices in `lines_` that may hold an unfinished line
     bool paused_[2] = {false, false};
     bool gone_[2] = {false, false};

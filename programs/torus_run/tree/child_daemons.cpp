@@ -19,7 +19,7 @@ namespace {
 // it is logged in.
 constexpr int most_at_a_time = 32;
 
-std::chrono::milliseconds patience_of_looking(std::chrono::nanoseconds timeout) {
+std::chrono::milliseconds search_timeout(std::chrono::nanoseconds timeout) {
     constexpr std::chrono::milliseconds longest{2000};
     return std::min(longest, std::chrono::duration_cast<std::chrono::milliseconds>(timeout / 4));
 }
@@ -83,7 +83,7 @@ void ChildDaemons::look_for(const std::vector<int>& nodes) {
         config::load_for_rank(job::schema(), {}, tree_.job.environment);
     for (const int node : without_a_cable(settings, self_, nodes)) dead_.insert(node);
     if (wants_address(agent_))
-        addresses_.merge(link_addresses(settings, self_, nodes, patience_of_looking(timeout_)));
+        addresses_.merge(link_addresses(settings, self_, nodes, search_timeout(timeout_)));
     nobody_ = fmt::format("no answer on the link from host {}; torus-check tests the cables",
                           hosts_[std::size_t(self_)]);
 }
@@ -92,7 +92,7 @@ void ChildDaemons::look_for(const std::vector<int>& nodes) {
 void ChildDaemons::look_who_is_there() {
     if (std::exchange(looked_, true)) return;
     try {
-        addresses_ = find_neighbours(hosts_, agent_, patience_of_looking(timeout_));
+        addresses_ = find_neighbours(hosts_, agent_, search_timeout(timeout_));
         nobody_ = "no answer on any link of host " + hosts_[std::size_t(self_)];
     } catch (const AgentError& error) {
         nobody_ = error.what();

@@ -29,8 +29,8 @@ class ChildDaemons : private Link::Listener {
         virtual ~Listener() = default;
     };
 
-    // `self` is this daemon's node, -1: the head. `tree` must outlive this object. Starts nothing
-    // yet.
+    // `self` is this daemon's node, -1 for the head. `tree` must outlive this object. Starts
+    // nothing yet.
     ChildDaemons(Loop& loop, int self, const HostOrder& tree, std::chrono::nanoseconds timeout,
                  Listener& listener);
 

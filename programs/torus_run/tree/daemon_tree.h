@@ -27,8 +27,8 @@ bool is_reached(const std::vector<int>& parents, const std::vector<int>& missing
 
 class DaemonTree {
   public:
-    // `parents` holds for each node the node that starts its daemon, -1: the head. `nodes` is the
-    // torus if daemons are started over its cables; otherwise there is one path to each.
+    // `parents` holds for each node the node that starts its daemon, -1 for the head. `nodes` is
+    // the torus if daemons are started over its cables; otherwise there is one path to each.
     DaemonTree(std::vector<int> parents, std::optional<routing::Torus> nodes);
 
     const std::vector<int>& parents() const { return parents_; }

@@ -71,8 +71,8 @@ JoinPoint::~JoinPoint() {
 void JoinPoint::accept_one() {
     base::Descriptor guest(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!guest || !is_same_user(guest.get())) return;
-    const timeval patience{1, 0};
-    setsockopt(guest.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    const timeval timeout{1, 0};
+    setsockopt(guest.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     std::uint64_t version = 0;
     auto ends = base::take_passed(guest.get(), std::as_writable_bytes(std::span(&version, 1)));
     if (!ends || ends->size() != handed_over) return;

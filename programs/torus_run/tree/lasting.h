@@ -69,7 +69,7 @@ class LastingTaker {
 class NodeStreams {
   public:
     SharedBytes add(DaemonFrame kind, const SharedBytes& bytes) { return up_.add(kind, bytes); }
-    // The frame that the head sent; nothing: a duplicate, or one that will be resent.
+    // The frame that the head sent; nullopt for a duplicate, or one that will be resent.
     std::optional<Frame> take(std::span<const std::byte> lasting);
     // Numbers of the last frames received: for DaemonFrame::alive, and as the answer to
     // DaemonFrame::resume.

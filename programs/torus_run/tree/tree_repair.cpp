@@ -21,7 +21,7 @@ TreeRepair::TreeRepair(DaemonTree& ways, int head, std::chrono::nanoseconds time
       head_(head),
       listener_(listener),
       nodes_(int(ways.parents().size())),
-      patience_(Pulse::patience_of_login(timeout)),
+      login_timeout_(Pulse::login_timeout(timeout)),
       streams_(nodes_) {
     if (head_ >= 0) streams_.drop(head_);
 }
@@ -108,7 +108,7 @@ void TreeRepair::send_change() {
 void TreeRepair::beat(Clock::time_point now) {
     send_taken();
     watch_cut_off(now);
-    if (now - last_round_ < patience_ / rounds) return;
+    if (now - last_round_ < login_timeout_ / rounds) return;
     last_round_ = now;
     if (ways_.try_again()) send_change();
 }
@@ -128,10 +128,11 @@ void TreeRepair::watch_cut_off(Clock::time_point now) {
         }
         const int parent = ways_.parents()[std::size_t(node)];
         const bool behind_another = parent >= 0 && ways_.is_cut_off(parent);
-        if (now - since_.emplace(node, now).first->second <= patience_ || behind_another) continue;
+        if (now - since_.emplace(node, now).first->second <= login_timeout_ || behind_another)
+            continue;
         lose(node, fmt::format("{}; it was not reached over another cable within {}",
                                why_.count(node) != 0 ? why_[node] : "is cut off",
-                               base::format_time(patience_)));
+                               base::format_time(login_timeout_)));
     }
 }
 

@@ -23,14 +23,14 @@ class TreeRepair {
         virtual void tree_changed(const TreeWays& ways) = 0;
         // A new parent, or the same one again, has joined the node.
         virtual void node_joined(int parent, int node) = 0;
-        // There is no path left to a node and to those still behind it.
+        // A node and the nodes still behind it can no longer be reached.
         virtual void node_lost(int node, const std::string& why) = 0;
         virtual ~Listener() = default;
     };
 
     using Clock = Pulse::Clock;
 
-    // `head` is the node of the head, -1: outside the torus. All arguments must outlive this
+    // `head` is the node of the head, -1 if outside the torus. All arguments must outlive this
     // object.
     TreeRepair(DaemonTree& ways, int head, std::chrono::nanoseconds timeout, Listener& listener);
 
@@ -56,7 +56,7 @@ class TreeRepair {
     const int head_;
     Listener& listener_;
     const int nodes_;
-    const std::chrono::nanoseconds patience_;
+    const std::chrono::nanoseconds login_timeout_;
     HeadStreams streams_;
     TreeWays sent_ways_;
     std::map<int, std::string> why_;          // why nodes are missing, as first reported
