@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
+#include <utility>
+#include <vector>
 
 #include "io/access.h"
 
@@ -15,6 +17,9 @@ namespace {
 
 // Stretches of this length are as well moved by those who want them.
 constexpr std::uint64_t long_block = std::uint64_t(256) << 10;
+// A run in the lists of a member and of an aggregator, and in the layout that is made of it.
+constexpr std::uint64_t memory_of_run = 448;
+constexpr std::uint64_t mebibyte = std::uint64_t(1) << 20;
 
 }  // namespace
 
@@ -67,12 +72,14 @@ void CollectiveAccess::open() {
            0,
            -1,
            call_.view.mean_block(),
+           0,
            place_.store != nullptr ? 1U : 0U,
            call_.view.overlaps() ? 1U : 0U};
     if (own.block == 0) own.block = std::numeric_limits<std::uint64_t>::max();
     if (bytes_ != 0) {
         own.begin = call_.view.offset_of(call_.position);
         own.end = call_.view.offset_of(call_.position + Offset(bytes_) - 1) + 1;
+        own.lists = memory_of_lists();
     }
     if (!call_.write && place_.store != nullptr) {
         own.size = place_.store->size();
@@ -80,6 +87,31 @@ void CollectiveAccess::open() {
     }
     opening_.start(openings_.data(), collectives::Blocks::even(sizeof(Opening)), nullptr);
     phase_ = Phase::opening;
+}
+
+// In a MiB of the file, where the runs of this member are densest in a few samples.
+std::uint64_t CollectiveAccess::memory_of_lists() const {
+    constexpr std::size_t samples = 4, stretches = 256;
+    if (call_.view.dense() || call_.view.mean_block() > 64 * memory_of_run) return 0;
+    std::uint64_t most = 0;
+    for (std::size_t sample = 0; sample < samples; ++sample) {
+        const std::size_t skipped = bytes_ / samples * sample;
+        std::size_t visited = 0;
+        Offset begin = 0, end = 0;
+        Runs runs;
+        call_.view.for_each(call_.position + Offset(skipped), bytes_ - skipped,
+                            [&](Offset offset, std::size_t bytes) {
+                                if (visited == 0) begin = offset;
+                                end = offset + Offset(bytes);
+                                runs.add(offset, Offset(bytes));
+                                return ++visited < stretches;
+                            });
+        // A loop, and what it is cut off from.
+        if (runs.list().size() <= 2) continue;
+        most = std::max(most,
+                        runs.list().size() * memory_of_run * mebibyte / std::uint64_t(end - begin));
+    }
+    return most;
 }
 
 // Whether this call does; all members find the same.
@@ -108,6 +140,24 @@ bool CollectiveAccess::through_aggregators() const {
     return false;
 }
 
+// Bytes of a window: it, what is packed of it, a bit for each byte, and the lists where most
+// members have some, take twice what an aggregator may hold.
+std::size_t CollectiveAccess::window() const {
+    std::vector<std::pair<Offset, std::int64_t>> changes;
+    for (const Opening& it : openings_) {
+        if (it.begin >= it.end || it.lists == 0) continue;
+        changes.emplace_back(it.begin, std::int64_t(it.lists));
+        changes.emplace_back(it.end, -std::int64_t(it.lists));
+    }
+    std::sort(changes.begin(), changes.end());
+    std::int64_t lists = 0, most = 0;
+    for (const auto& change : changes) most = std::max(most, lists += change.second);
+    const double share = 2 + 0.125 + double(most) / double(mebibyte);
+    const std::size_t unit = place_.hints.striping_unit;
+    const auto bytes = std::size_t(2 * double(place_.window) / share);
+    return std::max<std::size_t>(bytes >= unit ? bytes / unit * unit : bytes, 1);
+}
+
 void CollectiveAccess::plan() {
     Offset end = -1;
     for (const Opening& it : openings_) end = std::max(end, it.size);
@@ -128,8 +178,7 @@ void CollectiveAccess::plan() {
         }
         all = {std::min(all.begin, it.begin), std::max(all.end, it.end)};
     }
-    domains_ =
-        Domains(all.begin, all.end, int(targets()), place_.hints.striping_unit, place_.window);
+    domains_ = Domains(all.begin, all.end, int(targets()), place_.hints.striping_unit, window());
     pieces_.resize(targets());
     for (Piece& piece : pieces_) piece.posted = false;
     if (own_share_ >= 0) shares_.resize(members());

@@ -9,7 +9,9 @@
 // end the exchange early, so the next call works.
 //
 // Bytes that no member gives are never written. Memory beyond the program's: a window for each
-// aggregator, and what members whose memory is scattered pack for one round.
+// aggregator, what members whose memory is scattered pack for one round, and the lists of runs.
+// Windows are as short as keeps the sum within twice Place::window for each aggregator; how dense
+// the runs are is taken from samples.
 #pragma once
 
 #include <array>
@@ -35,7 +37,7 @@ class CollectiveAccess final : public collectives::Schedule {
     struct Place {
         Store* store = nullptr;        // null: this member does not reach the file
         std::vector<int> aggregators;  // members that do, in order
-        std::size_t window = 0;        // bytes that each of them holds
+        std::size_t window = 0;        // bytes that each of them may hold
         Hints hints;
     };
     struct Call {
@@ -66,6 +68,7 @@ class CollectiveAccess final : public collectives::Schedule {
         Offset begin, end;       // of the file, without gaps at the ends; equal: nothing
         Offset size;             // of the file; negative: not known
         std::uint64_t block;     // mean length of the stretches
+        std::uint64_t lists;     // memory that its runs take in a MiB of its range
         std::uint32_t reaches;   // the member has a store
         std::uint32_t overlaps;  // its view does
     };
@@ -102,7 +105,9 @@ class CollectiveAccess final : public collectives::Schedule {
 
     bool move() override;
     void open();
+    std::uint64_t memory_of_lists() const;
     bool through_aggregators() const;
+    std::size_t window() const;
     void plan();
     void access_directly();
     void close();

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <functional>
+#include <string_view>
 
 #include "core/api.h"
 #include "core/layout/layout.h"
@@ -17,10 +18,11 @@ namespace torusmp::io {
 
 class FarStore : public Store {
   public:
-    // context: one in which the members of the file send nothing else. what: names the wait in
-    // reports; kept by the caller.
-    FarStore(core::Runtime& runtime, core::Context context, core::Rank server, const char* what)
-        : runtime_(runtime), context_(context), server_(server), what_(what) {}
+    // Names the call that the thread is in, for reports of its wait.
+    using CallName = std::string_view (*)();
+    // context: one in which the members of the file send nothing else.
+    FarStore(core::Runtime& runtime, core::Context context, core::Rank server, CallName call)
+        : runtime_(runtime), context_(context), server_(server), call_name_(call) {}
 
     // Through a view; see io/access.h.
     Outcome write(const View& view, Offset position, const core::Buffer& buffer) {
@@ -51,7 +53,7 @@ class FarStore : public Store {
   protected:
     // Returns when `done` does; tests wait in their own way.
     virtual void wait(const std::function<bool()>& done, const core::Awaited& awaited) {
-        runtime_.wait_until(done, what_, &awaited);
+        runtime_.wait_until(done, call_name_(), &awaited);
     }
 
   private:
@@ -65,7 +67,7 @@ class FarStore : public Store {
     core::Runtime& runtime_;
     const core::Context context_;
     const core::Rank server_;
-    const char* const what_;
+    const CallName call_name_;
     std::atomic<std::int64_t> calls_{0};
 };
 

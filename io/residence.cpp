@@ -90,6 +90,12 @@ bool Residence::all() const {
     return std::find(members.begin(), members.end(), false) == members.end();
 }
 
+std::string other_home(const Sight& sight, const Homes& homes) {
+    if (sight.rule < 0 || sight.named != 0) return {};
+    const std::string& where = std::next(homes.begin(), sight.rule)->second;
+    return where == all_hosts || where == each_host || where == found_out ? std::string() : where;
+}
+
 Residence residence_of(const std::string& path, const std::vector<Sight>& sights,
                        const std::vector<int>& hosts, const Homes& homes, bool creates) {
     Residence residence;

@@ -22,4 +22,7 @@ struct Residence {
 Residence residence_of(const std::string& path, const std::vector<Sight>& sights,
                        const std::vector<int>& hosts, const Homes& homes, bool creates);
 
+// The host that io.at names for what was seen, if the host that saw it is another; otherwise empty.
+std::string other_home(const Sight& sight, const Homes& homes);
+
 }  // namespace torusmp::io

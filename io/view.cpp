@@ -65,8 +65,6 @@ Reach reach_of(const core::Layout& tile) {
     reach.begin += shape.offset();
     reach.end += shape.offset();
     reach.last += shape.offset();
-    reach.rising = reach.rising && tile.extent() >= reach.end - reach.begin;
-    reach.ordered = reach.ordered && tile.extent() >= reach.last - reach.begin;
     return reach;
 }
 
@@ -83,10 +81,18 @@ bool View::can_be(const core::Layout& tile, bool overlapping) {
     return reach.begin >= 0 && (overlapping ? reach.ordered : reach.rising);
 }
 
-View::View(Offset displacement, std::shared_ptr<const core::Layout> tile)
+View::View(Offset displacement, std::shared_ptr<const core::Layout> tile, bool overlapping)
     : displacement_(displacement), tile_(std::move(tile)) {
     if (tile_->size() == 0) return;
-    overlaps_ = !reach_of(*tile_).rising;
+    const Reach reach = reach_of(*tile_);
+    const bool apart = tile_->extent() >= reach.end - reach.begin;
+    const bool repeats = apart || (overlapping && tile_->extent() > 0 &&
+                                   tile_->extent() >= reach.last - reach.begin);
+    overlaps_ = !reach.rising || (repeats && !apart);
+    if (!repeats) {
+        end_ = Offset(tile_->size());
+        tile_ = std::make_shared<const core::Layout>(tile_->element(), reach.end - reach.begin);
+    }
     first_ = place(*tile_, 0);
     if (tile_->dense()) {
         displacement_ += first_;

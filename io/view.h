@@ -4,12 +4,14 @@
 //
 // What a rank reads and writes is a stream of data; a *position* counts its bytes, an *offset*
 // those of the file. Offsets rise with positions, unless the view overlaps(), which only reads may.
+// A layout that is longer than its extent, such as a chunk of HDF5, is not repeated: data end().
 // A View is a value, cheap to copy; any thread may read.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <limits>
 #include <memory>
 
 #include "core/layout/layout.h"
@@ -22,9 +24,10 @@ class View {
     // All bytes from the displacement on.
     View() : View(0) {}
     explicit View(Offset displacement) : displacement_(displacement) {}
-    // Precondition: can_be(tile).
-    View(Offset displacement, std::shared_ptr<const core::Layout> tile);
-    // Whether a view may repeat it. overlapping: its blocks may overlap, but not go backwards.
+    // Precondition: can_be(tile, overlapping).
+    View(Offset displacement, std::shared_ptr<const core::Layout> tile, bool overlapping = false);
+    // Whether a view can be made of it. overlapping: its blocks, and one tile and the next, may
+    // overlap, but not go backwards.
     static bool can_be(const core::Layout& tile, bool overlapping = false);
 
     Offset displacement() const { return displacement_; }
@@ -34,6 +37,8 @@ class View {
     bool empty() const { return tile_ != nullptr && tile_->size() == 0; }
     // Some bytes are seen more than once. Then position_of() only bounds the answer.
     bool overlaps() const { return overlaps_; }
+    // Positions lie before it.
+    Offset end() const { return end_; }
     // Mean length of the stretches of the file that hold data; 0: without an end.
     std::size_t mean_block() const { return dense() ? 0 : tile_->mean_block(); }
 
@@ -54,6 +59,7 @@ class View {
 
   private:
     Offset displacement_;
+    Offset end_ = std::numeric_limits<Offset>::max();
     bool overlaps_ = false;
     Offset first_ = 0;                          // offset of the first byte of the tile in it
     std::shared_ptr<const core::Layout> tile_;  // null: dense

@@ -62,6 +62,16 @@ Offset place_in_order(File& file, const char* call, Offset etypes) {
     return mine;
 }
 
+// Tiles that would overlap are not repeated.
+void check_reach(const File& file, Offset position, std::size_t bytes) {
+    const Offset end = file.view.bytes.end();
+    if (bytes == 0 || Offset(bytes) <= end - position) return;
+    fail(MPI_ERR_IO,
+         "found {} bytes of data from byte {} of the view on, expected at most {} in all: repeated "
+         "at its extent, the filetype {} overlaps itself",
+         bytes, position, end, file.view.filetype->describe());
+}
+
 std::string action_of(bool write) {
     return write ? "write" : "read";
 }
@@ -84,6 +94,7 @@ io::Outcome outcome_alone(File& file, bool write, Offset position, const core::B
 
 // By this process alone; returns the bytes that were moved.
 std::size_t move_alone(File& file, bool write, Offset position, const core::Buffer& buffer) {
+    check_reach(file, position, buffer.bytes);
     const io::Outcome outcome = outcome_alone(file, write, position, buffer);
     if (outcome.error != 0) fail_here(file, action_of(write), outcome.error);
     return outcome.bytes;
@@ -183,16 +194,23 @@ void FileCall::prepare(const FileArguments& arguments) {
     together_ = true;
     write_ = arguments.write;
     address_ = arguments.buffer;
-    try {
+    // What is wrong is thrown at the end, so that the others learn of it.
+    const auto attempt = [&](auto&& step) {
+        try {
+            step();
+        } catch (...) {
+            refused_ = std::current_exception();
+            memory_.clear();
+        }
+    };
+    attempt([&] {
         memory_.take(file_, arguments);
         if (arguments.where != Where::ordered)
             position_ = file_.position_of(place_alone(file_, arguments, memory_.etypes()));
-    } catch (...) {
-        refused_ = std::current_exception();  // the others are told
-        memory_.clear();
-    }
+    });
     if (arguments.where == Where::ordered)
         position_ = file_.position_of(place_in_order(file_, name_, memory_.etypes()));
+    attempt([&] { check_reach(file_, position_, memory_.buffer().bytes); });
 }
 
 void FileCall::start() {

@@ -119,11 +119,15 @@ void agree(Communicator& comm, const char* call, const std::string& action, cons
 Reference<ErrorHandler>& handler_of_no_file();
 int raise_on_file(const char* call, File* file, const std::exception& error) noexcept;
 
+// The function on files that this thread is in, for reports of its waits.
+inline constinit thread_local const char* file_call = "";
+
 // The body of a function on a file: body(File&).
 template <class Body>
 int file_api(const char* call, MPI_File handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
+    file_call = call;
     File* file = nullptr;
     try {
         file = &checked<File>(handle);

@@ -142,8 +142,9 @@ void open_on_all(File& file) {
         file.server =
             std::make_unique<io::StoreServer>(runtime(), context, *file.local, file.place.hints);
     else if (!file.residence.all())
-        file.far = std::make_unique<io::FarStore>(
-            runtime(), context, comm.peer(file.residence.keeper), comm.name.c_str());
+        file.far =
+            std::make_unique<io::FarStore>(runtime(), context, comm.peer(file.residence.keeper),
+                                           [] { return std::string_view(file_call); });
     // Nobody asks the keeper before it listens.
     agree_on_file(file);
 }
@@ -174,6 +175,20 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
         throw;
     }
     *fh = handle_of(file);
+}
+
+// A file that lives on another host is not deleted: there may be one of its name here.
+void check_home(const std::string& path) {
+    const io::Homes& homes = library().process->settings()[io::setting::at];
+    if (homes.empty()) return;
+    const io::Sight sight = io::look_at(path, homes, node_name());
+    const std::string home = io::other_home(sight, homes);
+    if (!home.empty())
+        fail(MPI_ERR_BAD_FILE,
+             "rank {} on host {} cannot delete {}: io.at has \"{}\" = \"{}\". Call MPI_File_delete "
+             "on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE",
+             hot.world->rank(), sight.host_name(), short_path(path),
+             std::next(homes.begin(), sight.rule)->first, home);
 }
 
 int delete_file(const std::string& path) {
@@ -221,6 +236,7 @@ int PMPI_File_close(MPI_File* fh) {
 int PMPI_File_delete(const char* filename, MPI_Info) {
     return file_api("MPI_File_delete", [&] {
         check_output("filename", filename);
+        check_home(filename);
         const int error = delete_file(filename);
         if (error != 0)
             throw Failure(class_of_errno(error),

@@ -93,7 +93,7 @@ const Representation& checked_representation(const char* name) {
 
 // Blocks may overlap where the file is only read.
 void check_rising(const char* which, const Datatype& type, bool reads) {
-    if (!io::View::can_be(core::Layout(type.layout()->element(), type.extent()), reads))
+    if (!io::View::can_be(*type.layout(), reads))
         fail(MPI_ERR_IO,
              "found {} as {}, whose parts overlap, go backwards or begin below 0, expected rising "
              "displacements",
@@ -120,9 +120,9 @@ FileView make_view(const File& file, Offset displacement, Datatype& etype, Datat
     const bool reads = (file.amode & MPI_MODE_RDONLY) != 0;
     check_rising("etype", *unit, reads);
     check_rising("filetype", *tile, reads);
-    // The same layout, and the tiles one behind the other by its extent.
+    // The same layout, and the tiles at its extent.
     auto layout = std::make_shared<const core::Layout>(tile->layout()->element(), tile->extent());
-    view.bytes = io::View(displacement, std::move(layout));
+    view.bytes = io::View(displacement, std::move(layout), reads);
     return view;
 }
 

@@ -3,14 +3,43 @@
 // model of the file.
 #include <catch2/catch.hpp>
 
+#include <malloc.h>
+
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
+#include <new>
 
 #include "collectives/simulated_group.h"
 #include "io/collective_access.h"
 #include "io/memory_store.h"
 #include "io/random_view.h"
+
+namespace torusmp::io::collective_test {
+
+// Bytes that this process holds, and the most that it has held; of all ranks of a job.
+std::atomic<std::size_t> held{0}, most_held{0};
+
+}  // namespace torusmp::io::collective_test
+
+void* operator new(std::size_t bytes) {
+    using namespace torusmp::io::collective_test;
+    void* const memory = std::malloc(bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    const std::size_t now = held += malloc_usable_size(memory);
+    std::size_t most = most_held;
+    while (now > most && !most_held.compare_exchange_weak(most, now)) {
+    }
+    return memory;
+}
+void operator delete(void* memory) noexcept {
+    torusmp::io::collective_test::held -= malloc_usable_size(memory);
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    operator delete(memory);
+}
 
 namespace torusmp::io::collective_test {
 
@@ -208,6 +237,66 @@ TEST_CASE("A file that shrinks while it is read gives what is left", "[io]") {
     REQUIRE(scene.accesses[0]->result().bytes == 505);
     REQUIRE(scene.accesses[1]->result().bytes == 500);
     for (const auto& access : scene.accesses) REQUIRE(access->result().error == 0);
+}
+
+// Rows in turn, of which each rank has one in each group, at a random place in it: no two of them
+// are at the same distance for long.
+TEST_CASE("Memory is at most twice what aggregators may hold, however short the rows", "[io]") {
+    constexpr std::size_t ranks = 4, groups = 8192, window = std::size_t(3) << 20;
+    constexpr std::size_t packets = std::size_t(512) << 10;  // of core, under way
+    for (const std::size_t row : {1, 8, 64, 1000}) {
+        const std::size_t bytes = (std::size_t(6) << 20) / row * row;
+        std::vector<std::vector<core::Layout::Run>> runs(ranks);
+        Random random(row);
+        for (std::size_t group = 0; group < groups; ++group) {
+            const std::size_t turn = below(random, ranks);
+            for (std::size_t i = 0; i < ranks; ++i)
+                runs[i].push_back(
+                    {std::ptrdiff_t((group * ranks + (i + turn) % ranks) * row), row, 1, 0});
+        }
+        Scene scene;
+        Job job(job_of({2, 2}, true));
+        scene.sign_on(job);
+        MemoryStore store;
+        store.bytes.reserve(ranks * (bytes + groups * row));
+        // The program's memory is scattered.
+        const core::Layout gaps(core::Shape::block(4), 8);
+        for (std::size_t i = 0; i < ranks; ++i) {
+            Share& share = scene.shares[i];
+            const core::Layout all(runs[i]);
+            share.view.view = View(0, std::make_shared<const core::Layout>(
+                                          all.element(), std::ptrdiff_t(groups * ranks * row)));
+            share.memory.resize(2 * bytes + 8);
+            for (auto& byte : share.memory) byte = std::byte(random());
+            share.place = {.store = &store, .aggregators = {1, 2}, .window = window, .hints = {}};
+        }
+        const auto call = [&](bool write) {
+            const std::size_t before = held;
+            most_held = before;
+            for (std::size_t i = 0; i < ranks; ++i)
+                scene.accesses[i]->start(
+                    {.write = write,
+                     .view = scene.shares[i].view.view,
+                     .buffer = {static_cast<void*>(scene.shares[i].memory.data()), gaps,
+                                bytes / 4}});
+            REQUIRE(job.run_until([&] { return scene.complete(); }));
+            for (const auto& access : scene.accesses) {
+                REQUIRE(access->error() == core::Error::none);
+                REQUIRE(access->result().error == 0);
+                REQUIRE(access->result().bytes == bytes / 4 * 4);
+            }
+            CAPTURE(row, write);
+            CHECK(double(most_held - before) <= double(2 * 2 * window + packets));
+        };
+        call(true);
+        std::vector<std::vector<std::byte>> written;
+        for (Share& share : scene.shares) written.push_back(share.memory);
+        for (Share& share : scene.shares)
+            for (std::size_t k = 0; k < bytes / 4 * 4; ++k)
+                share.memory[k / 4 * 8 + k % 4] = std::byte{0};
+        call(false);
+        for (std::size_t i = 0; i < ranks; ++i) REQUIRE(scene.shares[i].memory == written[i]);
+    }
 }
 
 TEST_CASE("A rank that dies ends the call on the others", "[io]") {

@@ -86,7 +86,8 @@ class Programs {
 class TestedStore final : public FarStore {
   public:
     TestedStore(core::Runtime& runtime, core::Rank server, Programs*& programs)
-        : FarStore(runtime, context, server, "test"), programs_(programs) {}
+        : FarStore(runtime, context, server, [] { return std::string_view("test"); }),
+          programs_(programs) {}
 
   private:
     void wait(const std::function<bool()>& done, const core::Awaited&) override {

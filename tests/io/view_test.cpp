@@ -49,7 +49,6 @@ TEST_CASE("Views that go backwards or overlap are refused", "[io]") {
     REQUIRE(View::can_be(core::Layout(sequence(4, 20), 24)));  // tiles fit into each other's gaps
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(20, 0), 28)));
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(0, 7), 28)));
-    REQUIRE_FALSE(View::can_be(core::Layout(sequence(0, 20), 27)));
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(-8, 8), 28)));
     REQUIRE_FALSE(View::can_be(core::Layout(block.repeated(3, -8), 28)));
     REQUIRE_FALSE(View::can_be(core::Layout(block.repeated(3, 4).repeated(2, 100), 200)));
@@ -57,8 +56,36 @@ TEST_CASE("Views that go backwards or overlap are refused", "[io]") {
     REQUIRE(View::can_be(core::Layout(sequence(0, 7), 28), true));
     REQUIRE(View::can_be(core::Layout(block.repeated(3, 4), 8), true));
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(20, 0), 28), true));
-    REQUIRE_FALSE(View::can_be(core::Layout(block.repeated(3, 4), 7), true));
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(-8, 8), 28), true));
+}
+
+TEST_CASE("A layout longer than its extent is one tile, and all of its bytes are seen", "[io]") {
+    // Rows of 8 bytes, 20 apart; the extents are too short for another tile.
+    const core::Shape rows = core::Shape::block(8).repeated(3, 20);
+    for (const std::ptrdiff_t extent : {47, 8, 0, -5}) {
+        CAPTURE(extent);
+        const core::Layout tile(rows, extent);
+        REQUIRE(View::can_be(tile));
+        const View view(100, std::make_shared<const core::Layout>(tile));
+        REQUIRE_FALSE(view.overlaps());
+        REQUIRE(view.end() == 24);
+        for (Offset position = 0; position < 24; ++position) {
+            const Offset offset = 100 + position / 8 * 20 + position % 8;
+            REQUIRE(view.offset_of(position) == offset);
+            REQUIRE(view.position_of(offset) == position);
+        }
+        REQUIRE(view.position_of(148) == 24);
+    }
+    const auto repeated = std::make_shared<const core::Layout>(rows, 48);
+    REQUIRE(View(0, repeated).end() > 1000000);
+    REQUIRE(View(0, repeated).offset_of(24) == 48);
+    // Reads may see the tiles overlap, as long as each begins behind the one before.
+    const View twice(0, std::make_shared<const core::Layout>(rows, 44), true);
+    REQUIRE(twice.overlaps());
+    REQUIRE(twice.offset_of(24) == 44);
+    const View still(0, std::make_shared<const core::Layout>(core::Shape::block(8), 0), true);
+    REQUIRE(still.end() == 8);
+    REQUIRE(still.position_of(50) >= 8);
 }
 
 TEST_CASE("Runs tell what was added, and coverage what they mark", "[io]") {
@@ -212,7 +239,7 @@ TEST_CASE("A view that sees bytes twice reads them twice", "[io]") {
     const auto tile =
         std::make_shared<const core::Layout>(core::Shape::block(8).repeated(2, 4), 10);
     REQUIRE(View::can_be(*tile, true));
-    const View view(1, tile);
+    const View view(1, tile, true);
     REQUIRE(view.overlaps());
     std::vector<std::byte> memory(32);
     REQUIRE(read(store, view, 0, {memory.data(), memory.size()}, {}).bytes == 32);

@@ -69,6 +69,44 @@ static void permissions(void) {
     if (me == 0) CHECK(unlink(path) == 0);
 }
 
+/* Rank 1 has a file of the name of one that lives on rank 0's host. It keeps it: which of them was
+ * meant? */
+static void deleted(void) {
+    int rank;
+    snprintf(path, sizeof path, "%.1000s/deleted", folder);
+    for (rank = 1; rank >= 0; rank--) {
+        if (me == rank) {
+            FILE* made = fopen(path, "w");
+            CHECK(made != NULL && fclose(made) == 0);
+            if (rank == 1) {
+                char text[MPI_MAX_ERROR_STRING];
+                int length = 0;
+                const int code = MPI_File_delete(path, MPI_INFO_NULL);
+                CHECK_CLASS(code, MPI_ERR_BAD_FILE);
+                CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+                fprintf(stderr, "%s\n", text);
+                CHECK(unlink(path) == 0);
+            } else {
+                CHECK(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS);
+                CHECK(access(path, F_OK) != 0);
+            }
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+/* The ranks without the disk wait for rank 0, which is in no call. */
+static void stuck(void) {
+    MPI_Offset size = 0;
+    snprintf(path, sizeof path, "%.1000s/stuck", folder);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path,
+                        MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    while (me == 0) pause();
+    while (me == 1) MPI_File_get_size(file, &size);
+    for (;;) MPI_File_write_at(file, 0, &size, 1, MPI_OFFSET, MPI_STATUS_IGNORE);
+}
+
 /* Writes until it must fail, by each rank alone and by all, then something small that fits. */
 static void fill(int expected) {
     enum { N = 1 << 20 };
@@ -173,11 +211,11 @@ static void written(void) {
 }
 
 int main(int argc, char** argv) {
-    static const Case cases[] = {{"names", names},         {"permissions", permissions},
-                                 {"full", full},           {"limited", limited},
-                                 {"read_only", read_only}, {"words", words},
-                                 {"made", made},           {"killed_0", killed_0},
-                                 {"killed_3", killed_3},   {"written", written}};
+    static const Case cases[] = {
+        {"names", names},     {"permissions", permissions}, {"full", full},
+        {"limited", limited}, {"read_only", read_only},     {"words", words},
+        {"made", made},       {"killed_0", killed_0},       {"killed_3", killed_3},
+        {"written", written}, {"deleted", deleted},         {"stuck", stuck}};
     MPI_Init(&argc, &argv);
     if (argc > 2) snprintf(folder, sizeof folder, "%s", argv[2]);
     run_cases(cases, (int)(sizeof cases / sizeof cases[0]), 2, argv);

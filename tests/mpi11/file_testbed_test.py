@@ -24,10 +24,10 @@ class Files(TestbedTest):
         os.chmod(self.disk, 0o777)
         os.chmod(self.folder.name, 0o755)
 
-    def command(self, *program, at=None, mount="-"):
+    def command(self, *program, at=None, mount="-", settings=()):
         options = ["--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
-        if at is not None:
-            options += ["--set", f"io.at={at}"]
+        for setting in ([f"io.at={at}"] if at is not None else []) + list(settings):
+            options += ["--set", setting]
         return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
 
     def run_hidden(self, *program, code=0, **how):
@@ -116,6 +116,29 @@ class Files(TestbedTest):
         told = job.communicate(timeout=100)[0]
         self.assertNotEqual(job.returncode, 0)
         self.assertRegex(told, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
+
+    def test_a_file_of_another_host_is_not_deleted_here(self):
+        self.up("2")
+        zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
+        told = self.run_hidden(FAULTS, "deleted", self.disk, at=f"{self.disk}={zero}")
+        self.assertIn(f'rank 1 on host {one} cannot delete {self.disk}/deleted: io.at has "{self.disk}" = "{zero}". '
+                      "Call MPI_File_delete on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE", told)
+        self.assertEqual(self.on_disk(), ["below"])
+
+    def test_a_rank_that_waits_for_the_disk_names_its_call(self):
+        self.up("3")
+        job = subprocess.Popen(self.command(FAULTS, "stuck", f"{self.disk}/below", settings=["watchdog.after=1s"]),
+                               text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.addCleanup(job.stdout.close)
+        self.addCleanup(job.wait)
+        self.addCleanup(job.terminate)
+        told, wanted = "", {"rank 1": "MPI_File_get_size", "rank 2": "MPI_File_write_at"}
+        for line in job.stdout:
+            told += line
+            wanted = {rank: call for rank, call in wanted.items() if not (rank in line and call in line)}
+            if not wanted:
+                return
+        self.fail(f"the job ended without a word of {wanted}\n{told}")
 
     def test_what_the_disk_refuses_has_its_class_on_every_rank(self):
         self.up("2x2")

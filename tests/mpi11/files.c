@@ -408,6 +408,50 @@ static void atomic(void) {
     close_file(&file);
 }
 
+/* A filetype longer than its extent, as HDF5 makes them for chunks: one tile, and nothing behind
+ * it. */
+static void longer_than_its_extent(void) {
+    enum { ROWS = 50, WIDE = 3, N = ROWS * WIDE };
+    int data[N + 1], back[N + 1], row, way, i;
+    static int all[N * 64];
+    MPI_Datatype rows, chunk;
+    MPI_Status status;
+    MPI_File file = new_file();
+    MPI_Type_vector(ROWS, WIDE, WIDE * ranks, MPI_INT, &rows);
+    MPI_Type_create_resized(rows, 0, WIDE * sizeof(int), &chunk);
+    MPI_Type_commit(&chunk);
+    CHECK(MPI_File_set_view(file, (MPI_Offset)(me * WIDE * sizeof(int)), MPI_INT, chunk, "native",
+                            MPI_INFO_NULL) == MPI_SUCCESS);
+    for (way = 0; way < 2; way++) {
+        for (i = 0; i <= N; i++) data[i] = 1000000 * way + 10000 * me + i;
+        CHECK((way == 0
+                   ? MPI_File_write_at(file, 0, data, N, MPI_INT, &status)
+                   : MPI_File_write_at_all(file, 0, data, N, MPI_INT, &status)) == MPI_SUCCESS);
+        CHECK(count_of(&status, MPI_INT) == N);
+        CHECK((way == 0
+                   ? MPI_File_read_at(file, 1, back, N - 1, MPI_INT, &status)
+                   : MPI_File_read_at_all(file, 1, back, N - 1, MPI_INT, &status)) == MPI_SUCCESS);
+        CHECK(count_of(&status, MPI_INT) == N - 1 && memcmp(back, data + 1, 4 * (N - 1)) == 0);
+        if (ranks > 1) {
+            CHECK_CLASS(MPI_File_write_at(file, 1, data, N, MPI_INT, &status), MPI_ERR_IO);
+            CHECK_CLASS(MPI_File_read_at(file, N + 5, back, 1, MPI_INT, &status), MPI_ERR_IO);
+            CHECK_CLASS(MPI_File_write_at_all(file, 0, data, me == 1 ? N + 1 : N, MPI_INT, &status),
+                        MPI_ERR_IO);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    CHECK(MPI_File_set_view(file, 0, MPI_INT, MPI_INT, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    CHECK(MPI_File_read_at_all(file, 0, all, N * ranks + 1, MPI_INT, &status) == MPI_SUCCESS);
+    CHECK(count_of(&status, MPI_INT) == N * ranks);
+    for (row = 0; row < ROWS; row++)
+        for (i = 0; i < WIDE * ranks; i++)
+            CHECK(all[row * WIDE * ranks + i] ==
+                  1000000 + 10000 * (i / WIDE) + row * WIDE + i % WIDE);
+    MPI_Type_free(&chunk);
+    MPI_Type_free(&rows);
+    close_file(&file);
+}
+
 int main(int argc, char** argv) {
     static const Case cases[] = {{"opening", opening},
                                  {"parts", parts},
@@ -416,7 +460,8 @@ int main(int argc, char** argv) {
                                  {"representations", representations},
                                  {"handlers", handlers},
                                  {"one_is_wrong", one_is_wrong},
-                                 {"atomic", atomic}};
+                                 {"atomic", atomic},
+                                 {"longer_than_its_extent", longer_than_its_extent}};
     MPI_Init(&argc, &argv);
     name_file();
     RUN_CASES(argc, argv, cases);
