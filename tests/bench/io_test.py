@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What torus-bench tells of files, and that none is left."""
 
+import json
 import os
 import sys
+import time
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
-from bench_program import BENCH, QUICK, Program
-from program import main
+from bench_program import BENCH, QUICK, TORUS_RUN, Program
+from program import SOURCE, clean_environment, main, skip_without_testbeds
 
 COLUMNS = [("one file", "write"), ("one file", "read"), ("one file", "to disk"), ("one file, strided", "write"),
            ("one file, strided", "read"), ("a file a rank", "write"), ("a file a rank", "read"), ("plain", "write"),
@@ -48,6 +50,30 @@ class Io(Program):
                                       r"cannot write \./torus-bench-\d+-one: it would be larger")
         self.assertEqual(done.stderr.count("torus-bench: "), 1, done.stderr)
         self.assertEqual(os.listdir(self.work), [])
+
+
+class Testbeds(Program):
+    """Hosts are network namespaces; node 0 alone sees the folder."""
+
+    def setUp(self):
+        skip_without_testbeds()
+        super().setUp()
+
+    def test_the_disk_of_one_host(self):
+        name, disk = f"io{os.getpid()}-{time.monotonic_ns() % 10**6}", self.work / "disk"
+        disk.mkdir()
+        done = self.run_program(SOURCE / "tests/testbed/torus-netns", "run", "3", "--name", name, "--", TORUS_RUN,
+                                "--set", f"io.at={disk}={name}-0", SOURCE / "tests/mpi11/on_hidden_disk.sh", disk, "-",
+                                BENCH, "io", "--folder", disk, "--sizes", "64KiB:64KiB", *QUICK, "--json", "out.json",
+                                environment=clean_environment() | {"TMPDIR": str(self.work)})
+        self.assert_ok(done)
+        document = json.loads((self.work / "out.json").read_text())
+        self.assertIn("Plain: rank 0, beside the disk, moves the same amount with pwrite and pread.", document["notes"])
+        links = self.check_links(document, [(rank, way) for rank in range(3) for way in ("0+", "0-")])
+        for way in ("0+", "0-"):
+            self.assertGreater(links[0, way]["bytes_received"], 64 << 10, "ranks do not write to the disk's host")
+            self.assertGreater(links[0, way]["bytes_sent"], 64 << 10, "ranks do not read from the disk's host")
+        self.assertEqual(list(disk.iterdir()), [])
 
 
 if __name__ == "__main__":
