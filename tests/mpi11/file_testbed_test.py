@@ -30,9 +30,9 @@ class Files(TestbedTest):
         os.chmod(self.folder.name, 0o755)
 
     def command(self, *program, at=None, mount="-", settings=()):
-        options = ["--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec", *settings]
-        if at is not None:
-            options += ["--set", f"io.at={at}"]
+        options = ["--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
+        for setting in ([f"io.at={at}"] if at is not None else []) + list(settings):
+            options += ["--set", setting]
         return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
 
     def run_hidden(self, *program, code=0, **how):
@@ -58,7 +58,7 @@ class Files(TestbedTest):
         for seed in range(1, SCHEDULES + 1):
             cables = Cables(Testbed(self.testbed), random.Random(seed))
             job = subprocess.Popen(self.command(SOAK, str(seed), "400", self.disk, at=at,
-                                                settings=["--set", f"transport.timeout={TIMEOUT}s"]),
+                                                settings=[f"transport.timeout={TIMEOUT}s"]),
                                    text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             with self.subTest(seed=seed):
                 try:
