@@ -6,6 +6,7 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 
 #include "bench/figures/figures.h"
@@ -31,6 +32,14 @@ Table measure_efficiency(const Context& context);
 Table measure_collectives(const Context& context);
 Table measure_steps(const Context& context);
 Table measure_forward(const Context& context);
+Table measure_io(const Context& context);
+
+// Thrown by all ranks with the same text, so that rank 0 reports it and the job ends in an orderly
+// way.
+class AgreedError : public std::runtime_error {
+  public:
+    using std::runtime_error::runtime_error;
+};
 
 // Two ranks that communicate while the others are idle: rank 0 and its partner.
 struct Pair {

@@ -48,6 +48,11 @@ po::options_description command_line_options() {
         ("algorithm", po::value<std::string>()->value_name("NAMES"),
          "collectives: algorithms, separated by commas, or list to print them (default: automatic, "
          "according to the settings; all for scatter and gather)")  //
+        ("folder", po::value<std::string>()->default_value(".")->value_name("DIR"),
+         "io: folder for the files that are measured, which are deleted afterwards; its path on "
+         "the host of the disk")  //
+        ("row", po::value<std::string>()->default_value("1KiB")->value_name("SIZE"),
+         "io: bytes of each row of strided accesses")  //
         ("model", po::value<std::string>()->value_name("NAME"),
          "predict: model of the machine, a file or a name, or list to print the names")  //
         ("calls", po::value<int>()->default_value(1)->value_name("N"),
@@ -115,6 +120,8 @@ std::string help_text() {
            "  forward    the rate at which one rank forwards messages between its neighbours, "
            "over\n"
            "             all its links\n"
+           "  io         collective writes and reads of one file, in blocks and in rows; a file a\n"
+           "             rank; and plain pwrite and pread of one process beside the disk\n"
            "  simulate   count the steps of collectives on a torus; in a step each link carries "
            "one\n"
            "             message in each direction (not a measurement)\n"
@@ -146,6 +153,8 @@ std::string help_text() {
            "  torus-bench collectives --torus 2x2x2 --step 8 --peers peers.json --plot both.svg "
            "\\\n"
            "      (after bench/compare-peers --torus 2x2x2 --only 'here.*' --json peers.json)\n"
+           "  torus-bench io --config cluster.toml --folder /scratch --set io.at=/scratch=head \\\n"
+           "      --json io.json\n"
            "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n"
            "  torus-bench predict --torus 8x8x16 --model gige-mvia --plot predicted.svg\n"
            "  torus-bench fit latency.json bandwidth.json relay.json > machine.json\n"

@@ -67,6 +67,8 @@ Table run_benchmark(const Context& context) {
             return measure_steps(context);
         case Command::forward:
             return measure_forward(context);
+        case Command::io:
+            return measure_io(context);
         case Command::simulate:
         case Command::predict:
         case Command::fit:
@@ -168,6 +170,9 @@ int run_as_rank(const Options& options, const Started& started, int argc, char**
     } catch (const config::UsageError& error) {
         if (rank() == 0) fmt::print(stderr, "torus-bench: {}\n", error.what());
         return config::exit_usage;
+    } catch (const AgreedError& error) {
+        if (rank() == 0) fmt::print(stderr, "torus-bench: {}\n", error.what());
+        return config::exit_failure;
     } catch (const std::exception& error) {
         fmt::print(stderr, "torus-bench: rank {}: {}\n", rank(), error.what());
         std::fflush(stdout);

@@ -21,7 +21,7 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 15> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 16> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
@@ -32,6 +32,7 @@ constexpr std::array<std::pair<std::string_view, Command>, 15> commands = {{
     {"collectives", Command::collectives},
     {"steps", Command::steps},
     {"forward", Command::forward},
+    {"io", Command::io},
     {"simulate", Command::simulate},
     {"predict", Command::predict},
     {"fit", Command::fit},
@@ -50,7 +51,7 @@ std::optional<Command> command_named(std::string_view text) {
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
         "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, steps, "
-        "forward, simulate, predict, fit, plot or report";
+        "forward, io, simulate, predict, fit, plot or report";
     if (words.empty())
         throw UsageError(fmt::format("missing command: expected {}; see --help", expected));
     const auto command = command_named(words[0]);
@@ -99,6 +100,8 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
                 return size_series(8, 4 << 10, given["step"].defaulted() ? 8 : factor);
             case Command::forward:
                 return size_series(1 << 10, 32 << 10, factor);
+            case Command::io:
+                return size_series(4 << 10, 16 << 20, given["step"].defaulted() ? 16 : factor);
             default:
                 return size_series(1, 4 << 20, factor);
         }
@@ -218,6 +221,21 @@ void check_file_name(const std::string& option, const std::string& name) {
     if (name.empty()) throw UsageError(fmt::format("{} is empty: expected a file name", option));
 }
 
+void read_io(const po::variables_map& given, Options& options) {
+    for (const char* name : {"folder", "row"})
+        if (!given[name].defaulted() && options.command != Command::io)
+            throw UsageError(
+                fmt::format("--{}: found {}, expected io", name, name_of(options.command)));
+    options.folder = given["folder"].as<std::string>();
+    if (options.folder.empty()) throw UsageError("--folder is empty: expected a folder");
+    const auto text = given["row"].as<std::string>();
+    const auto row = base::parse_size(text);
+    if (!row || *row < 1 || *row > largest_message)
+        throw UsageError(fmt::format(
+            "--row {}: expected a size from 1 to 1GiB, for example 64, 1KiB or 64KiB", text));
+    options.row = std::size_t(*row);
+}
+
 // Checks options that belong to one command only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
@@ -262,6 +280,7 @@ void read_special(const po::variables_map& given, Options& options) {
     if (command == Command::plot && !given.count("plot"))
         throw UsageError("plot: missing --plot FILE, the file to draw");
     read_collectives(given, options);
+    read_io(given, options);
     check_steps(options);
     options.exact = options.sizes;
     if (command == Command::sweep)

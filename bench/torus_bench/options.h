@@ -26,6 +26,7 @@ enum class Command {
     collectives,
     steps,
     forward,
+    io,
     simulate,
     predict,
     fit,
@@ -63,6 +64,8 @@ struct Options {
     bool list_algorithms = false;         // print them and exit
     // predict: calls of a collective, without a barrier between them
     int calls = 1;
+    std::string folder;              // io: where its files are
+    std::size_t row = 0;             // io: bytes of a row of strided accesses
     std::string model;               // predict: a name or a file
     std::string peers;               // file of compare-peers; empty if none
     std::vector<std::string> files;  // fit, plot

@@ -41,6 +41,17 @@ TEST_CASE("A series of sizes multiplies from the first to the last") {
     CHECK(size_series(0, 1, 4) == std::vector<std::size_t>{0, 1});
 }
 
+TEST_CASE("Files have a folder, rows and sizes of their own") {
+    const Options options = parse({"io", "--folder", "/scratch", "--row", "64KiB"});
+    CHECK(options.folder == "/scratch");
+    CHECK(options.row == 65536);
+    CHECK(options.sizes == std::vector<std::size_t>{4096, 65536, 1 << 20, 16 << 20});
+    CHECK(parse({"io", "--sizes", "8:16"}).row == 1024);
+    CHECK_THAT(refusal({"io", "--row", "1GB"}),
+               Contains("--row 1GB: expected a size from 1 to 1GiB"));
+    CHECK_THAT(refusal({"latency", "--row", "8"}), Contains("--row: found latency, expected io"));
+}
+
 TEST_CASE("Options come before and after what to measure") {
     const Options options =
         parse({"--seconds", "0.5", "bandwidth", "-np", "4", "--sizes", "1KiB:4KiB", "--step", "4",
@@ -98,10 +109,11 @@ TEST_CASE("Options that a measure does not know are refused") {
 }
 
 TEST_CASE("Bad command lines are refused with what was found and what was expected") {
-    CHECK_THAT(refusal({}),
-               Contains("expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                        "efficiency, collectives, steps, forward, simulate, predict, fit, plot or "
-                        "report"));
+    CHECK_THAT(
+        refusal({}),
+        Contains("expected latency, bandwidth, sweep, aggregate, relay, overlap, "
+                 "efficiency, collectives, steps, forward, io, simulate, predict, fit, plot or "
+                 "report"));
     CHECK_THAT(refusal({"latencies"}), Contains("'latencies'") && Contains("expected latency"));
     CHECK_THAT(refusal({"latency", "overlap"}), Contains("'overlap'") && Contains("unexpected "
                                                                                   "argument"));

@@ -36,7 +36,7 @@ class BadInput(Program):
 
     def test_command_lines(self):
         self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                         "efficiency, collectives, steps, forward, simulate, predict, fit, plot or report")
+                         "efficiency, collectives, steps, forward, io, simulate, predict, fit, plot or report")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
         self.refused(["collectives", "--algorithm", "tree"], "'tree' is not an algorithm of allreduce", "disjoint")
@@ -46,6 +46,11 @@ class BadInput(Program):
         self.refused(["latency", "--from", "1"], "--from: found latency", "forward")
         self.refused(["latency", "--algorithm", "tree"], "--algorithm: found latency")
         self.refused(["speed"], "'speed'")
+        self.refused(["latency", "--folder", "/tmp"], "--folder: found latency, expected io")
+        self.refused(["io", "--folder", ""], "--folder is empty")
+        self.refused(["io", "--row", "0"], "--row 0: expected a size from 1 to 1GiB")
+        self.refused(["io", "--raw"], "--raw: io")
+        self.refused(["io", "--sizes", "0:64"], "--sizes 0:64")
         self.refused(["latency", "--plott", "x"], "--plot")
         self.refused(["latency", "--sizes", "8"], "FIRST:LAST")
         self.refused(["latency", "-np", "x"], "x")

@@ -29,10 +29,9 @@ JobOptions torus(std::vector<int> dims, std::uint64_t seed) {
 
 // Turns of the job with a cut or a repair now and then, until done().
 template <class Done>
-bool run_among_faults(Job& job, CableFaults& cables, sim::Random& random, Done&& done) {
+bool run_among_faults(Job& job, CableFaults& cables, Done&& done) {
     while (!done()) {
-        if (random.below(std::uint64_t(job.size()) * 40) == 0)
-            random.below(2) == 0 ? cables.cut_one() : cables.mend_one();
+        cables.happen();
         if (!job.turn()) return done();
     }
     return true;
@@ -43,7 +42,6 @@ std::vector<float> sum_of(const JobOptions& options, std::size_t count, bool fau
     std::vector<std::vector<float>> values;
     Job job(options);
     CableFaults cables(job, options.seed);
-    sim::Random random(options.seed + 5);
     simulated.sign_on(job, all_ranks(job));
     for (int member = 0; member < simulated.size(); ++member) {
         values.emplace_back(count);
@@ -54,7 +52,7 @@ std::vector<float> sum_of(const JobOptions& options, std::size_t count, bool fau
     for (int member = 0; member < simulated.size(); ++member)
         simulated[member].start(values[std::size_t(member)].data(), count, float_sum);
     const auto done = [&] { return simulated.complete(); };
-    const bool ended = faults ? run_among_faults(job, cables, random, done) : job.run_until(done);
+    const bool ended = faults ? run_among_faults(job, cables, done) : job.run_until(done);
     INFO(job.report());
     REQUIRE(ended);
     return values[0];

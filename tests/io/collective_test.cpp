@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collective accesses in whole jobs: random views, sizes, aggregators, windows and hints, against a
-// model of the file.
+// model of the file, also over links whose cables die and come back.
 #include <catch2/catch.hpp>
 
 #include <malloc.h>
@@ -12,6 +12,7 @@
 #include <new>
 
 #include "collectives/simulated_group.h"
+#include "core/link/cable_faults.h"
 #include "io/collective_access.h"
 #include "io/memory_store.h"
 #include "io/random_view.h"
@@ -48,6 +49,7 @@ using collectives::testing::all_ranks;
 using collectives::testing::Job;
 using collectives::testing::job_of;
 using collectives::testing::JobOptions;
+using core::testing::CableFaults;
 
 // A file that all ranks of a job share, and what one call of a rank moves.
 struct Share {
@@ -100,8 +102,17 @@ JobOptions random_job(Random& random) {
                   1 + below(random, 1000));
 }
 
+// Turns of the job until all accesses are complete. cables: those that die and come back; null:
+// none does.
+bool ends(Job& job, const Scene& scene, CableFaults* cables) {
+    return job.run_until([&] {
+        if (cables != nullptr) cables->happen();
+        return scene.complete();
+    });
+}
+
 // One call: members write disjoint bytes, because what overlaps may be either.
-void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random) {
+void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random, CableFaults* cables) {
     const bool write = below(random, 2) == 0;
     const std::size_t ranks = scene.shares.size();
     const bool only_aggregators_reach = below(random, 3) == 0;
@@ -157,7 +168,7 @@ void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random) {
         }
     }
     scene.start(write);
-    REQUIRE(job.run_until([&] { return scene.complete(); }));
+    REQUIRE(ends(job, scene, cables));
     for (std::size_t i = 0; i < ranks; ++i) {
         CAPTURE(i, write, interleaved, only_aggregators_reach);
         REQUIRE(scene.accesses[i]->error() == core::Error::none);
@@ -170,11 +181,13 @@ void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random) {
     REQUIRE(store.bytes == expected);
 }
 
+std::uint64_t rounds() {
+    const char* const given = std::getenv("IO_ROUNDS");
+    return given != nullptr ? std::strtoull(given, nullptr, 10) : 60;
+}
+
 TEST_CASE("Collective accesses move what the model moves", "[io]") {
-    const std::uint64_t rounds = std::getenv("IO_ROUNDS") != nullptr
-                                     ? std::strtoull(std::getenv("IO_ROUNDS"), nullptr, 10)
-                                     : 60;
-    for (std::uint64_t seed = 1; seed <= rounds; ++seed) {
+    for (std::uint64_t seed = 1; seed <= rounds(); ++seed) {
         CAPTURE(seed);
         Random random(seed);
         Scene scene;
@@ -183,9 +196,29 @@ TEST_CASE("Collective accesses move what the model moves", "[io]") {
         MemoryStore store;
         for (int call = 0; call < 10; ++call) {
             CAPTURE(call);
-            one_call(job, scene, store, random);
+            one_call(job, scene, store, random, nullptr);
         }
     }
+}
+
+TEST_CASE("Collective accesses move what the model moves while cables die and come back", "[io]") {
+    long cuts = 0;
+    for (std::uint64_t seed = 1; seed <= rounds(); ++seed) {
+        CAPTURE(seed);
+        Random random(seed);
+        static const std::vector<std::vector<int>> shapes{{3}, {2, 2}, {3, 2}, {2, 2, 2}, {3, 3}};
+        Scene scene;
+        Job job(core::testing::detour_torus(shapes[below(random, shapes.size())], seed));
+        CableFaults cables(job, seed);
+        scene.sign_on(job);
+        MemoryStore store;
+        for (int call = 0; call < 10; ++call) {
+            CAPTURE(call);
+            one_call(job, scene, store, random, &cables);
+        }
+        cuts += cables.cuts();
+    }
+    REQUIRE(cuts >= long(rounds()));
 }
 
 // Two ranks whose rows interleave, through one aggregator.

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "collectives/simulated_group.h"
+#include "core/link/cable_faults.h"
 #include "io/access.h"
 #include "io/far_store.h"
 #include "io/memory_store.h"
@@ -22,6 +23,7 @@ using namespace testing;
 using collectives::testing::Job;
 using collectives::testing::job_of;
 using collectives::testing::JobOptions;
+using core::testing::CableFaults;
 
 constexpr core::Context context = 5;
 
@@ -49,8 +51,9 @@ class Programs {
             await(me);
         }
     }
-    // False: nothing moves any more, but not all have ended.
-    bool run_all(Job& machine, Random& random) {
+    // False: nothing moves any more, but not all have ended. cables: those that die and come back;
+    // null: none does.
+    bool run_all(Job& machine, Random& random, CableFaults* cables) {
         int vain = 0;
         while (std::find(ended_.begin(), ended_.end(), false) != ended_.end()) {
             const auto next = below(random, threads_.size());
@@ -58,6 +61,7 @@ class Programs {
                 run(int(next));
                 await(job);
             }
+            if (cables != nullptr) cables->happen();
             vain = machine.turn() ? 0 : vain + 1;
             if (vain > 1000) return false;
         }
@@ -105,6 +109,7 @@ struct Scene {
     StoreServer server;
     Programs* programs = nullptr;
     std::vector<std::unique_ptr<TestedStore>> far;
+    std::optional<CableFaults> cables;
 
     Scene(const JobOptions& options, core::Rank host)
         : job(options), disk(host), server(job[host], context, file, hints) {
@@ -121,7 +126,7 @@ struct Scene {
         programs = &all;
         for (core::Rank rank = 0; rank < job.size(); ++rank)
             all.add([&program, rank] { program(rank); });
-        REQUIRE(all.run_all(job, random));
+        REQUIRE(all.run_all(job, random, cables ? &*cables : nullptr));
     }
 };
 
@@ -202,11 +207,15 @@ std::uint64_t rounds() {
 }
 
 TEST_CASE("Ranks that do not reach a file read and write what the model does", "[io]") {
+    const bool faults = GENERATE(false, true);
+    long cuts = 0;
     for (std::uint64_t seed = 1; seed <= rounds(); ++seed) {
-        CAPTURE(seed);
+        CAPTURE(seed, faults);
         Random random(seed);
-        const JobOptions options = random_job(random);
+        JobOptions options = random_job(random);
+        if (faults) options = core::testing::detour_torus(options.dims, seed);
         Scene scene(options, core::Rank(below(random, 2)));
+        if (faults) scene.cables.emplace(scene.job, seed);
         std::vector<std::byte> model;
         int turns = 0;
         // In an order that all know.
@@ -221,7 +230,9 @@ TEST_CASE("Ranks that do not reach a file read and write what the model does", "
             }
         });
         REQUIRE(scene.file.bytes == model);
+        if (faults) cuts += scene.cables->cuts();
     }
+    if (faults) REQUIRE(cuts >= long(rounds()));
 }
 
 TEST_CASE("Ranks that do not reach a file write at the same time", "[io]") {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that cannot be had, and disks that are full: the class of the standard on every rank, and
- * words that name host and path.
+/* Files that cannot be had, shrink or vanish, and disks that are full: the class of the standard on
+ * every rank, and words that name host and path.
  *
  *   file_faults CASE [FOLDER]
  */
@@ -20,9 +20,25 @@ static char folder[1024] = "/tmp";
 static char path[6000];
 static MPI_File file;
 
+/* The text of the error names this host, where the disk is, and the path, if that is not too long.
+ */
+static void check_words(int code) {
+    const char* const shown = strlen(path) < 200 ? path : "xxx... (5000 characters)";
+    char text[MPI_MAX_ERROR_STRING] = "", host[256] = "", wanted[600];
+    int length;
+    CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+    CHECK(gethostname(host, sizeof host - 1) == 0);
+    snprintf(wanted, sizeof wanted, " on host %s cannot ", host);
+    fputs(strstr(text, wanted) == NULL || strstr(text, shown) == NULL ? text : "", stderr);
+    CHECK(strstr(text, wanted) != NULL);
+    CHECK(strstr(text, shown) != NULL);
+}
+
 static void open_must_fail(int amode, int expected) {
-    CHECK_CLASS(MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &file), expected);
+    const int code = MPI_File_open(MPI_COMM_WORLD, path, amode, MPI_INFO_NULL, &file);
+    CHECK_CLASS(code, expected);
     CHECK(file == MPI_FILE_NULL);
+    if (expected != MPI_ERR_AMODE) check_words(code);
 }
 
 static void name_file(const char* what) {
@@ -124,6 +140,7 @@ static void fill(int expected) {
     MPI_Error_class(code, &class);
     if (class != expected) fprintf(stderr, "found class %d, expected %d\n", class, expected);
     CHECK(class == expected);
+    check_words(code);
     CHECK(MPI_File_read_at_all(file, 0, back, 16, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
     CHECK(memcmp(back, data, 16) == 0);
     CHECK(MPI_File_write_at_all(file, 0, data, 16, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
@@ -147,6 +164,51 @@ static void limited(void) {
 static void read_only(void) {
     name_file("read_only");
     open_must_fail(MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_ERR_READ_ONLY);
+}
+
+enum { BLOCK = 100000 };
+static char block[BLOCK];
+
+static void move_blocks(int write, int expected) {
+    int count = -1, k;
+    MPI_Status status;
+    const MPI_Offset at = (MPI_Offset)me * BLOCK;
+    memset(block, write ? me + 1 : 0, BLOCK);
+    CHECK((write ? MPI_File_write_at_all(file, at, block, BLOCK, MPI_BYTE, &status)
+                 : MPI_File_read_at_all(file, at, block, BLOCK, MPI_BYTE, &status)) == MPI_SUCCESS);
+    MPI_Get_count(&status, MPI_BYTE, &count);
+    if (count != expected) fprintf(stderr, "found %d bytes, expected %d\n", count, expected);
+    CHECK(count == expected);
+    for (k = 0; k < BLOCK; k++) CHECK(block[k] == (k < count ? me + 1 : 0));
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static void open_blocks(const char* what, int more) {
+    name_file(what);
+    CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE | more, MPI_INFO_NULL,
+                        &file) == MPI_SUCCESS);
+    move_blocks(1, BLOCK);
+}
+
+/* Under the job's hands. Rank 0 is beside the disk. */
+static void shrinks(void) {
+    open_blocks("shrinks", MPI_MODE_DELETE_ON_CLOSE);
+    if (me == 0) CHECK(truncate(path, BLOCK / 2) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    move_blocks(0, me == 0 ? BLOCK / 2 : 0);
+    move_blocks(1, BLOCK);
+    move_blocks(0, BLOCK);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+static void vanishes(void) {
+    open_blocks("vanishes", 0);
+    if (me == 0) CHECK(unlink(path) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    move_blocks(1, BLOCK);
+    move_blocks(0, BLOCK);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    open_must_fail(MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
 }
 
 /* Ends the job with words. */
@@ -211,11 +273,13 @@ static void written(void) {
 }
 
 int main(int argc, char** argv) {
-    static const Case cases[] = {
-        {"names", names},     {"permissions", permissions}, {"full", full},
-        {"limited", limited}, {"read_only", read_only},     {"words", words},
-        {"made", made},       {"killed_0", killed_0},       {"killed_3", killed_3},
-        {"written", written}, {"deleted", deleted},         {"stuck", stuck}};
+    static const Case cases[] = {{"names", names},         {"permissions", permissions},
+                                 {"full", full},           {"limited", limited},
+                                 {"shrinks", shrinks},     {"vanishes", vanishes},
+                                 {"read_only", read_only}, {"words", words},
+                                 {"made", made},           {"killed_0", killed_0},
+                                 {"killed_3", killed_3},   {"written", written},
+                                 {"deleted", deleted},     {"stuck", stuck}};
     MPI_Init(&argc, &argv);
     if (argc > 2) snprintf(folder, sizeof folder, "%s", argv[2]);
     run_cases(cases, (int)(sizeof cases / sizeof cases[0]), 2, argv);

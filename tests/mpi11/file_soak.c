@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random views, offsets, hints and calls on one file, against a model of its bytes that every rank
- * keeps.
+ * keeps; at the end rank 0 reads the file as any program does. Rank 0 is on the host of the disk.
  *
  *   file_soak SEED CALLS [FOLDER]
  */
@@ -203,6 +203,13 @@ int main(int argc, char** argv) {
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }
+    if (me == 0) { /* on the host of the disk */
+        FILE* found = fopen(path, "rb");
+        CHECK(found != NULL);
+        for (call = 0; call < file_size; call++) CHECK(getc(found) == model[call]);
+        CHECK(getc(found) == EOF && fclose(found) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Type_free(&gaps);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
     MPI_Finalize();

@@ -32,6 +32,7 @@ class CableFaults {
             cut_.erase(link);
             return false;
         }
+        ++cuts_;
         return true;
     }
     bool mend_one() {
@@ -43,12 +44,19 @@ class CableFaults {
         return true;
     }
     bool any() const { return !cut_.empty(); }
+    int cuts() const { return cuts_; }  // so far
+    // A cut or a repair now and then, called once a turn of the job.
+    void happen() {
+        if (random_.below(std::uint64_t(job_.size()) * 40) == 0)
+            random_.below(2) == 0 ? cut_one() : mend_one();
+    }
 
   private:
     Job& job_;
     sim::Random random_;
     std::vector<routing::Link> all_;
     std::set<routing::Link> cut_;
+    int cuts_ = 0;
     routing::Link favourite_;
 };
 
