@@ -62,7 +62,7 @@ std::string as_ip_batch(const NodePlan& plan);
 std::string as_ip_batch(const NodePlan& plan, const std::string& device);
 
 struct PlannedFile {
-    std::string path;  // "/etc/systemd/network/50-torus-eth1.network"
+    std::string path;  // "/etc/systemd/network/05-torus-eth1.network"
     std::string text;
     unsigned mode = 0644;
 };

@@ -18,9 +18,10 @@ PlannedFile sysctl_file(const NodePlan& plan) {
 
 }  // namespace
 
+// The first file by name that matches a device counts; users' files begin with 10 or more.
 std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
     std::vector<PlannedFile> files;
-    files.push_back({"/etc/systemd/network/50-torus-lo.network",
+    files.push_back({"/etc/systemd/network/05-torus-lo.network",
                      fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\nAddress={}\n",
                                  plan.address.with_prefix())});
     for (const PlannedLink& link : plan.links) {
@@ -34,7 +35,7 @@ std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
             if (route.device == link.device)
                 text += fmt::format("\n[Route]\nDestination={}\nGateway={}\nPreferredSource={}\n",
                                     route.to.with_prefix(), route.via.text(), plan.address.text());
-        files.push_back({fmt::format("/etc/systemd/network/50-torus-{}.network", link.device),
+        files.push_back({fmt::format("/etc/systemd/network/05-torus-{}.network", link.device),
                          std::move(text)});
     }
     files.push_back(sysctl_file(plan));

@@ -68,7 +68,10 @@ po::options_description make_options() {
     po::options_description options("Options");
     add_common_options(options);
     options.add_options()  //
-        ("format", po::value<std::string>()->value_name("NAME")->default_value("ip"),
+        ("format",
+         po::value<std::string>()
+             ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts")
+             ->default_value("ip"),
          "output format: ip (for ip -batch), hosts (for /etc/hosts), or the files of networkd, "
          "ifupdown, netplan (of Ubuntu) or networkmanager")  //
         ("node", po::value<std::string>()->value_name("N"),

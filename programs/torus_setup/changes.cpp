@@ -47,6 +47,7 @@ Changes plan_changes(const config::NodePlan& plan, const config::NetplanFormat* 
         if (!line.starts_with("#")) changes.batch += line + "\n";
     for (const auto& [name, value] : config::planned_sysctls(plan))
         changes.settings.emplace_back(sysctl_path(name), value);
+    for (const config::PlannedLink& link : plan.links) changes.devices.push_back(link.device);
     if (format) changes.files = format->files(plan);
     if (facts.service == "ifupdown" && !facts.interfaces.empty())
         changes.files.push_back({"/etc/network/interfaces", with_source(facts.interfaces)});
@@ -68,7 +69,10 @@ std::string describe(const Changes& changes, bool texts) {
 
 std::string as_calls(const Changes& changes) {
     std::string calls = "begin\n";
-    calls += with_text("lay", changes.batch);
+    calls += with_text("lay", changes.batch) + "lower_others";
+    for (const std::string& device : changes.devices)
+        calls += " " + launch::quote_for_shell(device);
+    calls += "\n";
     for (const auto& [name, value] : changes.settings)
         calls += fmt::format("setting {} {}\n", launch::quote_for_shell(name), value);
     for (const config::PlannedFile& file : changes.files)

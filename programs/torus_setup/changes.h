@@ -13,6 +13,7 @@ namespace torusmp::setup {
 
 struct Changes {
     std::string batch;                                          // for ip -batch
+    std::vector<std::string> devices;                           // of the links
     std::vector<std::pair<std::string, std::string>> settings;  // sysctl name with slashes, value
     std::vector<config::PlannedFile> files;                     // whole texts
 };

@@ -133,6 +133,14 @@ bring_up() {
     done
 }
 
+# lower_others DEVICE...: takes down all other devices that an earlier step brought up.
+lower_others() {
+    named=" $* "
+    sed -n 's/^ip link set dev \([^ ]*\) down$/\1/p' $kept/journal | while read -r device; do
+        case $named in *" $device "*) ;; *) ip link set dev "$device" down 2>/dev/null || : ;; esac
+    done
+}
+
 # Which service sets the network up when the host starts.
 service() {
     starts() { for unit in /etc/systemd/system/*.wants/$1.service; do [ -e "$unit" ] || [ -L "$unit" ] && return; done; return 1; }

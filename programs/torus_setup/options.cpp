@@ -60,12 +60,12 @@ po::options_description make_options() {
     options.add_options()  //
         ("output", text("FILE")->default_value("torus.toml"),
          "geometry file to write; steps after discover read it")                               //
-        ("step", text("STEP"), "do only this step")                                            //
+        ("step", text("look|up|discover|apply|check|run"), "do only this step")                //
         ("dry-run", "print the changes with the text of each file, and change nothing")        //
         ("yes,y", "make the changes without asking")                                           //
         ("undo", "restore each host as it was before the first torus-setup")                   //
         ("devices", text("GLOBS"), "use only these devices for cables, for example \"enp*\"")  //
-        ("service", text("NAME"),
+        ("service", text("networkd|ifupdown|netplan|networkmanager|none"),
          "keep the addresses with networkd, ifupdown, netplan, networkmanager or none (default: "
          "what each host starts at boot)")                                                  //
         ("mtu", text("BYTES"), "also set the MTU of the links")                             //

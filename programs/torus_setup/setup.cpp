@@ -15,6 +15,7 @@
 #include <fstream>
 #include <iostream>
 #include <iterator>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -159,18 +160,37 @@ class Setup {
         return complete();
     }
 
+    // Prints a line for each host that cannot be set up.
     bool complete() const {
         bool good = true;
-        for (std::size_t host = 0; host < facts_.size(); ++host) {
-            if (facts_[host].lacks.empty()) continue;
-            fmt::print(
-                stderr,
-                "torus-setup: {}: {} is missing. Install the same torusmp there, at the same "
-                "place\n",
-                options_.hosts[host], facts_[host].lacks);
+        const auto refuse = [&](std::size_t host, const std::string& why) {
+            fmt::print(stderr, "torus-setup: {}: {}\n", options_.hosts[host], why);
             good = false;
+        };
+        std::map<std::string, std::size_t> names;
+        for (std::size_t host = 0; host < facts_.size(); ++host) {
+            const Facts& facts = facts_[host];
+            if (!facts.lacks.empty())
+                refuse(host, fmt::format("{} is missing. Install the same torusmp there, at the "
+                                         "same place",
+                                         facts.lacks));
+            const auto [first, is_new] = names.insert({short_name(facts), host});
+            if (!is_new)
+                refuse(host,
+                       fmt::format("it calls itself {}, as {} does. Give it another name: "
+                                   "\"hostnamectl set-hostname NAME\"",
+                                   base::printable(first->first), options_.hosts[first->second]));
+            if (!config::legal_host_name(first->first))
+                refuse(host,
+                       fmt::format("it calls itself \"{}\", which cannot be the name of a host. "
+                                   "Give it another name: \"hostnamectl set-hostname NAME\"",
+                                   base::printable(first->first)));
         }
         return good;
+    }
+
+    static std::string short_name(const Facts& facts) {
+        return facts.name.substr(0, facts.name.find('.'));
     }
 
     bool wanted(const std::string& device) const {
@@ -198,6 +218,7 @@ class Setup {
         if (hosts.empty()) return true;
         fmt::print("Devices to bring up, to find their cables:\n");
         for (std::size_t i = 0; i < hosts.size(); ++i) fmt::print("  {}:{}\n", hosts[i], names[i]);
+        fmt::print("Those without a cable go down again.\n");
         if (options_.dry_run) return true;
         if (!consent("Bring them up?")) return false;
         return on_hosts(hosts, calls, [](std::size_t, const Reply&) { return "devices are up"; });
@@ -242,8 +263,11 @@ class Setup {
         const std::string text = read_file(found.name);
         if (text.empty()) {
             fmt::print(stderr,
-                       "torus-setup: no geometry file was written, for the reason above. "
-                       "Correct the cables and try again; --undo restores the hosts\n");
+                       "torus-setup: no geometry file was written, for the reason above. {}\n",
+                       options_.dry_run ? "A dry run does not bring devices up; cables of devices "
+                                          "that are down are found without --dry-run"
+                                        : "Correct the cables and try again; --undo restores the "
+                                          "hosts");
             return false;
         }
         geometry_ = found.name;
@@ -326,8 +350,7 @@ class Setup {
     // The names of the hosts still lead where they did, so ssh does not depend on the torus.
     std::string block_of_names(std::vector<config::NodePlan> plans) const {
         for (config::NodePlan& plan : plans) {
-            const Facts& facts = facts_[place_of(plan.host)];
-            plan.host = facts.name.substr(0, facts.name.find('.')) + ".torus";
+            plan.host = short_name(facts_[place_of(plan.host)]) + ".torus";
         }
         return config::as_hosts(plans);
     }

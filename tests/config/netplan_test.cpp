@@ -84,6 +84,7 @@ Reading read_networkd(const std::vector<PlannedFile>& files) {
     Reading reading;
     for (const PlannedFile& file : files) {
         if (file.path.find(".network") == std::string::npos) continue;
+        CHECK(file.path < "/etc/systemd/network/10");  // the first that matches counts
         std::istringstream lines(file.text);
         std::string name, destination;
         for (std::string line; std::getline(lines, line);) {

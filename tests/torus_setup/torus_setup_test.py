@@ -27,11 +27,13 @@ def run(*words, **options):
 
 
 class SetupTest(TestbedTest):
-    def up(self, dims, *options, starts="systemd-networkd"):
+    def up(self, dims, open_dims=(), starts="systemd-networkd"):
         """Hosts with cables and a management network, and nothing else: no link is up or has an address."""
         name = self.name()
-        tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *options)
-        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False)
+        opened = [word for d in open_dims for word in ("--open", str(d))]
+        tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *opened)
+        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False,
+                         open_dims=open_dims)
         self.hosts = [self.plan.host(node) for node in self.plan.nodes()]
         self.wrappers = self.path("wrappers")
         for node, host in enumerate(self.hosts):
@@ -62,8 +64,10 @@ class SetupTest(TestbedTest):
             os.symlink(f"/lib/systemd/system/{starts}.service", os.path.join(root, STARTS, f"{starts}.service"))
 
     def write_agent(self):
+        """A host has its name and an address, 192.0.2.NODE."""
         with open(self.agent, "w") as f:
-            f.write(f'#!/bin/sh\nhost=$1; shift\nexec ip netns exec "$host" unshare --mount --uts sh -c \''
+            f.write(f'#!/bin/sh\nhost=$1; shift\ncase $host in 192.0.2.*) host={self.plan.name}-${{host##*.}};; esac\n'
+                    f'exec ip netns exec "$host" unshare --mount --uts sh -c \''
                     'hostname "$0"; root=$1; wrappers=$2; shift 2; mount --bind "$root/etc" /etc; '
                     'mount --bind "$root/lib" /var/lib; export SETUP_HOST="$0"; PATH=$wrappers:$PATH exec "$@"\' '
                     f'"$host" "{self.folder.name}/$host" {self.wrappers} "$@"\n')
@@ -152,7 +156,7 @@ class FromNothing(SetupTest):
         self.expect_all_reach_all()
         for host in self.hosts:
             self.assertTrue(self.files(host)["etc/hosts"][2].decode().startswith(HOSTS_FILE + "\n# torusmp"))
-            self.assertIn("etc/systemd/network/50-torus-d0p.network", self.files(host))
+            self.assertIn("etc/systemd/network/05-torus-d0p.network", self.files(host))
             self.assertEqual(self.on(host, "getent", "hosts", self.hosts[2] + ".torus").split()[0],
                              self.addresses()[self.hosts[2]])
         after = self.state()
@@ -189,6 +193,7 @@ class FromNothing(SetupTest):
         before = self.state()
         done = self.setup("--dry-run", status=1)
         self.assertIn("Devices to bring up", done.stdout)
+        self.assertIn("A dry run does not bring devices up", done.stderr)
         self.expect_state(before)
         for node, host in enumerate(self.hosts):
             kernel.batch("ip", [f"link set {d} up" for d in self.plan.devices(node)], host)
@@ -196,7 +201,7 @@ class FromNothing(SetupTest):
         done = self.setup("--dry-run")
         for host in self.hosts:
             self.assertIn(f"Changes of {host}:\n  ip addr replace 10.255.0.", done.stdout)
-        self.assertIn("write /etc/systemd/network/50-torus-d0p.network\n    | [Match]", done.stdout)
+        self.assertIn("write /etc/systemd/network/05-torus-d0p.network\n    | [Match]", done.stdout)
         self.expect_state(before)
         self.assertFalse(os.path.exists(self.file))
         # Applied, every file and line that was shown is there, and no other.
@@ -224,9 +229,18 @@ class Cabling(SetupTest):
         self.expect_machine()
 
     def test_two_hosts_with_one_cable(self):
-        self.up("2", "--open", "0")
+        self.up("2", open_dims=[0])
         done = self.expect_machine()
         self.assertIn(f"[{self.hosts[0]}]---[{self.hosts[1]}]\n", done.stdout)
+
+    def test_hosts_given_by_address_get_their_own_names(self):
+        self.up("3")
+        given = [f"192.0.2.{node}" for node in self.plan.nodes()]
+        self.setup("--yes", hosts=given)
+        with open(self.file) as f:
+            self.assertIn('"192.0.2.2"', f.read())
+        self.expect_all_reach_all()
+        self.setup("--undo", hosts=given)
 
     def test_a_plane_of_six(self):
         self.up("2x3")
@@ -234,8 +248,13 @@ class Cabling(SetupTest):
 
     def test_a_device_without_a_cable_goes_back_to_down(self):
         self.up("3")
-        kernel.batch("ip", ["link add idle0 type veth peer name idle1"], self.hosts[1])
-        self.expect_machine()
+        kernel.batch("ip", [f"link add idle0 type veth peer name idle0 netns {self.plan.front()}"], self.hosts[1])
+        before = self.state()
+        done = self.setup("--yes")
+        self.assertIn(f"{self.hosts[1]}: d0m d0p idle0\n", done.stdout)
+        self.assertIn(("idle0", False), [(name, up) for name, up, _ in self.network(self.hosts[1])[0]])
+        self.setup("--undo")
+        self.expect_state(before)
 
 
 class Persistence(SetupTest):
@@ -312,7 +331,7 @@ class Persistence(SetupTest):
         self.expect_state(before)
 
 
-class Killed(SetupTest):
+class KilledTest(SetupTest):
     """On one host, the shell dies just before or after its Nth command that changes something."""
 
     def wrap(self, when):
@@ -349,7 +368,7 @@ class Killed(SetupTest):
         self.assertGreater(number, 10)
 
     def ready(self):
-        self.up("2", "--open", "0")
+        self.up("2", open_dims=[0])
         before = self.state()
         self.setup("--yes", "--step", "up")
         self.setup("--yes", "--step", "discover")
@@ -364,16 +383,27 @@ class Killed(SetupTest):
         self.limit(None)
         return died
 
-    def test_undone_after_each_death_byte_for_byte(self):
+    def expect_undone_after_each_death(self, when):
         before = self.ready()
         def act(_):
             died = self.apply_and_die()
             self.setup("--undo")
             self.expect_state(before)
             return died
-        for when in ("before", "after"):
-            self.each_death(when, act)
+        self.each_death(when, act)
 
+
+class Killed(KilledTest):
+    def test_undone_byte_for_byte_after_each_death_that_follows_a_change(self):
+        self.expect_undone_after_each_death("after")
+
+
+class KilledBefore(KilledTest):
+    def test_undone_byte_for_byte_after_each_death_that_precedes_a_change(self):
+        self.expect_undone_after_each_death("before")
+
+
+class KilledAndRepeated(KilledTest):
     def test_repeated_after_each_death(self):
         before = self.ready()
         def act(_):
@@ -385,6 +415,8 @@ class Killed(SetupTest):
             return died
         self.each_death("after", act)
 
+
+class KilledUndo(KilledTest):
     def test_an_undo_that_dies_is_repeated(self):
         before = self.ready()
         def act(number):
@@ -448,13 +480,21 @@ class Failures(SetupTest):
         self.expect_state(before)
 
     def test_cables_that_make_no_torus_end_with_a_reason_and_are_undone(self):
-        self.up("4", "--open", "0")
+        self.up("4", open_dims=[0])
         kernel.batch("ip", ["link add star0 type veth peer name star0 netns " + self.hosts[3]], self.hosts[1])
         before = self.state()
         done = self.setup("--yes", status=1)
         self.assertIn("no geometry file was written, for the reason above", done.stderr)
         self.assertFalse(os.path.exists(self.file))
         self.setup("--undo")
+        self.expect_state(before)
+
+    def test_one_host_given_twice_is_refused(self):
+        self.up("2")
+        before = self.state()
+        done = self.setup("--yes", hosts=[self.hosts[0], "192.0.2.0"], status=1)
+        self.assertEqual(done.stderr, f"torus-setup: 192.0.2.0: it calls itself {self.hosts[0]}, as {self.hosts[0]} "
+                                      'does. Give it another name: "hostnamectl set-hostname NAME"\n')
         self.expect_state(before)
 
     def test_another_geometry_file_is_kept(self):
