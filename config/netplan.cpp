@@ -215,30 +215,4 @@ std::string as_ip_batch(const NodePlan& plan, const std::string& device) {
     return out;
 }
 
-std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
-    std::vector<PlannedFile> files;
-    files.push_back({"/etc/systemd/network/50-torus-lo.network",
-                     fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\nAddress={}\n",
-                                 plan.address.with_prefix())});
-    for (const PlannedLink& link : plan.links) {
-        std::string text = fmt::format("[Match]\nName={}\n", link.device);
-        if (plan.mtu) text += fmt::format("\n[Link]\nMTUBytes={}\n", *plan.mtu);
-        text += fmt::format(
-            "\n[Network]\nDescription=torus link {}\nAddress={}\nLinkLocalAddressing=ipv6\n"
-            "IPForward=ipv4\nIPv6AcceptRA=no\n",
-            direction_name(link.direction), link.own.with_prefix());
-        for (const PlannedRoute& route : plan.routes)
-            if (route.device == link.device)
-                text += fmt::format("\n[Route]\nDestination={}\nGateway={}\nPreferredSource={}\n",
-                                    route.to.with_prefix(), route.via.text(), plan.address.text());
-        files.push_back({fmt::format("/etc/systemd/network/50-torus-{}.network", link.device),
-                         std::move(text)});
-    }
-    std::string sysctls;
-    for (const auto& [name, value] : planned_sysctls(plan))
-        sysctls += fmt::format("{} = {}\n", name, value);
-    files.push_back({"/etc/sysctl.d/60-torus.conf", std::move(sysctls)});
-    return files;
-}
-
 }  // namespace torusmp::config

@@ -62,11 +62,30 @@ std::string as_ip_batch(const NodePlan& plan);
 std::string as_ip_batch(const NodePlan& plan, const std::string& device);
 
 struct PlannedFile {
-    std::string path;  // "/etc/systemd/network/50-torus-eth1.network"
+    std::string path;  // "/etc/systemd/network/05-torus-eth1.network"
     std::string text;
+    unsigned mode = 0644;
 };
 // For systemd-networkd 252 and later.
 std::vector<PlannedFile> as_networkd(const NodePlan& plan);
+// For Debian's ifupdown, whose /etc/network/interfaces includes interfaces.d.
+std::vector<PlannedFile> as_ifupdown(const NodePlan& plan);
+// For Ubuntu's netplan.
+std::vector<PlannedFile> as_netplan(const NodePlan& plan);
+// Keyfiles of NetworkManager 1.42 and later, which keeps addresses of the loopback device.
+std::vector<PlannedFile> as_keyfiles(const NodePlan& plan);
+
+// A service that sets up the network of a host when it starts.
+struct NetplanFormat {
+    std::string_view name;
+    std::vector<PlannedFile> (*files)(const NodePlan& plan);
+};
+inline constexpr NetplanFormat netplan_formats[] = {{"networkd", as_networkd},
+                                                    {"ifupdown", as_ifupdown},
+                                                    {"netplan", as_netplan},
+                                                    {"networkmanager", as_keyfiles}};
+// Null: unknown.
+const NetplanFormat* find_netplan_format(std::string_view name);
 
 // Lines of /etc/hosts for all of these nodes, between two comments that mark them as a block.
 // Throws ConfigError if nodes have no names.

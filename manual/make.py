@@ -18,7 +18,7 @@ import headers
 import help as helps
 from roff import Page, bold, escape, inline
 
-PROGRAMS = ["torus-run", "torus-check", "torus-info", "torus-top", "torus-bench", "mpicc", "qmp-config",
+PROGRAMS = ["torus-run", "torus-check", "torus-info", "torus-setup", "torus-top", "torus-bench", "mpicc", "qmp-config",
             "torus-wilson", "torus-gauge-file", "torus-halo-exchange"]
 # Other names of a program; all of them are those of other MPIs, too.
 NAMES = {"torus-run": ["mpirun", "mpiexec"],
@@ -64,7 +64,7 @@ def program_page(program, others, version):
         page.section("Examples")
         page.code(program.examples)
     page.see_also([("torusmp", "7"), ("torus.toml", "5")] +
-                  [(other, "1") for other in PROGRAMS[:5] if other != program.name])
+                  [(other, "1") for other in PROGRAMS[:6] if other != program.name])
     return page.text()
 
 

@@ -68,8 +68,12 @@ po::options_description make_options() {
     po::options_description options("Options");
     add_common_options(options);
     options.add_options()  //
-        ("format", po::value<std::string>()->value_name("ip|networkd|hosts")->default_value("ip"),
-         "output format: for ip -batch, systemd-networkd or /etc/hosts")  //
+        ("format",
+         po::value<std::string>()
+             ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts")
+             ->default_value("ip"),
+         "output format: ip (for ip -batch), hosts (for /etc/hosts), or the files of networkd, "
+         "ifupdown, netplan (of Ubuntu) or networkmanager")  //
         ("node", po::value<std::string>()->value_name("N"),
          "plan only this node, by number or host name")                               //
         ("apply", "apply the plan to this host instead of printing it (needs root)")  //
@@ -216,22 +220,24 @@ std::string title(const NodePlan& plan) {
                              : fmt::format("node {}, host {}", plan.node, plan.host);
 }
 
-std::vector<PlannedFile> files_of(const NodePlan& plan, bool networkd) {
-    if (networkd) return as_networkd(plan);
+// `format`: null for ip -batch.
+std::vector<PlannedFile> files_of(const NodePlan& plan, const NetplanFormat* format) {
+    if (format) return format->files(plan);
     return {{"/ip.batch", as_ip_batch(plan)}};
 }
 
-void print(const NodePlan& plan, bool networkd) {
-    for (const PlannedFile& file : files_of(plan, networkd))
-        fmt::print("# {}{}\n{}\n", title(plan), networkd ? ": " + file.path : "", file.text);
+void print(const NodePlan& plan, const NetplanFormat* format) {
+    for (const PlannedFile& file : files_of(plan, format))
+        fmt::print("# {}{}\n{}\n", title(plan), format ? ": " + file.path : "", file.text);
 }
 
-void write(const NodePlan& plan, bool networkd, const std::filesystem::path& folder) {
+void write(const NodePlan& plan, const NetplanFormat* format, const std::filesystem::path& folder) {
     const std::string name = plan.host.empty() ? fmt::format("node{}", plan.node) : plan.host;
-    for (const PlannedFile& file : files_of(plan, networkd)) {
+    for (const PlannedFile& file : files_of(plan, format)) {
         const std::filesystem::path path = folder / name / file.path.substr(1);
         std::filesystem::create_directories(path.parent_path());
         base::write_text_file(path.string(), file.text);
+        std::filesystem::permissions(path, std::filesystem::perms(file.mode));
     }
 }
 
@@ -327,9 +333,12 @@ int run_netplan(int argc, const char* const* argv) {
         return exit_ok;
     }
     const std::string format = given["format"].as<std::string>();
-    if (format != "ip" && format != "networkd" && format != "hosts")
-        throw UsageError(fmt::format("--format is \"{}\": expected ip, networkd or hosts",
-                                     base::printable(format)));
+    const NetplanFormat* files = find_netplan_format(format);
+    if (format != "ip" && format != "hosts" && !files)
+        throw UsageError(
+            fmt::format("--format is \"{}\": expected ip, networkd, ifupdown, netplan, "
+                        "networkmanager or hosts",
+                        base::printable(format)));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output exclude each other");
     if (given.count("keep") &&
@@ -352,9 +361,9 @@ int run_netplan(int argc, const char* const* argv) {
         else if (given.count("apply"))
             apply(plan);
         else if (given.count("output"))
-            write(plan, format == "networkd", given["output"].as<std::string>());
+            write(plan, files, given["output"].as<std::string>());
         else
-            print(plan, format == "networkd");
+            print(plan, files);
     }
     return exit_ok;
 }

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 #include <map>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -83,6 +84,7 @@ Reading read_networkd(const std::vector<PlannedFile>& files) {
     Reading reading;
     for (const PlannedFile& file : files) {
         if (file.path.find(".network") == std::string::npos) continue;
+        CHECK(file.path < "/etc/systemd/network/10");  // the first that matches counts
         std::istringstream lines(file.text);
         std::string name, destination;
         for (std::string line; std::getline(lines, line);) {
@@ -94,6 +96,67 @@ Reading read_networkd(const std::vector<PlannedFile>& files) {
             if (key == "Destination") destination = value;
             if (key == "Gateway") reading.route[destination] = value;
             if (key == "Gateway") reading.by[destination] = name;
+        }
+    }
+    return reading;
+}
+
+Reading read_ifupdown(const std::vector<PlannedFile>& files) {
+    std::string batches, stanzas;
+    for (const PlannedFile& file : files)
+        if (file.path.ends_with(".ip")) batches += file.text;
+    for (const PlannedFile& file : files)
+        if (file.path.ends_with("/torus")) stanzas = file.text;
+    for (const PlannedFile& file : files)
+        if (file.path.ends_with(".ip"))
+            CHECK(stanzas.find("    up ip -batch " + file.path + "\n") != std::string::npos);
+    return read_ip_batch(batches);
+}
+
+Reading read_netplan(const std::vector<PlannedFile>& files) {
+    const std::regex device("^    (\\w+):$"), address("addresses: \\[(127.0.0.1/8, )?([0-9.]+)/"),
+        route("to: ([0-9.]+)/32, via: ([0-9.]+), from: ([0-9.]+)");
+    Reading reading;
+    std::istringstream lines(files.front().text);
+    std::string name;
+    std::smatch found;
+    for (std::string line; std::getline(lines, line);) {
+        if (std::regex_search(line, found, device)) name = found[1];
+        if (std::regex_search(line, found, address)) {
+            if (name == "lo")
+                reading.own = found[2];
+            else
+                reading.device[found[2]] = name;
+        }
+        if (!std::regex_search(line, found, route)) continue;
+        reading.route[found[1]] = found[2];
+        reading.by[found[1]] = name;
+        CHECK(found[3] == reading.own);
+    }
+    return reading;
+}
+
+Reading read_keyfiles(const std::vector<PlannedFile>& files) {
+    const std::regex address("^address[12]=(?!127)([0-9.]+)/"),
+        route("^route\\d+=([0-9.]+)/32,([0-9.]+)$");
+    Reading reading;
+    for (const PlannedFile& file : files) {
+        if (!file.path.ends_with(".nmconnection")) continue;
+        CHECK(file.mode == 0600);  // NetworkManager ignores others
+        std::istringstream lines(file.text);
+        std::string name;
+        std::smatch found;
+        for (std::string line; std::getline(lines, line);) {
+            if (line.starts_with("interface-name=")) name = line.substr(15);
+            if (std::regex_search(line, found, address)) {
+                if (name == "lo")
+                    reading.own = found[1];
+                else
+                    reading.device[found[1]] = name;
+            }
+            if (!std::regex_search(line, found, route)) continue;
+            reading.route[found[1]] = found[2];
+            reading.by[found[1]] = name;
         }
     }
     return reading;
@@ -136,14 +199,20 @@ TEST_CASE("Printed routes lead from every node to every other along SDF hops wit
         CAPTURE(dims, periodic);
         const Settings settings = settings_for(dims, periodic);
         const Torus torus = *node_torus(settings);
-        std::vector<Reading> batch, networkd;
+        std::vector<Reading> batch, networkd, ifupdown, netplan, keyfiles;
         for (int node = 0; node < torus.size(); ++node) {
             const NodePlan plan = plan_node(settings, node);
             batch.push_back(read_ip_batch(as_ip_batch(plan)));
             networkd.push_back(read_networkd(as_networkd(plan)));
+            ifupdown.push_back(read_ifupdown(as_ifupdown(plan)));
+            netplan.push_back(read_netplan(as_netplan(plan)));
+            keyfiles.push_back(read_keyfiles(as_keyfiles(plan)));
         }
         walk_all(torus, batch);
         walk_all(torus, networkd);
+        walk_all(torus, ifupdown);
+        walk_all(torus, netplan);
+        walk_all(torus, keyfiles);
     }
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The address plan as files of the services that set up a host's network.
+#include <fmt/format.h>
+
+#include "config/netplan.h"
+#include "config/network.h"
+
+namespace torusmp::config {
+
+namespace {
+
+PlannedFile sysctl_file(const NodePlan& plan) {
+    std::string sysctls;
+    for (const auto& [name, value] : planned_sysctls(plan))
+        sysctls += fmt::format("{} = {}\n", name, value);
+    return {"/etc/sysctl.d/60-torus.conf", std::move(sysctls)};
+}
+
+}  // namespace
+
+// The first file by name that matches a device counts; users' files begin with 10 or more.
+std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
+    std::vector<PlannedFile> files;
+    files.push_back({"/etc/systemd/network/05-torus-lo.network",
+                     fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\nAddress={}\n",
+                                 plan.address.with_prefix())});
+    for (const PlannedLink& link : plan.links) {
+        std::string text = fmt::format("[Match]\nName={}\n", link.device);
+        if (plan.mtu) text += fmt::format("\n[Link]\nMTUBytes={}\n", *plan.mtu);
+        text += fmt::format(
+            "\n[Network]\nDescription=torus link {}\nAddress={}\nLinkLocalAddressing=ipv6\n"
+            "IPForward=ipv4\nIPv6AcceptRA=no\n",
+            direction_name(link.direction), link.own.with_prefix());
+        for (const PlannedRoute& route : plan.routes)
+            if (route.device == link.device)
+                text += fmt::format("\n[Route]\nDestination={}\nGateway={}\nPreferredSource={}\n",
+                                    route.to.with_prefix(), route.via.text(), plan.address.text());
+        files.push_back({fmt::format("/etc/systemd/network/05-torus-{}.network", link.device),
+                         std::move(text)});
+    }
+    files.push_back(sysctl_file(plan));
+    return files;
+}
+
+std::vector<PlannedFile> as_ifupdown(const NodePlan& plan) {
+    std::vector<PlannedFile> files;
+    std::string stanzas;
+    for (const PlannedLink& link : plan.links) {
+        const std::string batch = fmt::format("/etc/torusmp/{}.ip", link.device);
+        stanzas += fmt::format(
+            "auto {0}\niface {0} inet manual\n    up ip -batch {1}\n    down ip addr flush dev {0} "
+            "scope global\n\n",
+            link.device, batch);
+        files.push_back({batch, fmt::format("addr replace {} dev lo\nlink set dev {}{} up\n{}",
+                                            plan.address.with_prefix(), link.device,
+                                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "",
+                                            as_ip_batch(plan, link.device))});
+    }
+    files.push_back({"/etc/network/interfaces.d/torus", std::move(stanzas)});
+    files.push_back(sysctl_file(plan));
+    return files;
+}
+
+std::vector<PlannedFile> as_netplan(const NodePlan& plan) {
+    std::string text = fmt::format(
+        "network:\n  version: 2\n  ethernets:\n    lo:\n      addresses: [127.0.0.1/8, {}]\n",
+        plan.address.with_prefix());
+    for (const PlannedLink& link : plan.links) {
+        text += fmt::format(
+            "    {}:\n      addresses: [{}]\n      dhcp4: false\n      accept-ra: false\n"
+            "      optional: true\n",
+            link.device, link.own.with_prefix());
+        if (plan.mtu) text += fmt::format("      mtu: {}\n", *plan.mtu);
+        std::string routes;
+        for (const PlannedRoute& route : plan.routes)
+            if (route.device == link.device)
+                routes +=
+                    fmt::format("        - {{to: {}, via: {}, from: {}}}\n", route.to.with_prefix(),
+                                route.via.text(), plan.address.text());
+        if (!routes.empty()) text += "      routes:\n" + routes;
+    }
+    return {{"/etc/netplan/60-torus.yaml", std::move(text), 0600}, sysctl_file(plan)};
+}
+
+std::vector<PlannedFile> as_keyfiles(const NodePlan& plan) {
+    constexpr const char* folder = "/etc/NetworkManager/system-connections";
+    std::vector<PlannedFile> files;
+    files.push_back({fmt::format("{}/torus-lo.nmconnection", folder),
+                     fmt::format("[connection]\nid=torus-lo\ntype=loopback\ninterface-name=lo\n\n"
+                                 "[ipv4]\nmethod=manual\naddress1=127.0.0.1/8\naddress2={}\n",
+                                 plan.address.with_prefix()),
+                     0600});
+    for (const PlannedLink& link : plan.links) {
+        std::string text = fmt::format(
+            "[connection]\nid=torus-{0}\ntype=ethernet\ninterface-name={0}\nautoconnect-priority="
+            "100\n\n",
+            link.device);
+        if (plan.mtu) text += fmt::format("[ethernet]\nmtu={}\n\n", *plan.mtu);
+        text += fmt::format("[ipv4]\nmethod=manual\naddress1={}\nnever-default=true\n",
+                            link.own.with_prefix());
+        int number = 0;
+        for (const PlannedRoute& route : plan.routes)
+            if (route.device == link.device)
+                text += fmt::format("route{0}={1},{2}\nroute{0}_options=src={3}\n", ++number,
+                                    route.to.with_prefix(), route.via.text(), plan.address.text());
+        text += "\n[ipv6]\nmethod=link-local\n";
+        files.push_back(
+            {fmt::format("{}/torus-{}.nmconnection", folder, link.device), std::move(text), 0600});
+    }
+    files.push_back(sysctl_file(plan));
+    return files;
+}
+
+const NetplanFormat* find_netplan_format(std::string_view name) {
+    for (const NetplanFormat& format : netplan_formats)
+        if (format.name == name) return &format;
+    return nullptr;
+}
+
+}  // namespace torusmp::config

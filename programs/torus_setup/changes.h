@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What torus-setup changes on one host: as text for people, and as calls of host_script.sh.
+// Pure functions; any thread may call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/netplan.h"
+#include "programs/torus_setup/facts.h"
+
+namespace torusmp::setup {
+
+struct Changes {
+    std::string batch;                                          // for ip -batch
+    std::vector<std::string> devices;                           // of the links
+    std::vector<std::pair<std::string, std::string>> settings;  // sysctl name with slashes, value
+    std::vector<config::PlannedFile> files;                     // whole texts
+};
+
+// `format`: config::netplan_format(), or null: changes end with a restart. `names`: the block for
+// /etc/hosts. Throws ConfigError if the block in /etc/hosts is damaged.
+// `geometry`: the text of the geometry file, for the services of the host.
+Changes plan_changes(const config::NodePlan& plan, const config::NetplanFormat* format,
+                     const std::string& names, const std::string& geometry, const Facts& facts);
+
+// Lines for people, indented. `texts`: with the text of each file.
+std::string describe(const Changes& changes, bool texts);
+std::string as_calls(const Changes& changes);
+
+}  // namespace torusmp::setup

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Runs host_script.sh on all hosts at the same time, as root, each through an agent.
+//
+// Used by one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace torusmp::setup {
+
+extern const std::string_view host_script;
+
+struct Reply {
+    std::string trouble;  // why the calls did not all succeed, and what to do; empty: they did
+    std::vector<std::string> lines;  // "device eth1 up"
+};
+
+// Called for each host when its calls have ended.
+using Ended = std::function<void(std::size_t host, const Reply& reply)>;
+
+// Makes `calls` (lines of sh that use the functions of host_script.sh) on each host; `hosts` and
+// `calls` go together. A host that has not ended after `timeout` is left with a trouble.
+std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std::string>& hosts,
+                                const std::vector<std::string>& calls,
+                                std::chrono::milliseconds timeout, const Ended& ended);
+
+// What an agent said about its end, as a sentence for people with the next step.
+std::string advise(const std::string& host, const std::string& agent, const std::string& why);
+
+}  // namespace torusmp::setup

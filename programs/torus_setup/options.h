@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of torus-setup. Throws config::UsageError with a message for people.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/netplan.h"
+#include "config/settings.h"
+
+namespace torusmp::setup {
+
+enum class Step { look, up, discover, apply, check, run };
+
+struct Options {
+    bool help = false, version = false;
+    std::vector<std::string> hosts;  // empty: those of the geometry file
+    std::string file;                // the geometry file, to write or to read
+    std::optional<Step> only;        // empty: all
+    bool dry_run = false, yes = false, undo = false;
+    std::string agent;                   // empty: launch.agent
+    std::string devices;                 // globs; empty: all that may be cables
+    std::string program;                 // the first to run; empty: torus-halo-exchange
+    std::optional<std::string> service;  // a format of netplan, or none; empty: as each host has it
+    std::optional<int> mtu;
+    std::chrono::milliseconds timeout{};
+    std::vector<config::Flag> flags;  // of --set
+
+    bool does(Step step) const { return !only || *only == step; }
+};
+
+Options parse(int argc, const char* const* argv);
+void print_help();
+
+}  // namespace torusmp::setup

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A drawing of a machine for the terminal: a plane of hosts for each place in the other dimensions.
+// Pure; any thread may call.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "routing/torus.h"
+
+namespace torusmp::setup {
+
+// `hosts` by node. ASCII, one line for each row of hosts and of cables.
+std::string draw(const routing::Torus& torus, const std::vector<std::string>& hosts);
+
+}  // namespace torusmp::setup

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "programs/torus_setup/setup.h"
+
+#include <fmt/format.h>
+#include <fnmatch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "base/printing.h"
+#include "base/text.h"
+#include "config/geometry.h"
+#include "config/load.h"
+#include "config/options.h"
+#include "core/transport/machine.h"
+#include "job/settings.h"
+#include "launch/agent.h"
+#include "launch/settings.h"
+#include "programs/torus_setup/changes.h"
+#include "programs/torus_setup/facts.h"
+#include "programs/torus_setup/hosts.h"
+#include "programs/torus_setup/picture.h"
+
+namespace torusmp::setup {
+
+namespace {
+
+namespace fs = std::filesystem;
+using config::UsageError;
+
+std::string beside_this(const char* program) {
+    std::error_code error;
+    const fs::path own = fs::read_symlink("/proc/self/exe", error);
+    if (error)
+        throw std::runtime_error(
+            fmt::format("cannot find the folder of torus-setup: {}", error.message()));
+    return (own.parent_path() / program).string();
+}
+
+// Runs a program with this terminal; returns whether it succeeded.
+bool succeeds(const std::vector<std::string>& words) {
+    std::string command;
+    for (const std::string& word : words)
+        command += (command.empty() ? "" : " ") + launch::quote_for_shell(word);
+    std::fflush(stdout);
+    return std::system(command.c_str()) == 0;
+}
+
+std::string read_file(const std::string& name) {
+    std::ifstream in(name);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+class Setup {
+  public:
+    explicit Setup(const Options& options) : options_(options) {
+        if (!options_.hosts.empty()) return;
+        if (fs::exists(options_.file)) options_.hosts = host_names(load());
+        if (options_.hosts.empty())
+            throw UsageError(
+                "missing hosts: give their names or addresses, for example "
+                "\"torus-setup a b c d\"");
+    }
+
+    int run() {
+        settings_agent_ = load_agent();
+        if (options_.undo) return undo();
+        if (options_.does(Step::look) || options_.does(Step::up) || options_.does(Step::discover) ||
+            options_.does(Step::apply))
+            if (!look()) return config::exit_failure;
+        if (options_.does(Step::up) && !bring_up()) return config::exit_failure;
+        if (options_.does(Step::discover) && !discover()) return config::exit_failure;
+        if (options_.does(Step::apply) && !apply()) return config::exit_failure;
+        if (options_.dry_run) return config::exit_ok;
+        if (options_.does(Step::check) && !check()) return config::exit_failure;
+        if (options_.does(Step::run) && !run_first()) return config::exit_failure;
+        return config::exit_ok;
+    }
+
+  private:
+    // ---- Hosts ----
+
+    std::string load_agent() const {
+        config::LoadRequest request{options_.flags, {}};
+        if (!options_.agent.empty())
+            request.flags.push_back({"launch.agent", options_.agent, "--agent"});
+        return config::load(job::schema(), request)[launch::setting::agent];
+    }
+
+    config::Settings load() const {
+        return config::load(job::schema(), {options_.flags, geometry_});
+    }
+
+    // Makes the calls on every host and prints one line for each host; true: all succeeded.
+    // `line`: what to print of a host that did.
+    bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
+                  const std::function<std::string(std::size_t, const Reply&)>& line) {
+        bool good = true;
+        replies_ =
+            run_on_hosts(settings_agent_, hosts, calls, options_.timeout,
+                         [&](std::size_t host, const Reply& reply) {
+                             if (reply.trouble.empty()) {
+                                 if (const std::string text = line(host, reply); !text.empty())
+                                     fmt::print("  {}: {}\n", hosts[host], text);
+                             } else {
+                                 fmt::print(stderr, "torus-setup: {}\n", reply.trouble);
+                                 good = false;
+                             }
+                             std::fflush(stdout);
+                         });
+        return good;
+    }
+
+    // Asks for consent; what will be changed has been printed.
+    bool consent(const char* question) const {
+        if (options_.yes) return true;
+        if (::isatty(STDIN_FILENO) != 1)
+            throw std::runtime_error(
+                "nothing was changed: standard input is not a terminal to "
+                "answer on. Give --yes to make these changes");
+        fmt::print("{} [y/N] ", question);
+        std::fflush(stdout);
+        std::string answer;
+        std::getline(std::cin, answer);
+        if (answer == "y" || answer == "yes") return true;
+        fmt::print("Not changed.\n");
+        return false;
+    }
+
+    // ---- look ----
+
+    bool look() {
+        fmt::print("Asking {} hosts\n", options_.hosts.size());
+        const std::string call = "look " + launch::quote_for_shell(beside_this("torus-check"));
+        facts_.resize(options_.hosts.size());
+        const bool good =
+            on_hosts(options_.hosts, std::vector<std::string>(options_.hosts.size(), call),
+                     [&](std::size_t host, const Reply& reply) {
+                         facts_[host] = parse_facts(reply.lines);
+                         if (options_.service) facts_[host].service = *options_.service;
+                         return fmt::format("answers; network by {}{}", facts_[host].service,
+                                            facts_[host].changed ? "; was set up before" : "");
+                     });
+        if (!good) {
+            fmt::print(stderr, "torus-setup: nothing was changed\n");
+            return false;
+        }
+        return complete();
+    }
+
+    // Prints a line for each host that cannot be set up.
+    bool complete() const {
+        bool good = true;
+        const auto refuse = [&](std::size_t host, const std::string& why) {
+            fmt::print(stderr, "torus-setup: {}: {}\n", options_.hosts[host], why);
+            good = false;
+        };
+        std::map<std::string, std::size_t> names;
+        for (std::size_t host = 0; host < facts_.size(); ++host) {
+            const Facts& facts = facts_[host];
+            if (!facts.lacks.empty())
+                refuse(host, fmt::format("{} is missing. Install the same torusmp there, at the "
+                                         "same place",
+                                         facts.lacks));
+            const auto [first, is_new] = names.insert({short_name(facts), host});
+            if (!is_new)
+                refuse(host,
+                       fmt::format("it calls itself {}, as {} does. Give it another name: "
+                                   "\"hostnamectl set-hostname NAME\"",
+                                   base::printable(first->first), options_.hosts[first->second]));
+            if (!config::legal_host_name(first->first))
+                refuse(host,
+                       fmt::format("it calls itself \"{}\", which cannot be the name of a host. "
+                                   "Give it another name: \"hostnamectl set-hostname NAME\"",
+                                   base::printable(first->first)));
+        }
+        return good;
+    }
+
+    static std::string short_name(const Facts& facts) {
+        return facts.name.substr(0, facts.name.find('.'));
+    }
+
+    bool wanted(const std::string& device) const {
+        if (options_.devices.empty()) return true;
+        std::istringstream globs(options_.devices);
+        for (std::string glob; std::getline(globs, glob, ',');)
+            if (::fnmatch(glob.c_str(), device.c_str(), 0) == 0) return true;
+        return false;
+    }
+
+    // ---- up ----
+
+    bool bring_up() {
+        std::vector<std::string> hosts, calls, names;
+        for (std::size_t host = 0; host < facts_.size(); ++host) {
+            std::string down;
+            for (const HostDevice& device : facts_[host].devices)
+                if (!device.up && wanted(device.name))
+                    down += " " + launch::quote_for_shell(device.name);
+            if (down.empty()) continue;
+            hosts.push_back(options_.hosts[host]);
+            names.push_back(down);
+            calls.push_back("begin\nbring_up" + down);
+        }
+        if (hosts.empty()) return true;
+        fmt::print("Devices to bring up, to find their cables:\n");
+        for (std::size_t i = 0; i < hosts.size(); ++i) fmt::print("  {}:{}\n", hosts[i], names[i]);
+        fmt::print("Those without a cable go down again.\n");
+        if (options_.dry_run) return true;
+        if (!consent("Bring them up?")) return false;
+        return on_hosts(hosts, calls, [](std::size_t, const Reply&) { return "devices are up"; });
+    }
+
+    // ---- discover ----
+
+    std::string cable_devices() const {
+        if (!options_.devices.empty()) return options_.devices;
+        std::set<std::string> names;
+        for (const Facts& facts : facts_)
+            for (const HostDevice& device : facts.devices) names.insert(device.name);
+        return fmt::format("{}", fmt::join(names, ","));
+    }
+
+    void add_common(std::vector<std::string>& words) const {
+        for (const config::Flag& flag : options_.flags) {
+            words.push_back("--set");
+            words.push_back(flag.key + "=" + flag.value);
+        }
+    }
+
+    bool discover() {
+        const std::string devices = cable_devices();
+        if (devices.empty())
+            throw std::runtime_error(
+                "no host has a device for cables: all Ethernet devices carry a "
+                "default route or this connection. Name them with --devices");
+        fmt::print("Finding the cables\n");
+        const Temporary found(options_.file);
+        std::vector<std::string> words{beside_this("torus-check"),
+                                       "--discover",
+                                       found.name,
+                                       "--hosts",
+                                       fmt::format("{}", fmt::join(options_.hosts, ",")),
+                                       "--devices",
+                                       devices};
+        if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
+        add_common(words);
+        // It fails for faulty cables too, but writes the file; the check reports them again.
+        (void)succeeds(words);
+        const std::string text = read_file(found.name);
+        if (text.empty()) {
+            fmt::print(stderr,
+                       "torus-setup: no geometry file was written, for the reason above. {}\n",
+                       options_.dry_run ? "A dry run does not bring devices up; cables of devices "
+                                          "that are down are found without --dry-run"
+                                        : "Correct the cables and try again; --undo restores the "
+                                          "hosts");
+            return false;
+        }
+        geometry_ = found.name;
+        show_machine();
+        return keep_geometry(text);
+    }
+
+    struct Temporary {
+        explicit Temporary(const std::string& file) : name(file + ".new") { remove(); }
+        Temporary(const Temporary&) = delete;
+        Temporary& operator=(const Temporary&) = delete;
+        ~Temporary() { remove(); }
+        void remove() const {
+            std::error_code error;
+            fs::remove(name, error);
+        }
+        const std::string name;
+    };
+
+    bool keep_geometry(const std::string& text) {
+        const bool there = fs::exists(options_.file);
+        const bool same = there && read_file(options_.file) == text;
+        if (options_.dry_run) {
+            fmt::print("File to write here: {}\n", options_.file);
+            // The plan of the file that would be written.
+            if (options_.does(Step::apply)) plan();
+            return true;
+        }
+        geometry_ = options_.file;
+        if (same) return true;
+        if (there) {
+            fmt::print("{} describes another machine; it will be kept as {}.old\n", options_.file,
+                       options_.file);
+            if (!consent("Replace it?")) return false;
+            fs::rename(options_.file, options_.file + ".old");
+        }
+        base::write_text_file(options_.file, text);
+        fmt::print("Wrote {}\n", options_.file);
+        return true;
+    }
+
+    void show_machine() const {
+        const config::Settings settings = load();
+        const auto torus = node_torus(settings);
+        fmt::print("\nA torus of {}:\n{}\n", torus->describe(), draw(*torus, host_names(settings)));
+    }
+
+    // ---- apply ----
+
+    // By node, since the order of the hosts in the file may differ.
+    std::size_t place_of(const std::string& host) const {
+        const auto found = std::find(options_.hosts.begin(), options_.hosts.end(), host);
+        if (found == options_.hosts.end())
+            throw std::runtime_error(
+                fmt::format("{} names the host {}, which was not given. Give all "
+                            "hosts, or find the cables again (--step discover)",
+                            geometry_, host));
+        return std::size_t(found - options_.hosts.begin());
+    }
+
+    void plan() {
+        const config::Settings settings = load();
+        config::NetplanOptions netplan = config::default_netplan();
+        netplan.to_links = transport::reaches_link_addresses(settings);
+        netplan.mtu = options_.mtu;
+        std::vector<config::NodePlan> plans;
+        for (int node = 0; node < int(host_names(settings).size()); ++node)
+            plans.push_back(config::plan_node(settings, node, netplan));
+        names_ = block_of_names(plans);
+        changes_.clear();
+        for (const config::NodePlan& node : plans) {
+            const Facts& facts = facts_[place_of(node.host)];
+            changes_.push_back(plan_changes(node, config::find_netplan_format(facts.service),
+                                            names_, read_file(geometry_), facts));
+        }
+        nodes_ = host_names(settings);
+        show_changes();
+    }
+
+    // The names of the hosts still lead where they did, so ssh does not depend on the torus.
+    std::string block_of_names(std::vector<config::NodePlan> plans) const {
+        for (config::NodePlan& plan : plans) {
+            plan.host = short_name(facts_[place_of(plan.host)]) + ".torus";
+        }
+        return config::as_hosts(plans);
+    }
+
+    void show_changes() const {
+        for (std::size_t node = 0; node < nodes_.size(); ++node) {
+            fmt::print("Changes of {}:\n{}", nodes_[node],
+                       describe(changes_[node], options_.dry_run));
+            if (facts_[place_of(nodes_[node])].service == "none")
+                fmt::print(
+                    "  {} starts no known network service: these addresses end with a restart "
+                    "(--service names one)\n",
+                    nodes_[node]);
+        }
+        fmt::print("Names for {}:\n{}", "/etc/hosts", names_);
+    }
+
+    bool apply() {
+        if (options_.dry_run && options_.does(Step::discover)) return true;  // shown with the file
+        plan();
+        if (options_.dry_run) return true;
+        if (!consent("Make these changes?")) return false;
+        std::vector<std::string> calls;
+        for (const Changes& changes : changes_) calls.push_back(as_calls(changes));
+        fmt::print("Setting up {} hosts\n", nodes_.size());
+        if (on_hosts(nodes_, calls, [](std::size_t, const Reply&) { return "set up"; }))
+            return true;
+        fmt::print(stderr,
+                   "torus-setup: not all hosts are set up. Repeat the command, or restore them "
+                   "with --undo\n");
+        return false;
+    }
+
+    // ---- undo ----
+
+    int undo() {
+        if (options_.dry_run) {
+            const bool good =
+                on_hosts(options_.hosts,
+                         all("if [ -e $kept/journal ]; then sed 's/^/@ /' $kept/journal; fi"),
+                         [](std::size_t, const Reply& reply) {
+                             return fmt::format("changes to undo: {}\n    {}", reply.lines.size(),
+                                                fmt::join(reply.lines, "\n    "));
+                         });
+            return good ? config::exit_ok : config::exit_failure;
+        }
+        fmt::print("Restoring {} hosts\n", options_.hosts.size());
+        const bool good =
+            on_hosts(options_.hosts, all("undo"), [](std::size_t, const Reply& reply) {
+                std::string text = "nothing to undo";
+                for (const std::string& line : reply.lines) {
+                    if (line.starts_with("changes ") && line != "changes 0")
+                        text = fmt::format("restored; undid {} changes", line.substr(8));
+                    if (line.starts_with("edited "))
+                        fmt::print(
+                            "  {} was edited since; the edited file is in "
+                            "/var/lib/torusmp/edited\n",
+                            line.substr(7));
+                }
+                return text;
+            });
+        if (!good)
+            fmt::print(stderr,
+                       "torus-setup: not all hosts are restored. Repeat the command when they "
+                       "answer\n");
+        return good ? config::exit_ok : config::exit_failure;
+    }
+
+    std::vector<std::string> all(const std::string& call) const {
+        return std::vector<std::string>(options_.hosts.size(), call);
+    }
+
+    // ---- check, run ----
+
+    bool check() const {
+        fmt::print("Testing every cable\n");
+        std::vector<std::string> words{beside_this("torus-check"), "--config", geometry_};
+        if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
+        add_common(words);
+        return succeeds(words);
+    }
+
+    bool run_first() const {
+        const std::string program =
+            options_.program.empty() ? beside_this("torus-halo-exchange") : options_.program;
+        fmt::print("Running {} on all hosts\n", program);
+        std::vector<std::string> words{beside_this("torus-run"), "--config", geometry_};
+        if (!options_.agent.empty())
+            words.insert(words.end(), {"--set", "launch.agent=" + options_.agent});
+        add_common(words);
+        words.push_back(program);
+        if (!succeeds(words)) return false;
+        fmt::print("The machine is ready: torus-run --config {} PROGRAM\n", geometry_);
+        return true;
+    }
+
+    Options options_;
+    std::string geometry_ = options_.file;
+    std::string settings_agent_;
+    std::vector<Facts> facts_;  // by options_.hosts
+    std::vector<Reply> replies_;
+    std::vector<std::string> nodes_;  // hosts in the order of the file
+    std::vector<Changes> changes_;    // by node
+    std::string names_;
+};
+
+}  // namespace
+
+int set_up(const Options& options) {
+    return Setup(options).run();
+}
+
+}  // namespace torusmp::setup
