@@ -51,7 +51,6 @@ class LinkEnd final : public transport::Channel {
     // returning: there is a cable again; this end waits for what the far end has received.
     // closed: permanently.
     enum class State : std::uint8_t { on_cable, apart, asking, on_detour, returning, closed };
-    State state() const { return state_; }
     bool on_cable() const { return state_ == State::on_cable; }
     bool closed() const { return state_ == State::closed; }
     transport::Channel* cable() const { return cable_; }  // in use or returning; null: it is dead
