@@ -10,6 +10,7 @@
 #   file N PATH         a file that existed; the original is $kept/N.saved
 # $kept/N.ours is the text that torus-setup wrote last.
 set -eu
+connection=${1:-} # SSH_CONNECTION, empty if the agent is not ssh
 umask 022
 home=/var/lib/torusmp
 kept=$home/setup
@@ -159,8 +160,7 @@ look() {
     [ -x "$1" ] || say "lacks $1"
     [ ! -e $kept/journal ] || say "journal $(wc -l <$kept/journal)"
     used=" $(ip -4 route show default; ip -6 route show default) "
-    server=${SSH_CONNECTION:-}
-    server=${server#* }; server=${server#* }; server=${server%% *}
+    server=${connection#* }; server=${server#* }; server=${server%% *}
     [ -z "$server" ] || used="$used $(ip -o addr show to "$server" | awk '{ print "dev " $2 " " }')"
     for path in /sys/class/net/*; do
         device=${path##*/}

@@ -15,8 +15,11 @@ namespace torusmp::setup {
 
 namespace {
 
-// sudo must not ask: nobody reads its prompt.
-constexpr const char* as_root = "[ \"$(id -u)\" = 0 ] && exec sh -s; exec sudo -n sh -s";
+// sudo must not ask, since its prompt is not read. It removes SSH_CONNECTION, so that is an
+// argument.
+constexpr const char* as_root =
+    "[ \"$(id -u)\" = 0 ] && exec sh -s \"$SSH_CONNECTION\"; "
+    "exec sudo -n sh -s \"$SSH_CONNECTION\"";
 constexpr std::size_t longest_output = std::size_t(16) << 20;
 
 class Crew {
@@ -57,8 +60,8 @@ class Crew {
                     if (output_[host].size() < longest_output) output_[host] += text;
                 },
                 [this, host](const std::string& why) { hear_end(host, why); }));
-            programs_.back()->send(
-                fmt::format("main() {{\n{}\n{}\nsay end\n}}\nmain\nexit 0\n", host_script, calls));
+            programs_.back()->send(fmt::format(
+                "main() {{\n{}\n{}\nsay end\n}}\nmain \"$@\"\nexit 0\n", host_script, calls));
         } catch (const launch::AgentError& error) {
             finish(host, fmt::format("{}: {}", hosts_[host], error.what()));
         }

@@ -5,6 +5,7 @@ torus_setup_test.py SOURCE TORUS_SETUP TORUS_RUN HALO_EXCHANGE [CLASS]."""
 import itertools
 import json
 import os
+import pty
 import shutil
 import stat
 import subprocess
@@ -16,7 +17,7 @@ SOURCE, TORUS_SETUP, TORUS_RUN, HALO = (sys.argv.pop(1) for _ in range(4))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
 from netns import kernel                                         # noqa: E402
 from netns.plan import Plan                                      # noqa: E402
-from harness import TestbedTest, main, tool, udp_arrives         # noqa: E402
+from harness import TestbedTest, eventually, main, tool, udp_arrives         # noqa: E402
 
 HOSTS_FILE = "127.0.0.1\tlocalhost\n# kept as it is, without a last newline"
 STARTS = "etc/systemd/system/multi-user.target.wants/"
@@ -233,6 +234,17 @@ class Cabling(SetupTest):
         done = self.expect_machine()
         self.assertIn(f"[{self.hosts[0]}]---[{self.hosts[1]}]\n", done.stdout)
 
+    def test_the_device_of_the_ssh_connection_is_not_a_cable(self):
+        self.up("2", open_dims=[0])
+        for node, host in enumerate(self.hosts):
+            kernel.batch("ip", ["route del default", f"addr add 192.0.2.{node}/24 dev mgmt"], host)
+        with open(self.agent) as f:
+            text = f.read()
+        with open(self.agent, "w") as f:
+            f.write(text.replace("exec ip", 'export SSH_CONNECTION="192.0.2.99 50000 192.0.2.${host##*-} 22"\nexec ip'))
+        done = self.expect_machine()
+        self.assertNotIn("dev mgmt", done.stdout)
+
     def test_hosts_given_by_address_get_their_own_names(self):
         self.up("3")
         given = [f"192.0.2.{node}" for node in self.plan.nodes()]
@@ -334,17 +346,17 @@ class Persistence(SetupTest):
 class KilledTest(SetupTest):
     """On one host, the shell dies just before or after its Nth command that changes something."""
 
-    def wrap(self, when):
+    def wrap(self, act, later="exit 1"):
+        """`act`: what the Nth command does, and `later` what the commands after it do, as sh."""
         os.makedirs(self.wrappers, exist_ok=True)
         for name in ("ip", "mv", "cp", "rm", "mkdir", "chmod", "sync", "rmdir"):
             path = os.path.join(self.wrappers, name)
-            act = '"$real" "$@"' if when == "after" else ":"
             with open(path, "w") as f:
                 f.write(f'#!/bin/sh\nreal={shutil.which(name)}\nlimit={self.path("limit")}\n'
                         f'if [ "$SETUP_HOST" = {self.hosts[1]} ] && [ -e $limit ]; then\n'
-                        'read -r left <$limit\nif [ $left = 0 ]; then exit 1; fi\nleft=$((left - 1))\n'
+                        f'read -r left <$limit\nif [ $left = 0 ]; then {later}; fi\nleft=$((left - 1))\n'
                         'echo $left >$limit\n'
-                        f'if [ $left = 0 ]; then {act}; kill -9 $PPID; exit 1; fi\nfi\nexec "$real" "$@"\n')
+                        f'if [ $left = 0 ]; then {act}; fi\nfi\nexec "$real" "$@"\n')
             os.chmod(path, 0o755)
 
     def limit(self, changes):
@@ -360,7 +372,7 @@ class KilledTest(SetupTest):
 
     def each_death(self, when, act):
         """Calls act(number) with the host dying at each number of changes, until it is never reached."""
-        self.wrap(when)
+        self.wrap(('"$real" "$@"; ' if when == "after" else "") + "kill -9 $PPID; exit 1")
         for number in itertools.count(1):
             self.limit(number)
             if not act(number):
@@ -396,6 +408,25 @@ class KilledTest(SetupTest):
 class Killed(KilledTest):
     def test_undone_byte_for_byte_after_each_death_that_follows_a_change(self):
         self.expect_undone_after_each_death("after")
+
+
+class KilledFront(KilledTest):
+    """torus-setup itself dies while a host is at work; what the hosts go on to do is undone."""
+
+    def test_undone_byte_for_byte_after_the_death_of_torus_setup(self):
+        before = self.ready()
+        self.wrap(f'kill -9 $(cat {self.path("front")}); exec "$real" "$@"', later='exec "$real" "$@"')
+        ids = {kernel.namespace_id(host) for host in self.hosts}
+        for number in (1, 5, 12):
+            self.limit(number)
+            front = subprocess.Popen(["sh", "-c", f'echo $$ >{self.path("front")}; exec "$@"', "sh", TORUS_SETUP,
+                                      "--agent", self.agent, "--output", self.file, "--yes", "--step", "apply"],
+                                     stdout=subprocess.DEVNULL)
+            self.assertEqual(front.wait(timeout=100), -9)
+            eventually("the hosts are idle", lambda: not kernel.processes_in(ids))
+            self.limit(None)
+            self.setup("--undo")
+            self.expect_state(before)
 
 
 class KilledBefore(KilledTest):
@@ -477,6 +508,18 @@ class Failures(SetupTest):
         self.up("3")
         before = self.state()
         self.assertIn("Give --yes", self.setup(status=1).stderr)
+        self.expect_state(before)
+
+    def test_a_question_that_is_not_answered_with_yes_changes_nothing(self):
+        self.up("3")
+        before = self.state()
+        ours, theirs = pty.openpty()
+        self.addCleanup(os.close, ours)
+        os.write(ours, b"n\n")
+        done = run(TORUS_SETUP, "--agent", self.agent, "--output", self.file, *self.hosts, stdin=theirs)
+        os.close(theirs)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertIn("Bring them up? [y/N] Not changed.\n", done.stdout)
         self.expect_state(before)
 
     def test_cables_that_make_no_torus_end_with_a_reason_and_are_undone(self):
