@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/address.h"
+#include "base/assert.h"
 #include "config/geometry.h"
 #include "routing/pair_path.h"
 
@@ -89,7 +90,11 @@ std::pair<base::Address, base::Address> cable_addresses(const Torus& torus,
 
 PlannedLink plan_link(const Settings& settings, const Torus& torus, const NetplanOptions& options,
                       int node, Direction direction) {
-    PlannedLink link{direction, link_device(settings, node, direction), {}, {}};
+    PlannedLink link{direction,
+                     link_device(settings, node, direction),
+                     *torus.neighbour(node, direction),
+                     {},
+                     {}};
     if (link.device.empty())
         throw ConfigError(
             fmt::format("{}node {} has a link {}, but [links] has no device for it: expected "
@@ -139,6 +144,11 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
     for (int i = 0; i < 2 * torus.dimensions(); ++i)
         if (const Direction direction = Direction::from_index(i); torus.neighbour(node, direction))
             plan.links.push_back(plan_link(settings, torus, options, node, direction));
+    if (options.dynamic) {
+        plan.dynamic = {address_at(options.cables, 0, options.cables.prefix),
+                        address_at(options.nodes, 0, options.nodes.prefix)};
+        return plan;
+    }
     for (int target = 0; target < torus.size(); ++target) {
         const auto hop = torus.next_hop(node, target);
         if (!hop) continue;
@@ -187,6 +197,8 @@ std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan&
     // versa.
     for (const PlannedLink& link : plan.links)
         sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
+    // Spreads the streams between two nodes over equal paths.
+    if (!plan.dynamic.empty()) sysctls.emplace_back("net.ipv4.fib_multipath_hash_policy", "1");
     return sysctls;
 }
 
@@ -205,6 +217,9 @@ std::string as_ip_batch(const NodePlan& plan) {
 
 std::string as_ip_batch(const NodePlan& plan, const std::string& device) {
     std::string out;
+    for (const base::Address& network : plan.dynamic)
+        out +=
+            fmt::format("route flush root {} dev {} proto boot\n", network.with_prefix(), device);
     for (const PlannedLink& link : plan.links)
         if (link.device == device)
             out += fmt::format("addr replace {} dev {}\n", link.own.with_prefix(), device);
@@ -212,6 +227,63 @@ std::string as_ip_batch(const NodePlan& plan, const std::string& device) {
         if (route.device == device)
             out += fmt::format("route replace {} via {} dev {} src {}\n", route.to.with_prefix(),
                                route.via.text(), device, plan.address.text());
+    return out;
+}
+
+namespace {
+
+// 4-byte numbers for private use begin here (RFC 6996).
+std::uint32_t autonomous_system(int node) {
+    return 4200000000U + std::uint32_t(node);
+}
+
+// Instead of 179, so that a BGP daemon that the host runs for other networks is not disturbed.
+constexpr int bgp_port = 1790;
+
+std::vector<std::string> quoted_devices(const NodePlan& plan) {
+    std::vector<std::string> devices;
+    for (const PlannedLink& link : plan.links)
+        devices.push_back(fmt::format("\"{}\"", link.device));
+    return devices;
+}
+
+}  // namespace
+
+std::string as_bird(const NodePlan& plan) {
+    TORUSMP_ASSERT(!plan.dynamic.empty());
+    std::vector<std::string> networks;
+    for (const base::Address& network : plan.dynamic)
+        networks.push_back(network.with_prefix() + "+");
+    const auto devices = quoted_devices(plan);
+    // A dead cable whose ends keep their carriers is found after 4 intervals of BFD.
+    std::string out = fmt::format(
+        "# Routes of the torus, by torus-info netplan.\n"
+        "router id {0};\n"
+        "log stderr {{ error, bug }};\n"
+        "define torus = [ {1} ];\n\n"
+        "protocol device {{}}\n"
+        "protocol direct {{\n  ipv4;\n  interface \"lo\"{2}{3};\n}}\n"
+        "protocol kernel {{\n  merge paths yes;\n  ipv4 {{\n    import none;\n"
+        "    export filter {{\n      if source != RTS_BGP then reject;\n"
+        "      krt_prefsrc = {0};\n      accept;\n    }};\n  }};\n}}\n",
+        plan.address.text(), fmt::join(networks, ", "), devices.empty() ? "" : ", ",
+        fmt::join(devices, ", "));
+    if (plan.links.empty()) return out;
+    out += fmt::format(
+        "protocol bfd {{\n  interface {} {{\n    interval 100 ms;\n    multiplier 4;\n  }};\n}}\n"
+        "template bgp cable {{\n  bfd yes;\n  hold time 9;\n  connect delay time 1;\n"
+        "  connect retry time 1;\n  error wait time 1, 1;\n  ipv4 {{\n"
+        "    import where net ~ torus;\n    export where net ~ torus;\n  }};\n}}\n",
+        fmt::join(devices, ", "));
+    for (std::size_t i = 0; i < plan.links.size(); ++i) {
+        const PlannedLink& link = plan.links[i];
+        out += fmt::format(
+            "protocol bgp link{} from cable {{  # {}\n  interface \"{}\";\n"
+            "  local {} port {} as {};\n  neighbor {} port {} as {};\n}}\n",
+            i, direction_name(link.direction), link.device, link.own.text(), bgp_port,
+            autonomous_system(plan.node), link.peer.text(), bgp_port,
+            autonomous_system(link.neighbour));
+    }
     return out;
 }
 
@@ -238,6 +310,7 @@ std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
     for (const auto& [name, value] : planned_sysctls(plan))
         sysctls += fmt::format("{} = {}\n", name, value);
     files.push_back({"/etc/sysctl.d/60-torus.conf", std::move(sysctls)});
+    if (!plan.dynamic.empty()) files.push_back({"/etc/torusmp/bird.conf", as_bird(plan)});
     return files;
 }
 
