@@ -48,6 +48,8 @@ po::options_description command_line_options() {
         ("algorithm", po::value<std::string>()->value_name("NAMES"),
          "collectives: algorithms, separated by commas, or list to print them (default: automatic, "
          "according to the settings; all for scatter and gather)")  //
+        ("busbw", po::bool_switch(),
+         "collectives: also print algbw and busbw in GB/s, as nccl-tests does")  //
         ("model", po::value<std::string>()->value_name("NAME"),
          "predict: model of the machine, a file or a name, or list to print the names")  //
         ("calls", po::value<int>()->default_value(1)->value_name("N"),
