@@ -89,7 +89,11 @@ std::pair<base::Address, base::Address> cable_addresses(const Torus& torus,
 
 PlannedLink plan_link(const Settings& settings, const Torus& torus, const NetplanOptions& options,
                       int node, Direction direction) {
-    PlannedLink link{direction, link_device(settings, node, direction), {}, {}};
+    PlannedLink link{direction,
+                     link_device(settings, node, direction),
+                     *torus.neighbour(node, direction),
+                     {},
+                     {}};
     if (link.device.empty())
         throw ConfigError(
             fmt::format("{}node {} has a link {}, but [links] has no device for it: expected "
@@ -139,6 +143,11 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
     for (int i = 0; i < 2 * torus.dimensions(); ++i)
         if (const Direction direction = Direction::from_index(i); torus.neighbour(node, direction))
             plan.links.push_back(plan_link(settings, torus, options, node, direction));
+    if (options.dynamic) {
+        plan.dynamic = {address_at(options.cables, 0, options.cables.prefix),
+                        address_at(options.nodes, 0, options.nodes.prefix)};
+        return plan;
+    }
     for (int target = 0; target < torus.size(); ++target) {
         const auto hop = torus.next_hop(node, target);
         if (!hop) continue;
@@ -187,6 +196,8 @@ std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan&
     // versa.
     for (const PlannedLink& link : plan.links)
         sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
+    // Spreads the streams between two nodes over equal paths.
+    if (!plan.dynamic.empty()) sysctls.emplace_back("net.ipv4.fib_multipath_hash_policy", "1");
     return sysctls;
 }
 
@@ -205,6 +216,9 @@ std::string as_ip_batch(const NodePlan& plan) {
 
 std::string as_ip_batch(const NodePlan& plan, const std::string& device) {
     std::string out;
+    for (const base::Address& network : plan.dynamic)
+        out +=
+            fmt::format("route flush root {} dev {} proto boot\n", network.with_prefix(), device);
     for (const PlannedLink& link : plan.links)
         if (link.device == device)
             out += fmt::format("addr replace {} dev {}\n", link.own.with_prefix(), device);

@@ -5,6 +5,9 @@
 // it, there are also routes to the addresses of all links: a queue pair lives on one device, and
 // RoCE packets must leave and arrive through it (routing/pair_path.h).
 //
+// Fixed routes die with their cable. Alternatively the routing daemon BIRD keeps the routes: it
+// finds all shortest paths over the cables that work now, and the plan contains its configuration.
+//
 // Pure functions of the settings; any thread may call.
 #pragma once
 
@@ -25,6 +28,7 @@ struct NetplanOptions {
     std::optional<int> mtu{};  // of the links; empty if unchanged
     bool to_links = true;      // whether there are also routes to the addresses of other nodes'
                                // links
+    bool dynamic = false;      // BIRD keeps the routes; the plan has no fixed ones
 };
 // Cables from 10.0.0.0/9, nodes from 10.255.0.0/16.
 NetplanOptions default_netplan();
@@ -32,6 +36,7 @@ NetplanOptions default_netplan();
 struct PlannedLink {
     routing::Direction direction;
     std::string device;
+    int neighbour = 0;        // node at the other end
     base::Address own, peer;  // /30
 };
 
@@ -48,6 +53,8 @@ struct NodePlan {
     std::vector<PlannedLink> links;
     std::vector<PlannedRoute> routes;
     std::optional<int> mtu;
+    // Networks whose routes BIRD keeps, of the cables and of the nodes; empty: routes are fixed.
+    std::vector<base::Address> dynamic;
 };
 
 // Throws ConfigError if no torus is set, a link has no device, or a network is too small.
@@ -56,6 +63,8 @@ NodePlan plan_node(const Settings& settings, int node,
 
 // Lines for `ip -batch -`; they replace existing entries, so they can be applied repeatedly. Values
 // that `ip` cannot set (forwarding, reverse path filters) are written as comments.
+// With dynamic routes they also remove the fixed routes over the links, which would take
+// precedence.
 std::string as_ip_batch(const NodePlan& plan);
 // Only the entries that the kernel drops when that device goes down: the address of the link and
 // the routes over it.
@@ -66,6 +75,10 @@ struct PlannedFile {
     std::string text;
     unsigned mode = 0644;
 };
+// The configuration of BIRD 2 for dynamic routes: a BGP session over each cable between nodes that
+// are autonomous systems of their own (as in RFC 7938), watched by BFD. Requires plan.dynamic.
+std::string as_bird(const NodePlan& plan);
+
 // For systemd-networkd 252 and later.
 std::vector<PlannedFile> as_networkd(const NodePlan& plan);
 // For Debian's ifupdown, whose /etc/network/interfaces includes interfaces.d.

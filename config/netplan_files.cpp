@@ -9,11 +9,13 @@ namespace torusmp::config {
 
 namespace {
 
-PlannedFile sysctl_file(const NodePlan& plan) {
+// What every service needs besides its own files.
+void add_common_files(const NodePlan& plan, std::vector<PlannedFile>& files) {
     std::string sysctls;
     for (const auto& [name, value] : planned_sysctls(plan))
         sysctls += fmt::format("{} = {}\n", name, value);
-    return {"/etc/sysctl.d/60-torus.conf", std::move(sysctls)};
+    files.push_back({"/etc/sysctl.d/60-torus.conf", std::move(sysctls)});
+    if (!plan.dynamic.empty()) files.push_back({"/etc/torusmp/bird.conf", as_bird(plan)});
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
         files.push_back({fmt::format("/etc/systemd/network/05-torus-{}.network", link.device),
                          std::move(text)});
     }
-    files.push_back(sysctl_file(plan));
+    add_common_files(plan, files);
     return files;
 }
 
@@ -57,7 +59,7 @@ std::vector<PlannedFile> as_ifupdown(const NodePlan& plan) {
                                             as_ip_batch(plan, link.device))});
     }
     files.push_back({"/etc/network/interfaces.d/torus", std::move(stanzas)});
-    files.push_back(sysctl_file(plan));
+    add_common_files(plan, files);
     return files;
 }
 
@@ -79,7 +81,9 @@ std::vector<PlannedFile> as_netplan(const NodePlan& plan) {
                                 route.via.text(), plan.address.text());
         if (!routes.empty()) text += "      routes:\n" + routes;
     }
-    return {{"/etc/netplan/60-torus.yaml", std::move(text), 0600}, sysctl_file(plan)};
+    std::vector<PlannedFile> files{{"/etc/netplan/60-torus.yaml", std::move(text), 0600}};
+    add_common_files(plan, files);
+    return files;
 }
 
 std::vector<PlannedFile> as_keyfiles(const NodePlan& plan) {
@@ -107,7 +111,7 @@ std::vector<PlannedFile> as_keyfiles(const NodePlan& plan) {
         files.push_back(
             {fmt::format("{}/torus-{}.nmconnection", folder, link.device), std::move(text), 0600});
     }
-    files.push_back(sysctl_file(plan));
+    add_common_files(plan, files);
     return files;
 }
 

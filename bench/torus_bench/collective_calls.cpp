@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "base/assert.h"
 #include "collectives/allgather/allgather.h"
 #include "collectives/allreduce/allreduce.h"
 #include "collectives/alltoall/alltoall.h"
@@ -115,44 +116,62 @@ std::size_t CollectiveFacts::bytes_out(std::size_t bytes, int members) const {
     return all_out ? bytes * std::size_t(members) : bytes;
 }
 
+double CollectiveFacts::algorithm_bytes(std::size_t bytes, int members) const {
+    return double(bytes) * (blocks ? members : 1);
+}
+
+double CollectiveFacts::bus_bytes(std::size_t bytes, int members) const {
+    TORUSMP_ASSERT(bus != BusFactor::none);
+    const double others = bus == BusFactor::one ? 1 : double(members - 1) / members;
+    return algorithm_bytes(bytes, members) * others * (bus == BusFactor::twice_others ? 2 : 1);
+}
+
 const std::vector<CollectiveFacts>& collective_operations() {
     static const std::vector<CollectiveFacts> facts = {
         {.name = "broadcast",
+         .bus = BusFactor::one,
          .algorithms = &broadcast::algorithms(),
          .make = make<Broadcast, start_broadcast>},
         {.name = "sum",
          .numbers = true,
+         .bus = BusFactor::twice_others,
          .algorithms = &allreduce::algorithms(),
          .make = make<Allreduce, start_sum>},
         {.name = "reduce",
          .numbers = true,
+         .bus = BusFactor::one,
          .algorithms = &reduce::algorithms(),
          .make = make<Reduce, start_reduce>},
         {.name = "scatter",
          .blocks = true,
          .all_out = true,
+         .bus = BusFactor::others,
          .algorithms = &scatter::algorithms(),
          .make = make<Scatter, start_scatter>},
         {.name = "gather",
          .blocks = true,
          .all_in = true,
+         .bus = BusFactor::others,
          .algorithms = &gather::algorithms(),
          .make = make<Gather, start_gather>},
         {.name = "allgather",
          .blocks = true,
          .all_in = true,
+         .bus = BusFactor::others,
          .algorithms = &allgather::algorithms(),
          .make = make<Allgather, start_allgather>},
         {.name = "reduce_scatter",
          .blocks = true,
          .numbers = true,
          .all_out = true,
+         .bus = BusFactor::others,
          .algorithms = &reduce_scatter::algorithms(),
          .make = make<ReduceScatter, start_reduce_scatter>},
         {.name = "alltoall",
          .blocks = true,
          .all_in = true,
          .all_out = true,
+         .bus = BusFactor::others,
          .algorithms = &alltoall::algorithms(),
          .make = make<Alltoall, start_alltoall>},
         {.name = "scan",

@@ -21,6 +21,14 @@ namespace torusmp::bench {
 class CollectiveCall;
 struct CallArguments;
 
+// What busbw counts for an operation on n members, as nccl-tests defines it: algbw times this.
+enum class BusFactor {
+    none,          // not in nccl-tests
+    one,           // 1
+    others,        // (n - 1) / n
+    twice_others,  // 2 (n - 1) / n
+};
+
 struct CollectiveFacts {
     std::string_view name;
     bool sized = true;     // false if no bytes move, as in a barrier
@@ -28,12 +36,17 @@ struct CollectiveFacts {
     bool numbers = false;  // sums of doubles: sizes are multiples of 8
     bool all_in = false;   // with blocks: `in` has one for each member; else only its own
     bool all_out = false;  // as all_in, for `out`
+    BusFactor bus = BusFactor::none;
     const collectives::AlgorithmTable* algorithms = nullptr;  // null if there is only one
     std::unique_ptr<CollectiveCall> (*make)(collectives::Group&, std::string_view name,
                                             const CallArguments&) = nullptr;
 
     std::size_t bytes_in(std::size_t bytes, int members) const;
     std::size_t bytes_out(std::size_t bytes, int members) const;
+    // The bytes of which algbw is the rate: a vector, or the blocks of all members.
+    double algorithm_bytes(std::size_t bytes, int members) const;
+    // Those of busbw. Requires a factor.
+    double bus_bytes(std::size_t bytes, int members) const;
     // Returns null for "automatic", the choice of the settings. Throws std::invalid_argument that
     // lists the algorithms.
     const collectives::AlgorithmRow* algorithm(std::string_view wanted) const;

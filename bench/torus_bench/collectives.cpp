@@ -26,6 +26,7 @@ constexpr core::Context context_of_collectives = 0x7fffffe0;
 struct Candidate {
     const CollectiveFacts* operation;
     std::vector<std::string> algorithms;
+    bool bandwidths = false;  // also algbw and busbw
     bool compares() const { return algorithms.size() == 2; }
 };
 
@@ -34,6 +35,7 @@ std::vector<Candidate> candidates_of(const Options& options, const collectives::
     std::vector<Candidate> candidates;
     for (const std::string& name : options.operations) {
         Candidate candidate{find_collective(name), options.algorithms};
+        candidate.bandwidths = options.busbw && candidate.operation->bus != BusFactor::none;
         // If the settings do not choose by size, measure all algorithms in turns.
         const collectives::AlgorithmTable* const table = candidate.operation->algorithms;
         if (candidate.algorithms.empty() && table != nullptr && !table->facts().sized)
@@ -50,8 +52,13 @@ std::vector<Column> columns_of(const std::vector<Candidate>& candidates) {
     int colour = 0;
     for (const Candidate& candidate : candidates) {
         const std::string name(candidate.operation->name);
-        for (const std::string& algorithm : candidate.algorithms)
+        for (const std::string& algorithm : candidate.algorithms) {
             columns.push_back({name, algorithm, "us", Column::Draw::line, colour++});
+            if (!candidate.bandwidths) continue;
+            const std::string of = candidate.algorithms.size() == 1 ? "" : algorithm + " ";
+            for (const char* rate : {"algbw", "busbw"})
+                columns.push_back({name, of + rate, "GB/s", Column::Draw::no, 0});
+        }
         if (candidate.compares()) columns.push_back({name, "ratio", "", Column::Draw::no, 0});
     }
     return columns;
@@ -67,6 +74,15 @@ std::vector<std::string> notes_of(const std::vector<Candidate>& candidates) {
         notes.push_back(
             "Sizes of scatter, gather, allgather, reduce_scatter and alltoall are those "
             "of one rank's block.");
+    if (any([](const Candidate& c) { return c.bandwidths; })) {
+        notes.push_back(
+            "algbw, busbw (GB/s of 10^9 bytes): as in nccl-tests. algbw is the size, or the blocks "
+            "of all n");
+        notes.push_back(
+            "ranks, divided by the time. busbw is algbw times 2(n-1)/n for a sum, 1 for broadcast "
+            "and reduce,");
+        notes.push_back("(n-1)/n for the others.");
+    }
     if (any([](const Candidate& c) { return c.compares(); }))
         notes.push_back(
             "Ratio: time of the first algorithm divided by the time of the second; below 1, the "
@@ -108,7 +124,14 @@ Row measure_row(const Context& context, collectives::Group& group,
         context.progress.step(
             fmt::format("{} of {}", candidate.operation->name, base::format_size(bytes)));
         const auto timings = time_algorithms(group, candidate, bytes, context.options.seconds);
-        for (const Timing& timing : timings) row.figures.push_back(as_time(timing, 1e6));
+        for (const Timing& timing : timings) {
+            row.figures.push_back(as_time(timing, 1e6));
+            if (!candidate.bandwidths) continue;
+            const CollectiveFacts& operation = *candidate.operation;
+            for (const double amount : {operation.algorithm_bytes(bytes, group.size()),
+                                        operation.bus_bytes(bytes, group.size())})
+                row.figures.push_back(as_rate(timing, amount / 1e9));
+        }
         if (candidate.compares()) row.figures.push_back(as_time_ratio(timings[0], timings[1]));
     }
     return row;

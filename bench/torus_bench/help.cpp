@@ -48,6 +48,8 @@ po::options_description command_line_options() {
         ("algorithm", po::value<std::string>()->value_name("NAMES"),
          "collectives: algorithms, separated by commas, or list to print them (default: automatic, "
          "according to the settings; all for scatter and gather)")  //
+        ("busbw", po::bool_switch(),
+         "collectives: also print algbw and busbw in GB/s, as nccl-tests does")  //
         ("folder", po::value<std::string>()->default_value(".")->value_name("DIR"),
          "io: folder for the files that are measured, which are deleted afterwards; its path on "
          "the host of the disk")  //

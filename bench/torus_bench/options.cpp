@@ -239,6 +239,9 @@ void read_io(const po::variables_map& given, Options& options) {
 // Checks options that belong to one command only.
 void read_special(const po::variables_map& given, Options& options) {
     const Command command = options.command;
+    options.busbw = given["busbw"].as<bool>();
+    if (options.busbw && command != Command::collectives)
+        throw UsageError(fmt::format("--busbw: found {}, expected collectives", name_of(command)));
     options.raw = given["raw"].as<bool>();
     if (options.raw && (command == Command::relay || command >= Command::overlap))
         throw UsageError(

@@ -61,6 +61,7 @@ struct Options {
     std::vector<std::string> operations;  // collectives, predict: the operations
     bool operations_given = false;        // by the user
     std::vector<std::string> algorithms;  // of each; empty: see --help
+    bool busbw = false;                   // also algbw and busbw of collectives
     bool list_algorithms = false;         // print them and exit
     // predict: calls of a collective, without a barrier between them
     int calls = 1;

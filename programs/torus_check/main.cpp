@@ -27,6 +27,7 @@
 #include "launch/agent.h"
 #include "launch/settings.h"
 #include "programs/torus_check/cable_survey.h"
+#include "programs/torus_check/cabling.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
 #include "programs/torus_check/options.h"
@@ -284,6 +285,25 @@ int discover_torus(const po::variables_map& given) {
     return code;
 }
 
+int compare_cabling(const po::variables_map& given) {
+    const config::Settings settings = check::load_settings(given);
+    const std::vector<std::string> hosts = host_names(settings);
+    if (hosts.empty() || !config::node_torus(settings))
+        throw UsageError("--diff requires a geometry file with hosts: give --config FILE");
+    const auto results = probe_connections(given, settings, make_plan(given, settings, hosts));
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        if (!results[node].trouble.empty())
+            throw std::runtime_error(fmt::format("host {} was not asked: {}. Nothing was compared",
+                                                 hosts[node], results[node].trouble));
+    const check::Cabling now = check::cabling_found(hosts, results, check::wanted_devices(given));
+    const auto changes = check::changes_of_cabling(check::cabling_of(settings), now);
+    for (const std::string& change : changes) fmt::print("{}\n", change);
+    if (!changes.empty()) return config::exit_failure;
+    fmt::print("{} hosts, {} {}: as in the file\n", hosts.size(), now.size(),
+               now.size() == 1 ? "cable" : "cables");
+    return config::exit_ok;
+}
+
 // ---- Health ----
 
 // The links of this host: by the geometry file, by --devices, or both.
@@ -335,6 +355,7 @@ int run(int argc, const char* const* argv) {
     check::check_options(given);
     ::signal(SIGPIPE, SIG_IGN);  // the end of its output shows that an agent has ended
     if (given.count("watch")) return watch(given);
+    if (given["diff"].as<bool>()) return compare_cabling(given);
     return given.count("discover") ? discover_torus(given) : test_cables(given);
 }
 

@@ -26,6 +26,7 @@ Examples:
   torus-check --config cluster.toml --json -        the same for a script
   torus-check --discover cluster.toml --hosts n0,n1,n2,n3
                                                     write a geometry file from the cabling
+  torus-check --config cluster.toml --diff          name the cables that have changed
   torus-check --config cluster.toml --here n0 --set launch.through=torus
                                                     test hosts that only the torus connects
   torus-check --config cluster.toml --watch /var/lib/torusmp/links
@@ -51,10 +52,14 @@ po::options_description make_options() {
     const auto text = [](const char* name) { return po::value<std::string>()->value_name(name); };
     options.add_options()  //
         ("discover", text("FILE"),
-         "find the cabling and write a geometry file; - is standard output")              //
+         "find the cabling and write a geometry file; - is standard output")  //
+        ("diff", po::bool_switch(),
+         "compare the cables found now with those of the geometry file")                  //
         ("hosts", text("A,B,C"), "with --discover: hosts to ask (default: nodes.hosts)")  //
-        ("devices", text("GLOBS"),
-         "with --discover and --watch: use only these devices, for example \"enp*,eth1\"")  //
+        (
+            "devices", text("GLOBS"),
+            "with --discover, --diff and --watch: use only these devices, for example "
+            "\"enp*,eth1\"")  //
         ("watch", text("FILE"),
          "check only the links of this host, and report changes since FILE was written")  //
         ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                //
@@ -129,8 +134,13 @@ config::Settings load_settings(const po::variables_map& given) {
 void check_options(const po::variables_map& given) {
     if (given.count("hosts") && !given.count("discover"))
         throw UsageError("--hosts requires --discover");
-    if (given.count("devices") && !given.count("discover") && !given.count("watch"))
-        throw UsageError("--devices requires --discover or --watch");
+    const bool diff = given["diff"].as<bool>();
+    if (given.count("devices") && !given.count("discover") && !given.count("watch") && !diff)
+        throw UsageError("--devices requires --discover, --diff or --watch");
+    if (diff)
+        for (const char* option : {"discover", "watch", "json", "speed", "mtu"})
+            if (given.count(option))
+                throw UsageError(fmt::format("--diff and --{} exclude each other", option));
     if (!given.count("watch")) return;
     if (given["watch"].as<std::string>().empty())
         throw UsageError("--watch: expected a file that keeps the state of the links");

@@ -4,22 +4,29 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <string>
 
 #include "base/address.h"
+#include "base/descriptor.h"
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -46,6 +53,9 @@ Examples:
   torus-info netplan --config cluster.toml --node 3 --apply      apply the plan of node 3 here
   torus-info netplan --config cluster.toml --apply --keep        keep running, and apply the plan
                                                                  again when a device comes back
+  torus-info netplan --config cluster.toml --apply --keep --routes bird
+                                                                 also run BIRD, whose routes lead
+                                                                 around dead cables
   torus-info netplan --config cluster.toml --format networkd --output plan
                                                                  write files for systemd-networkd,
                                                                  one folder per host
@@ -57,7 +67,8 @@ Examples:
 
 Each cable gets a network of four addresses and each node an address on lo. Routes lead to every node
 along the paths of the runtime's relay, so routing.forward = "kernel" works. The plan depends only on
-the geometry file.
+the geometry file. With --routes bird the routing daemon BIRD 2 (package bird2) keeps the routes
+instead: over all shortest paths, and around dead cables.
 
 With --forwarding, the kernel of this node forwards Ethernet frames between ranks that are not
 neighbours (routing.forward = "kernel" or "auto"), by a tc program on each link. A restart of the
@@ -79,6 +90,8 @@ po::options_description make_options() {
         ("apply", "apply the plan to this host instead of printing it (needs root)")  //
         ("keep",
          "with --apply: keep running, and restore addresses and routes when a device comes back")  //
+        ("routes", po::value<std::string>()->value_name("fixed|bird")->default_value("fixed"),
+         "fixed routes, or routes of the daemon BIRD 2 that survive dead cables")  //
         ("output", po::value<std::string>()->value_name("DIR"),
          "write the files of each host to DIR/HOST instead of printing them")  //
         ("cables", po::value<std::string>()->value_name("NET")->default_value("10.0.0.0/9"),
@@ -110,6 +123,7 @@ NetplanOptions netplan_from(const po::variables_map& given) {
                                          base::printable(text)));
         options.mtu = int(*mtu);
     }
+    options.dynamic = given["routes"].as<std::string>() == "bird";
     return options;
 }
 
@@ -171,13 +185,72 @@ void apply(const NodePlan& plan) {
         throw std::runtime_error(
             "ip -batch failed with the error above. It needs root and every device of the plan");
     for (const auto& [name, value] : planned_sysctls(plan)) write_sysctl(name, value);
-    fmt::print("node {}: {} links and {} routes set up\n", plan.node, plan.links.size(),
-               plan.routes.size());
+    if (plan.dynamic.empty())
+        fmt::print("node {}: {} links and {} routes set up\n", plan.node, plan.links.size(),
+                   plan.routes.size());
+    else
+        fmt::print("node {}: {} links set up; BIRD keeps the routes\n", plan.node,
+                   plan.links.size());
 }
+
+// ---- The routing daemon ----
+
+// A child that runs BIRD with the routes of a plan. It ends with this process, and then removes its
+// routes. Its control socket is in the folder that systemd gives to a service, or in /run.
+class Bird {
+  public:
+    explicit Bird(const NodePlan& plan) {
+        const std::string text = as_bird(plan);
+        const base::Descriptor file(::memfd_create("bird.conf", 0));
+        if (!file || ::write(file.get(), text.data(), text.size()) != ::ssize_t(text.size()))
+            throw std::runtime_error(
+                fmt::format("cannot write the configuration of BIRD: {}", std::strerror(errno)));
+        const std::string path = fmt::format("/proc/self/fd/{}", file.get());
+        const char* const folder = std::getenv("RUNTIME_DIRECTORY");
+        const std::string control =
+            fmt::format("{}/torus-bird-{}.ctl", folder ? folder : "/run", plan.node);
+        const pid_t parent = ::getpid();
+        pid_ = ::fork();
+        if (pid_ < 0)
+            throw std::runtime_error(fmt::format("cannot start bird: {}", std::strerror(errno)));
+        if (pid_ > 0) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+        if (::getppid() != parent) ::_exit(0);  // it ended before the line above
+        ::execlp("bird", "bird", "-f", "-c", path.c_str(), "-s", control.c_str(), nullptr);
+        ::_exit(127);
+    }
+    Bird(const Bird&) = delete;
+    Bird& operator=(const Bird&) = delete;
+    ~Bird() {
+        if (pid_ <= 0) return;
+        ::kill(pid_, SIGTERM);
+        ::waitpid(pid_, nullptr, 0);
+    }
+
+    // Throws std::runtime_error if the daemon has ended.
+    void check() {
+        int status = 0;
+        if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
+        pid_ = -1;
+        if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+            throw std::runtime_error(
+                "cannot run bird: expected BIRD 2 in PATH. Install the package bird2");
+        throw std::runtime_error(
+            WIFEXITED(status) ? fmt::format("bird ended with code {}", WEXITSTATUS(status))
+                              : fmt::format("bird was ended by signal {}", WTERMSIG(status)));
+    }
+
+  private:
+    pid_t pid_ = -1;
+};
+
+constexpr int bird_check_ms = 1000;
 
 // The kernel drops the routes over a device that goes down, and a device that was removed has lost
 // its address too. Ends only with an error or by a signal.
 [[noreturn]] void keep(const NodePlan& plan, transport::Monitor& monitor) {
+    std::optional<Bird> bird;
+    if (!plan.dynamic.empty()) bird.emplace(plan);
     std::map<unsigned, std::string> devices;  // by index, which changes when a device is removed
     std::set<std::string> gone;
     const auto trouble = [&](unsigned index, std::string_view) {
@@ -189,15 +262,18 @@ void apply(const NodePlan& plan) {
             if (const unsigned index = if_nametoindex(link.device.c_str()); index != 0)
                 devices[index] = link.device;
         pollfd news{monitor.descriptor(), POLLIN, 0};
-        if (::poll(&news, 1, -1) < 0 && errno != EINTR)
+        if (::poll(&news, 1, bird ? bird_check_ms : -1) < 0 && errno != EINTR)
             throw std::runtime_error(
                 fmt::format("cannot wait for changes of devices: {}", std::strerror(errno)));
-        monitor.read(trouble);
+        if (bird) bird->check();
+        if (news.revents != 0) monitor.read(trouble);
         for (auto it = gone.begin(); it != gone.end();) {
             // If the device goes down again now, another event follows.
             const bool back =
                 transport::trouble_of_device(*it).empty() && try_ip(as_ip_batch(plan, *it));
-            if (back) fmt::print("node {}: routes over {} restored\n", plan.node, *it);
+            if (back)
+                fmt::print("node {}: {} {} restored\n", plan.node,
+                           bird ? "address of" : "routes over", *it);
             it = back ? gone.erase(it) : std::next(it);
         }
         std::fflush(stdout);
@@ -223,12 +299,21 @@ std::string title(const NodePlan& plan) {
 // `format`: null for ip -batch.
 std::vector<PlannedFile> files_of(const NodePlan& plan, const NetplanFormat* format) {
     if (format) return format->files(plan);
-    return {{"/ip.batch", as_ip_batch(plan)}};
+    std::vector<PlannedFile> files{{"/ip.batch", as_ip_batch(plan)}};
+    if (!plan.dynamic.empty()) files.push_back({"/etc/torusmp/bird.conf", as_bird(plan)});
+    return files;
 }
 
 void print(const NodePlan& plan, const NetplanFormat* format) {
     for (const PlannedFile& file : files_of(plan, format))
-        fmt::print("# {}{}\n{}\n", title(plan), format ? ": " + file.path : "", file.text);
+        fmt::print(
+            "# {}{}
+                    {} ", title(plan),
+                    format ||
+                    !plan.dynamic.empty()
+                ? ": " + file.path
+                : "",
+            file.text);
 }
 
 void write(const NodePlan& plan, const NetplanFormat* format, const std::filesystem::path& folder) {
@@ -255,7 +340,7 @@ int show_forwarding(const Settings& settings, int node) {
 
 // Without --apply and --remove: prints the current state.
 int run_forwarding(const Settings& settings, const po::variables_map& given) {
-    for (const char* other : {"output", "cables", "nodes", "mtu", "format"})
+    for (const char* other : {"output", "cables", "nodes", "mtu", "format", "routes"})
         if (given.count(other) && !given[other].defaulted())
             throw UsageError(fmt::format("--forwarding and --{} exclude each other", other));
     if (given.count("apply") && given.count("remove"))
@@ -341,6 +426,12 @@ int run_netplan(int argc, const char* const* argv) {
                         base::printable(format)));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output exclude each other");
+    const std::string routes = given["routes"].as<std::string>();
+    if (routes != "fixed" && routes != "bird")
+        throw UsageError(
+            fmt::format("--routes is \"{}\": expected fixed or bird", base::printable(routes)));
+    if (routes == "bird" && given.count("apply") && format == "ip" && !given.count("keep"))
+        throw UsageError("--routes bird with --apply requires --keep, which runs the daemon");
     if (given.count("keep") &&
         (!given.count("apply") || given.count("forwarding") || format != "ip"))
         throw UsageError("--keep requires --apply, with --format ip and without --forwarding");

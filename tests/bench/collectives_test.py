@@ -35,6 +35,23 @@ class Collectives(Program):
         self.assertEqual([c["group"] for c in document["columns"]], names)
 
 
+    def test_bandwidths_as_in_nccl_tests(self):
+        factors = {"broadcast": (1, 1), "sum": (1, 4 / 3), "reduce": (1, 1), "allgather": (3, 2 / 3),
+                   "alltoall": (3, 2 / 3)}      # of 3 ranks: blocks, and busbw to algbw
+        document = self.measure("collectives", "--operation", ",".join([*factors, "barrier"]), "--torus", "3",
+                                "--sizes", "3072:3072", "--busbw", "--algorithm", "automatic")
+        columns = [(c["group"], c["name"], c["unit"]) for c in document["columns"]]
+        self.assertEqual(columns, [(name, *column) for name in factors for column in
+                                   (("automatic", "us"), ("algbw", "GB/s"), ("busbw", "GB/s"))]
+                         + [("barrier", "automatic", "us")])
+        medians = [f["median"] for f in document["rows"][0]["figures"]]
+        for i, (name, (blocks, factor)) in enumerate(factors.items()):
+            time, algbw, busbw = medians[3 * i:3 * i + 3]
+            self.assertAlmostEqual(algbw / (blocks * 3072 / time / 1e3), 1, delta=1e-3, msg=name)
+            self.assertAlmostEqual(busbw / algbw, factor, delta=1e-3, msg=name)
+        self.assert_refused(self.run_program(BENCH, "latency", "--busbw"), "--busbw", "latency", "collectives")
+
+
 class Beside(Program):
     """Other libraries' figures, of files as compare-peers writes them."""
 

@@ -352,6 +352,47 @@ TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else 
     CHECK_THROWS_AS(as_hosts({plan_node(settings, 0)}), ConfigError);
 }
 
+TEST_CASE("BIRD has a session at both ends of every cable, and replaces the fixed routes") {
+    NetplanOptions options = default_netplan();
+    options.cables = *base::parse_address("10.64.3.0/16");  // printed without the bits of a host
+    options.dynamic = true;
+    const Settings settings = settings_for("3x2", "");
+    std::set<std::string> sessions;  // "own address, own AS > peer address, peer AS"
+    const auto key = [](const auto& own, const auto& own_as, const auto& peer,
+                        const auto& peer_as) {
+        return fmt::format("{} {} > {} {}", own, own_as, peer, peer_as);
+    };
+    std::set<std::string> expected;
+    for (int node = 0; node < 6; ++node) {
+        const NodePlan plan = plan_node(settings, node, options);
+        const std::string bird = as_bird(plan), batch = as_ip_batch(plan);
+        CHECK(plan.routes.empty());
+        CHECK(batch.find("route replace") == std::string::npos);
+        CHECK(bird.find("define torus = [ 10.64.0.0/16+, 10.255.0.0/16+ ];") != std::string::npos);
+        CHECK(bird.find("router id " + plan.address.text() + ";") != std::string::npos);
+        for (const PlannedLink& link : plan.links)
+            CHECK(batch.find("route flush root 10.255.0.0/16 dev " + link.device +
+                             " proto boot\n") != std::string::npos);
+        std::istringstream words(bird);
+        std::string own, own_as, word;
+        while (words >> word) {
+            std::string port, number, as, of;
+            if (word != "local" && word != "neighbor") continue;
+            words >> of >> port >> number >> port >> as;
+            if (word == "local") {
+                own = of;
+                own_as = as;
+            } else {
+                CHECK(own_as == std::to_string(4200000000U + unsigned(node)) + ";");
+                CHECK(sessions.insert(key(own, own_as, of, as)).second);
+                expected.insert(key(of, as, own, own_as));
+            }
+        }
+    }
+    CHECK(sessions.size() == 24);  // of 12 cables
+    CHECK(sessions == expected);
+}
+
 TEST_CASE("A plan without a torus, without devices or without room is refused with the reason") {
     const auto refusal = [](const Settings& settings, const NetplanOptions& options) {
         try {

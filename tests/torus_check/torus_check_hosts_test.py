@@ -98,6 +98,24 @@ class Discovery(CheckTest):
                 told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
                 self.assertEqual(told.returncode, 0, told.stderr)
 
+    def test_changes_of_the_cabling_are_named(self):
+        self.up("3x2")
+        self.assertIn("6 hosts, 12 cables: as in the file", self.check("--diff").stdout)
+        host = self.plan.host
+        tool("swap", self.testbed, "0:0+", "3:0+")
+        done = self.check("--diff", status=1)
+        lines = sorted(done.stdout.splitlines())
+        far = {n: self.plan.peer(n, "d0p") for n in (0, 3)}
+        self.assertEqual(lines, sorted(
+            [f"{host(n)} d0p leads to {host(far[m][0])} d0m, before to {host(far[n][0])} d0m"
+             for n, m in ((0, 3), (3, 0))] +
+            [f"{host(far[n][0])} d0m leads to {host(m)} d0p, before to {host(n)} d0p" for n, m in ((0, 3), (3, 0))]))
+        tool("swap", self.testbed, "0:0+", "3:0+")
+        tool("cut", self.testbed, "1:1+")
+        end = self.plan.peer(1, "d1p")
+        self.assertEqual(self.check("--diff", status=1).stdout,
+                         f"the cable from {host(end[0])} {end[1]} to {host(1)} d1p is missing\n")
+
     def test_a_ring_that_is_plugged_at_random_gets_a_file_under_which_all_cables_are_good(self):
         self.up("4")
         for node in (1, 2):
