@@ -115,13 +115,14 @@ void report_speed(const WilsonOperator& m, const Lattice& lattice, int iteration
 int judge(const Options& o, bool converged, int iterations, double residual) {
     if (o.tolerance == 0 || converged) return 0;
     if (is_root())
-        fmt::print(stderr,
-                   "wilson: not solved after {} iterations: |b - M x| / |b| is {:.3e}, expected at "
-                   "most {:.1e}; {}\n",
-                   iterations, residual, o.tolerance,
-                   iterations < o.iterations
-                       ? "double precision reaches no further: choose a larger --tolerance"
-                       : "allow more --iterations or choose a smaller --kappa");
+        fmt::print(
+            stderr,
+            "torus-wilson: not solved after {} iterations: |b - M x| / |b| is {:.3e}, expected at "
+            "most {:.1e}; {}\n",
+            iterations, residual, o.tolerance,
+            iterations < o.iterations
+                ? "double precision reaches no further: choose a larger --tolerance"
+                : "allow more --iterations or choose a smaller --kappa");
     return exit_not_converged;
 }
 
@@ -179,10 +180,10 @@ int run_and_catch(int argc, char** argv) {
         }
         return run(o);
     } catch (const InputError& error) {  // the same on all ranks: one prints it, all end
-        if (is_root()) fmt::print(stderr, "wilson: {}\n", error.what());
+        if (is_root()) fmt::print(stderr, "torus-wilson: {}\n", error.what());
         return exit_bad_input;
     } catch (const std::exception& error) {  // on this rank alone: the others may be waiting for it
-        fmt::print(stderr, "wilson: rank {}: {}\n", QMP_get_node_number(), error.what());
+        fmt::print(stderr, "torus-wilson: rank {}: {}\n", QMP_get_node_number(), error.what());
         QMP_abort(1);
         return 1;
     }
@@ -197,9 +198,10 @@ int main(int argc, char** argv) {
     }
 #if defined(__x86_64__) && defined(__AVX2__) && defined(__FMA__)
     if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) {
-        fmt::print(stderr,
-                   "wilson: built for processors with AVX2 and FMA, and this one lacks them; build "
-                   "again with -DWILSON_ARCHITECTURE=x86-64\n");
+        fmt::print(
+            stderr,
+            "torus-wilson: built for processors with AVX2 and FMA, and this one lacks them; build "
+            "again with -DWILSON_ARCHITECTURE=x86-64\n");
         return exit_bad_input;
     }
 #endif

@@ -306,14 +306,8 @@ std::vector<PlannedFile> files_of(const NodePlan& plan, const NetplanFormat* for
 
 void print(const NodePlan& plan, const NetplanFormat* format) {
     for (const PlannedFile& file : files_of(plan, format))
-        fmt::print(
-            "# {}{}
-                    {} ", title(plan),
-                    format ||
-                    !plan.dynamic.empty()
-                ? ": " + file.path
-                : "",
-            file.text);
+        fmt::print("# {}{}\n{}\n", title(plan),
+                   format || !plan.dynamic.empty() ? ": " + file.path : "", file.text);
 }
 
 void write(const NodePlan& plan, const NetplanFormat* format, const std::filesystem::path& folder) {

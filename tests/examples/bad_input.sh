@@ -14,8 +14,8 @@ refused() {
     shift
     run "$ranks" "$wilson" "$@"
     [ "$status" -eq 2 ] || { fail "$*: exit $status, expected 2"; show; }
-    grep -qE "^wilson: .*$expected" "$work/err" || { fail "$*: expected /$expected/"; show; }
-    [ "$(grep -c '^wilson: ' "$work/err")" -eq 1 ] || { fail "$*: expected one message"; show; }
+    grep -qE "^torus-wilson: .*$expected" "$work/err" || { fail "$*: expected /$expected/"; show; }
+    [ "$(grep -c '^torus-wilson: ' "$work/err")" -eq 1 ] || { fail "$*: expected one message"; show; }
 }
 
 refused "unrecognised option '--latice'" --latice 8x8x8x8
@@ -72,7 +72,7 @@ refused "$bad:6: DIMENSION_3 is 'four'" --config "$bad"
 # Not wrong input, but no solution either: exit 1.
 run "$ranks" "$wilson" --lattice 4x4x4x4 --iterations 2
 [ "$status" -eq 1 ] || { fail "too few iterations: exit $status, expected 1"; show; }
-grep -q '^wilson: not solved after 2 iterations' "$work/err" || { fail "too few iterations"; show; }
+grep -q '^torus-wilson: not solved after 2 iterations' "$work/err" || { fail "too few iterations"; show; }
 
 # The tolerance is of |b - M x| / |b|: what is printed as solved is at most that, whatever the recursion has reached.
 for tolerance in 1e-6 3e-15 1e-15 2e-16 1e-17; do
