@@ -384,7 +384,11 @@ class Failures(Comparison):
         _, err = child.communicate(timeout=60)
         self.assertEqual(child.returncode, 1, err)
         self.assertIn("interrupted", err)
+        # A moment may pass until the kernel has removed what was killed.
         pid = int((self.work / "pid").read_text())
+        deadline = time.monotonic() + 60
+        while os.path.exists(f"/proc/{pid}") and time.monotonic() < deadline:
+            time.sleep(0.05)
         self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
 
 

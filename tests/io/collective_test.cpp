@@ -34,11 +34,21 @@ void* operator new(std::size_t bytes) {
     }
     return memory;
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
+    try {
+        return operator new(bytes);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 void operator delete(void* memory) noexcept {
     torusmp::io::collective_test::held -= malloc_usable_size(memory);
     std::free(memory);
 }
 void operator delete(void* memory, std::size_t) noexcept {
+    operator delete(memory);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
     operator delete(memory);
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t longest_errors = 4096;
 // The program may end a moment after its output.
-constexpr int end_timeout = 1000;  // ms
+constexpr int program_end_timeout = 1000;  // ms
 
 }  // namespace
 
@@ -88,7 +88,7 @@ void PipedProgram::ended() {
     std::replace(said.begin(), said.end(), '\n', ' ');
     while (!said.empty() && said.back() == ' ') said.pop_back();
     pollfd process{process_->process(), POLLIN, 0};
-    ::poll(&process, 1, end_timeout);
+    ::poll(&process, 1, program_end_timeout);
     const auto status = process_->end();
     drop();
     ended_(fmt::format("{}{}", status ? describe_end(*status) : "closed its output",
