@@ -25,7 +25,7 @@ constexpr double cpu_to_answer = 0.3;  // seconds
 // Samples that must find a rank asleep without an answer before it counts as asleep elsewhere.
 constexpr unsigned looks_asleep = 4;
 // Deadline for reporting a rank's state.
-constexpr std::chrono::seconds answer_timeout{10};
+constexpr std::chrono::seconds sight_timeout{10};
 
 double cpu_seconds(const base::ProcessState& process) {
     return double(process.cpu) * 1e-9;
@@ -140,7 +140,7 @@ void Questions::ask(const std::vector<Subject>& subjects) {
         }
         open_.push_back(open);
     }
-    give_up_ = Clock::now() + answer_timeout;
+    give_up_ = Clock::now() + sight_timeout;
     if (!open_.empty()) next_ = Clock::now() + between_looks;
 }
 
