@@ -116,7 +116,7 @@ class Files {
     int disk_ = -1;
 };
 
-std::vector<Column> columns() {
+std::vector<Column> io_columns() {
     using Draw = Column::Draw;
     std::vector<Column> columns;
     int colour = 0;
@@ -141,7 +141,7 @@ Table measure_io(const Context& context) {
     Table table;
     table.title = fmt::format("Files in {}, {} ranks", options.folder, ranks());
     table.y_label = "rate of all ranks, MB/s";
-    table.columns = columns();
+    table.columns = io_columns();
     table.notes = {
         "MB/s: 10^6 bytes of all ranks per second. The size is what each rank moves in a call.",
         "One file: the ranks' blocks in order (MPI_File_write_at_all, MPI_File_read_at_all).",
