@@ -47,9 +47,9 @@ void net_abort(const char* why) {
 }
 
 /* Messages carry the peer's rank, so MPI does not need the grid. */
-void net_declare_grid(const int* extents, int dimensions) {
+void net_declare_grid(const int* extents, int extent_count) {
     (void)extents;
-    (void)dimensions;
+    (void)extent_count;
 }
 
 static int ordinary_memory;

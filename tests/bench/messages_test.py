@@ -96,7 +96,8 @@ class Aggregate(Program):
                           r"[0-9.]+ MB/s: (\d+) % of ", document["notes"][-1])
         self.assertTrue(found, document["notes"])
         self.assertNotEqual(found[1], found[2])
-        self.assertTrue(0 < int(found[3]) <= 100)
+        # 0 % where other programs keep a rank from the cores.
+        self.assertLessEqual(int(found[3]), 100)
 
     def test_what_each_link_carries_is_a_table_in_which_the_slowest_is_marked(self):
         document = self.measure("aggregate", "--torus", "3x2", "--sizes", "32KiB:32KiB")
