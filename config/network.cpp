@@ -185,6 +185,12 @@ HostFacts who_is_here() {
 
 }  // namespace
 
+bool transmits(const Device& device) {
+    const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq request = request_for(device.name);
+    return ::ioctl(socket.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
+}
+
 const base::Address* Device::ipv4() const {
     const auto found = std::find_if(addresses.begin(), addresses.end(),
                                     [](const base::Address& address) { return !address.v6; });

@@ -44,6 +44,10 @@ struct Device {
     friend bool operator==(const Device&, const Device&) = default;
 };
 
+// Whether the kernel transmits on the device. For up to a second after a device got its carrier it
+// drops without an error what is sent there.
+bool transmits(const Device& device);
+
 struct RouteFact {
     base::Address to;                  // 0.0.0.0/0: the default route
     std::string device;                // empty if more than one, or none

@@ -2,23 +2,18 @@
 #include "programs/torus_check/probe.h"
 
 #include <fmt/format.h>
-#include <net/if.h>
 #include <sys/epoll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <list>
 #include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 
-#include "base/descriptor.h"
 #include "base/link_counters.h"
 #include "base/text.h"
 #include "config/network.h"
@@ -49,21 +44,12 @@ void say(std::string_view text) {
     }
 }
 
-bool is_running(int socket, const config::Device& device) {
-    ifreq request{};
-    std::memcpy(request.ifr_name, device.name.data(),
-                std::min(device.name.size(), sizeof(request.ifr_name) - 1));
-    return ::ioctl(socket, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_RUNNING);
-}
-
-// For up to a second after a device got its carrier, the kernel drops without an error what is sent
-// on it. Then a cable that has just been plugged in would look dead.
+// A cable that has just been plugged in would look dead as long as its devices do not transmit.
 void await_transmission(const std::vector<config::Device>& devices) {
     constexpr std::chrono::milliseconds longest(2000), pause(10);
-    const base::Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     const auto end = Clock::now() + longest;
     for (const config::Device& device : devices)
-        while (device.carrier && !is_running(socket.get(), device) && Clock::now() < end)
+        while (device.carrier && !config::transmits(device) && Clock::now() < end)
             std::this_thread::sleep_for(pause);
 }
 
