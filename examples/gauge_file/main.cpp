@@ -7,10 +7,10 @@
 #include <boost/program_options.hpp>
 #include <cstdio>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
+#include "command_line.h"
 #include "configuration.h"
 #include "formats.h"
 #include "mpi_links.h"
@@ -59,22 +59,7 @@ Options parse_options(int argc, char** argv, std::string& help) {
         "IEEE32BIG, IEEE32LITTLE, IEEE64BIG or IEEE64LITTLE (NERSC), ILDG32 or ILDG64");
     add("rows", po::value(&o.rows)->default_value(3), "of each link in NERSC's format: 2 or 3");
     add("grid", po::value(&grid), "ranks in each dimension (default: least surface)");
-    po::variables_map given;
-    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    try {
-        po::store(po::command_line_parser(argc, argv)
-                      .options(description)
-                      .positional({})
-                      .style(style)
-                      .run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& error) {
-        throw InputError(fmt::format("{}; --help lists the options", error.what()));
-    }
-    std::ostringstream text;
-    text << description << examples;
-    help = text.str();
+    const po::variables_map given = read_command_line(argc, argv, description, examples, help);
     o.help = given.count("help") > 0;
     if (o.help) return o;
     if (o.to.empty()) throw InputError("no file to write: give --to FILE");

@@ -5,7 +5,8 @@
 
 #include <boost/program_options.hpp>
 #include <charconv>
-#include <sstream>
+
+#include "command_line.h"
 
 namespace wilson {
 
@@ -60,24 +61,7 @@ Options parse_options(int argc, char** argv, std::string& help) {
         "iterations at most, for each source");
     add("pion", "print the pion correlator of a point source at the origin (12 solutions)");
 
-    po::variables_map given;
-    // No abbreviations: a shortened option may mean something else in the next version.
-    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    po::positional_options_description none;
-    try {
-        po::store(po::command_line_parser(argc, argv)
-                      .options(description)
-                      .positional(none)
-                      .style(style)
-                      .run(),
-                  given);
-        po::notify(given);
-    } catch (const po::error& error) {
-        throw InputError(fmt::format("{}; --help lists the options", error.what()));
-    }
-    std::ostringstream text;
-    text << description << examples;
-    help = text.str();
+    const po::variables_map given = read_command_line(argc, argv, description, examples, help);
     o.help = given.count("help") > 0;
     o.antiperiodic = given.count("antiperiodic") > 0;
     o.pion = given.count("pion") > 0;
