@@ -413,6 +413,12 @@ TORUSMP_FUNCTION(int, Get_version, (int* version, int* subversion))
 TORUSMP_FUNCTION(int, Get_library_version, (char* version, int* resultlen))
 TORUSMP_FUNCTION(int, Abi_get_version, (int* abi_major, int* abi_minor))
 TORUSMP_FUNCTION(int, Abi_get_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_set_fortran_info, (MPI_Info info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false, int* is_set))
+TORUSMP_FUNCTION(int, Abi_set_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false))
 TORUSMP_FUNCTION(int, Get_processor_name, (char* name, int* resultlen))
 TORUSMP_FUNCTION(double, Wtime, (void))
 TORUSMP_FUNCTION(double, Wtick, (void))
@@ -1126,7 +1132,7 @@ TORUSMP_FUNCTION(int, File_write_ordered_end, (MPI_File fh, const void* buf, MPI
 
 /* Files: error handlers. */
 TORUSMP_FUNCTION(int, File_create_errhandler,
-                 (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler))
+                 (MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_call_errhandler, (MPI_File fh, int errorcode))
