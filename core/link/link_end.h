@@ -100,7 +100,7 @@ class LinkEnd final : public transport::Channel {
 
     // --- remote writes ---
     // The cable reports that a write is complete.
-    void on_transfer(std::uint64_t number);
+    void finish_write(std::uint64_t number);
     // The far end has received this many of our writes. Returns false if that is impossible.
     bool confirm_writes(std::uint32_t notices);
     // Counts a completed write of the far end, which must be confirmed.

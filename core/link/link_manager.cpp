@@ -231,7 +231,7 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
 
 void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_t number, bool ok) {
     if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable())
-        end.on_transfer(number);
+        end.finish_write(number);
 }
 
 // ---- control packets ----

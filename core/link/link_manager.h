@@ -59,7 +59,7 @@ class LinkManager {
     void wake() { commons_.errands |= Commons::links; }
     void blame(LinkEnd& end, std::string_view what);
     void on_write_end(LinkEnd& end, std::uint64_t cookie, bool ok) {
-        transfers_.on_transfer(end.connection(), cookie, ok);
+        transfers_.on_transfer_end(end.connection(), cookie, ok);
     }
 
     // --- progress ---

@@ -10,7 +10,7 @@
 
 #include "programs/torus_check/speed.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -288,4 +288,4 @@ Survey survey_cables(Coordinator& coordinator, const config::Settings& settings,
     return CableSurvey(coordinator, settings, options).run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

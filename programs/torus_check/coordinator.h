@@ -14,7 +14,7 @@
 #include "programs/torus_check/reach.h"
 #include "programs/torus_check/worker.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct SurveyPlan {
     std::vector<std::string> hosts;            // by node
@@ -72,4 +72,4 @@ class Coordinator : private Reach::Listener {
     int last_round_ = -1, next_id_ = 0;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

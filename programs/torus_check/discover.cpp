@@ -12,7 +12,7 @@
 #include "config/network.h"
 #include "routing/missing_cables.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -404,4 +404,4 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     return discovery;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

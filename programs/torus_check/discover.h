@@ -11,7 +11,7 @@
 #include "programs/torus_check/coordinator.h"
 #include "routing/recognize.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct Discovery {
     std::optional<routing::Recognized> torus;
@@ -28,4 +28,4 @@ struct Discovery {
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                    const std::function<bool(const std::string&)>& wanted, const std::string& agent);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 
 #include "base/link_counters.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct LinkSample {
     bool present = false, up = false, carrier = false;
@@ -52,4 +52,4 @@ struct Health {
 Health update_health(HealthState& state, const std::string& boot, std::int64_t time,
                      const std::map<std::string, LinkSample>& looks, std::chrono::seconds memory);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

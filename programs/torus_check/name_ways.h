@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class NameWays {
   public:
@@ -39,4 +39,4 @@ class NameWays {
     std::set<std::pair<int, int>> tried_;  // parent and child
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

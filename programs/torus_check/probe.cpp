@@ -24,7 +24,7 @@
 #include "programs/torus_check/pushes.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -188,7 +188,7 @@ class Probe {
         say(format_pushed(nothing));
     }
 
-    launch::Loop loop_;
+    torus_run::Loop loop_;
     Job job_;
     Orders orders_;
     std::list<DeviceProbe> probes_;
@@ -203,4 +203,4 @@ int run_probe() {
     return Probe().run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

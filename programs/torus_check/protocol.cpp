@@ -10,7 +10,7 @@
 #include "config/geometry.h"
 #include "config/raw.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -225,4 +225,4 @@ bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
     return false;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -27,17 +27,17 @@
 #include "config/network.h"
 #include "programs/torus_run/streams/cable_probe.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
-using launch::decode;
-using launch::device_socket;
-using launch::encode;
-using launch::format_nonce;
-using launch::Identity;
-using launch::Nonce;
-using launch::parse_nonce;
-using launch::ProbePacket;
-using launch::random_nonce;
+using torus_run::decode;
+using torus_run::device_socket;
+using torus_run::encode;
+using torus_run::format_nonce;
+using torus_run::Identity;
+using torus_run::Nonce;
+using torus_run::parse_nonce;
+using torus_run::ProbePacket;
+using torus_run::random_nonce;
 
 class ProtocolError : public std::runtime_error {
   public:
@@ -137,4 +137,4 @@ Pushed parse_pushed(std::string_view line);
 std::string format_report(const ProbeReport& report);
 bool parse_report_line(std::string_view line, int nodes, ProbeReport& report);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -7,7 +7,7 @@
 
 #include "programs/torus_check/verdict.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct CheckReport {
     std::vector<std::string> hosts;     // by node
@@ -26,4 +26,4 @@ std::string verdict_line(const CheckReport& report);
 std::string report_text(const CheckReport& report, bool all);
 std::string report_json(const CheckReport& report);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

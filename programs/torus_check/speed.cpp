@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -233,4 +233,4 @@ std::string Speeds::why_nothing() const {
     return why;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

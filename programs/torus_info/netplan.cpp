@@ -41,7 +41,9 @@
 
 namespace po = boost::program_options;
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -453,4 +455,4 @@ int run_netplan(int argc, const char* const* argv) {
     return exit_ok;
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

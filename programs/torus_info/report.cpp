@@ -17,7 +17,9 @@
 #include "launch/settings.h"
 #include "programs/torus_info/explain.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -367,4 +369,4 @@ std::string report_json(const Report& report) {
            "\n";
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

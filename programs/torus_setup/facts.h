@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 struct HostDevice {
     std::string name;
@@ -24,4 +24,4 @@ struct Facts {
 
 Facts parse_facts(const std::vector<std::string>& lines);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 extern const std::string_view host_script;
 
@@ -31,4 +31,4 @@ std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std:
 // What an agent said about its end, as a sentence for people with the next step.
 std::string advise(const std::string& host, const std::string& agent, const std::string& why);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -7,10 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "config/netplan.h"
 #include "config/settings.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 enum class Step { look, up, discover, apply, check, run };
 
@@ -34,4 +35,4 @@ struct Options {
 Options parse(int argc, const char* const* argv);
 void print_help();
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -33,7 +33,7 @@
 #include "programs/torus_setup/hosts.h"
 #include "programs/torus_setup/picture.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -463,4 +463,4 @@ int set_up(const Options& options) {
     return Setup(options).run();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

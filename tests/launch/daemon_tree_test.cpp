@@ -11,7 +11,7 @@
 #include "programs/torus_run/tree/child_daemons.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch::daemon_tree_test {
+namespace torusmp::torus_run::daemon_tree_test {
 namespace {
 
 using routing::Rank;
@@ -136,4 +136,4 @@ TEST_CASE("Where hosts are reached over a network, there is one way to each") {
     CHECK(tree.others_that_tried(2).empty());
 }
 
-}  // namespace torusmp::launch::daemon_tree_test
+}  // namespace torusmp::torus_run::daemon_tree_test

@@ -15,7 +15,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::job_end_test {
+namespace torusmp::torus_run::test::job_end_test {
 
 // ---- the end ----
 
@@ -332,4 +332,4 @@ TEST_CASE("torus-run uses no file, and no socket with a name but that for observ
     for (const std::string& name : named) CHECK_FALSE(std::filesystem::exists(name));
 }
 
-}  // namespace torusmp::launch::test::job_end_test
+}  // namespace torusmp::torus_run::test::job_end_test

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-using torusmp::launch::LinkPace;
+using torusmp::torus_run::LinkPace;
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 

@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 using torusmp::base::LinkCounters;
-using torusmp::launch::LinkTrouble;
-using torusmp::launch::LinkWatch;
+using torusmp::torus_run::LinkTrouble;
+using torusmp::torus_run::LinkWatch;
 using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {

@@ -13,7 +13,7 @@
 #include "programs/torus_run/streams/packing.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch::tree_repair_test {
+namespace torusmp::torus_run::tree_repair_test {
 namespace {
 
 constexpr unsigned schedules = 300;
@@ -440,4 +440,4 @@ TEST_CASE("A daemon that no cable reaches is waited for as long as it waits, and
     }
 }
 
-}  // namespace torusmp::launch::tree_repair_test
+}  // namespace torusmp::torus_run::tree_repair_test

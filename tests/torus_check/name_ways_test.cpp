@@ -8,7 +8,7 @@
 
 #include "routing/torus.h"
 
-using torusmp::check::NameWays;
+using torusmp::torus_check::NameWays;
 
 namespace name_ways_test {
 namespace {

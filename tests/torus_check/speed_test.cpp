@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 using Catch::Matchers::Contains;
 using std::chrono::microseconds;
 

@@ -24,7 +24,7 @@
 #include "routing/detours.h"
 #include "routing/link_news.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class CableNews {
   public:
@@ -96,4 +96,4 @@ class CableNews {
     std::set<std::pair<routing::Link, LinkTrouble::Kind>> troubles_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

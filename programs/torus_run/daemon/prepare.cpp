@@ -17,7 +17,7 @@
 #include "programs/torus_run/daemon/local_ranks.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 std::string_view variable_of(std::string_view variable) {
@@ -134,4 +134,4 @@ Prepared prepare_own_host(const HostOrder& order) {
     return prepared;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

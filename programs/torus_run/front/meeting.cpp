@@ -11,7 +11,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/streams/cable_probe.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 namespace {
 
@@ -60,4 +60,4 @@ bool is_of_a_meeting(std::string_view name) {
     return false;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

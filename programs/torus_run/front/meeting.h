@@ -10,7 +10,7 @@
 
 #include "programs/torus_run/front/job.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // "NAME=value". Rank 0 of these programs listens at MASTER_PORT of its host: a port that is free
 // now if that is this host, a random one otherwise. The devices are known only if all ranks are on
@@ -21,4 +21,4 @@ std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts, const
 // own ranks.
 bool is_of_a_meeting(std::string_view name);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "programs/torus_run/front/familiar.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace po = boost::program_options;
@@ -345,4 +345,4 @@ std::string help_text() {
     return text.str();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run
