@@ -28,7 +28,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       persistent(commons, connections, sender, store, sends, receives, writes, rendezvous,
                  messages),
       relay(commons, connections, sender, faults),
-      faults(commons, connections, sender, {&messages, &persistent, &receives, &sends, &shortcuts}),
+      faults(commons, connections, sender, 
+             {&messages, &persistent, &receives, &sends, &shortcuts, &windows}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
       packet_trace(commons, dispatcher),
@@ -38,7 +39,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
           [this](const Waiting* waiting) { publisher.publish(waiting); }),
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
-      shared(connections) {
+      shared(connections),
+      windows(commons, connections, sender, progress, shared) {
     register_handlers();
 }
 
@@ -66,6 +68,8 @@ void Core::register_handlers() {
     to.handle<&Cancellation::on_retracted>(PacketKind::retracted, cancellation);
     to.handle<&UnexpectedStore::on_hold>(PacketKind::hold, store);
     to.handle<&Notes::on_note>(PacketKind::note, notes);
+    to.handle<&rma::Windows::on_ask>(PacketKind::window_ask, windows);
+    to.handle<&rma::Windows::on_answer>(PacketKind::window_answer, windows);
     to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
     to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
     to.handle<&Persistent::on_rts>(PacketKind::flow_rts, persistent);
@@ -83,6 +87,7 @@ Waits Core::waits() const {
     dispatcher.report(waits);
     receives.report(waits);
     sends.report(waits);
+    windows.report(waits);
     sender.report(waits);
     links.report(waits);
     shortcuts.report(waits);

@@ -147,8 +147,8 @@ void pmpi_win_set_attr_(const MPI_Fint* win, const MPI_Fint* keyval, const MPI_A
 void pmpi_win_get_attr_(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value,
                         MPI_Fint* flag, MPI_Fint* ierror) {
     *ierror = window_api("MPI_Win_get_attr", from_fortran<MPI_Win>(*win), [&](Window& window) {
-        if (const auto known = window.predefined_attribute(*keyval))
-            show(&*known, value, flag);
+        if (const auto* const known = window.predefined_attribute(*keyval))
+            show(known, value, flag);
         else
             show(get_attribute(window, *keyval).get(), value, flag);
     });

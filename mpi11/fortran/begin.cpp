@@ -3,6 +3,8 @@
 // with values, and common blocks whose addresses have a meaning.
 #include "mpi11/fortran/arguments.h"
 
+using torusmp::mpi::CallInC;
+
 extern "C" {
 MPI_Fint torusmp_fbottom_;
 MPI_Fint torusmp_finplace_;
@@ -75,6 +77,8 @@ FORTRAN_NAME(win_allocate_shared_cptr)
 FORTRAN_NAME(win_shared_query_cptr)
 
 // ---- addresses ----
+
+using torusmp::mpi::CallInC;
 
 extern "C" {
 MPI_Aint pmpi_aint_add_(const MPI_Aint* base, const MPI_Aint* disp) {
