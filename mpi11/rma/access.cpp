@@ -74,7 +74,7 @@ void check_bounds(const Window& window, const Access& call, std::uint64_t& at) {
              call.target, member.size);
 }
 
-void check_sizes(const Access& call, const Buffer& here, const Place& there) {
+void check_sizes(const Buffer& here, const Place& there) {
     if (here.bytes == there.bytes) return;
     fail(MPI_ERR_TRUNCATE, "found {} bytes at the origin and {} bytes at the target", here.bytes,
          there.bytes);
@@ -146,12 +146,12 @@ Transfer* move_data(Window& window, const Access& call) {
     if (!keeps) {
         origin = memory_of(call.origin, chosen.element, origin_hold);
         if (accumulates) check_element(chosen, call.origin.type, "origin");
-        check_sizes(call, origin, place);
+        check_sizes(origin, place);
     }
     if (call.action == Action::get_accumulate || call.action == Action::compare_and_swap) {
         result = memory_of(call.result, chosen.element, result_hold);
         if (accumulates) check_element(chosen, call.result.type, "result");
-        check_sizes(call, result, place);
+        check_sizes(result, place);
     }
     if (place.bytes == 0) return nullptr;
     if (find_here(window, call, place, there)) {

@@ -90,7 +90,7 @@ core::Buffer padded(const void* address, std::size_t count, const Datatype& type
     const std::size_t size = facts(element).size, extent = facts(element).extent;
     if (type.predefined()) return {address, count * extent};
     std::vector<core::Layout::Run> runs;
-    const core::Buffer all(address, *type.layout(), count);
+    const core::Buffer all(const_cast<void*>(address), *type.layout(), count);
     const core::Layout& layout = *type.layout();
     for (std::size_t at = 0; at < all.bytes; at += size) {
         core::Layout::Piece piece{};

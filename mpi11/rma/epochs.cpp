@@ -456,6 +456,6 @@ int PMPI_Win_flush_local_all(MPI_Win win) {
 
 #pragma weak MPI_Win_sync = PMPI_Win_sync
 int PMPI_Win_sync(MPI_Win win) {
-    return window_api("MPI_Win_sync", win, [&](Window&) { order(); });
+    return window_api("MPI_Win_sync", win, [&](Window&) { windows::order(); });
 }
 }
