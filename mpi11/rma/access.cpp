@@ -127,6 +127,8 @@ Transfer* move_data(Window& window, const Access& call) {
     ArithmeticOf chosen;
     if (accumulates) chosen = arithmetic_of(call.op, call.there.type);
     const bool keeps = accumulates && chosen.arithmetic.keeps;
+    if (keeps && call.action == Action::accumulate)
+        fail(MPI_ERR_OP, "found MPI_NO_OP, expected it in a call that fetches only");
     Place place;
     check_bounds(window, call, place.at);
     AnyLayout origin_hold, result_hold, place_hold;

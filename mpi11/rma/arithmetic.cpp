@@ -15,9 +15,6 @@ static_assert(no_op_code < codes);
 // The one predefined type of which a type consists; none if there are several.
 Basic element_of(const Datatype& type) {
     if (type.predefined()) return type.basic();
-    if (type.uniform() != Basic::none && facts(type.uniform()).family != Family::pair &&
-        type.recipe().types.empty())
-        return type.uniform();
     Basic element = Basic::none;
     for (const Reference<Datatype>& part : type.recipe().types) {
         const Basic found = element_of(*part);
