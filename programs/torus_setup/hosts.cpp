@@ -84,9 +84,12 @@ class Crew {
             lines.pop_back();
             return finish(host, {});
         }
-        finish(host, failure.empty()
-                         ? advise(hosts_[host], agent_, why)
-                         : fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        if (!failure.empty())
+            return finish(host,
+                          fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        replies_[host].no_key = why.find("Permission denied (") != std::string::npos ||
+                                why.find("Host key verification failed") != std::string::npos;
+        finish(host, advise(hosts_[host], agent_, why));
     }
 
     void finish(std::size_t host, const std::string& trouble) {
