@@ -144,7 +144,8 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
         CHECK(parse_pushed(line(format_pushed(pushed))) == pushed);
     for (const char* wrong : {"send", "send 1 2", "send 1024 1 1 *", "send 0 -1 1 *",
                               "send 0 1 1 a/very/long/device/name", "push 1 eth1 0 eth1 5 5",
-                              "push 1 eth1 0 eth1 -5 5 5", ""})
+                              "push 1 eth1 0 eth1 -5 5 5 -",
+                              "push 1 eth1 0 eth1 5 5 5 fe80::1", ""})
         CHECK_THROWS_AS(wrong[0] == 's' ? (void)parse_round(wrong) : (void)parse_push(wrong, 4),
                         ProtocolError);
 }

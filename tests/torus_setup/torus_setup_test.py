@@ -33,8 +33,10 @@ class SetupTest(TestbedTest):
         name = self.name()
         opened = [word for d in open_dims for word in ("--open", str(d))]
         tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *opened)
-        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False,
-                         open_dims=open_dims)
+        self.dress(Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False, open_dims=open_dims), starts)
+
+    def dress(self, plan, starts):
+        self.plan = plan
         self.hosts = [self.plan.host(node) for node in self.plan.nodes()]
         self.wrappers = self.path("wrappers")
         for node, host in enumerate(self.hosts):
