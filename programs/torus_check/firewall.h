@@ -10,9 +10,8 @@
 
 namespace torusmp::check {
 
-// For each node, the devices that took part in a round and counted at least half of
-// its probes, on which none was heard.
-// `before` and `after`: reports by node, from before and after the round.
+// For each node, the devices that took part in a round and counted at least half of its probes, but
+// on which none was heard. `before` and `after`: reports by node, from before and after the round.
 std::vector<std::set<std::string>> blocked_devices(const std::vector<ProbeReport>& before,
                                                    const std::vector<ProbeReport>& after);
 

@@ -24,9 +24,8 @@ from harness import TOOL, TestbedTest, eventually, main, tool      # noqa: E402
 
 SECONDS = float(os.environ.get("ROUTES_SECONDS", 12))
 SEED = int(os.environ.get("ROUTES_SEED", 1))
-# Seconds for which a stream may stop. Fixed routes stop it until TCP tries again after the cable is back; a machine
-# that is busy with other tests delays BIRD, and TCP, which doubles its pause each time.
-LONGEST = float(os.environ.get("ROUTES_LONGEST", 5))
+# Seconds for which a stream may stop. Fixed routes stop it until TCP tries again after the cable is back.
+LONGEST = float(os.environ.get("ROUTES_LONGEST", 2))
 
 
 class Streams:

@@ -351,7 +351,7 @@ class KilledTest(SetupTest):
     def wrap(self, act, later="exit 1"):
         """`act`: what the Nth command does, and `later` what the commands after it do, as sh."""
         os.makedirs(self.wrappers, exist_ok=True)
-        for name in ("ip", "mv", "cp", "rm", "mkdir", "chmod", "sync", "rmdir"):
+        for name in ("ip", "mv", "cp", "install", "rm", "mkdir", "sync", "rmdir"):
             path = os.path.join(self.wrappers, name)
             with open(path, "w") as f:
                 f.write(f'#!/bin/sh\nreal={shutil.which(name)}\nlimit={self.path("limit")}\n'
