@@ -58,6 +58,7 @@ void enter_working_directory(const std::string& directory, std::vector<std::stri
 
 // For ranks that meet ranks of other hosts; see meeting.h.
 void add_meeting_devices(HostJob& job, std::vector<std::string>& problems) {
+    if (!has_planned_address()) return;
     try {
         const config::Settings settings =
             config::load_for_rank(job::schema(), {}, job.environment);

@@ -94,12 +94,15 @@ std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts,
     return variables;
 }
 
+bool has_planned_address() {
+    return !planned_address().empty();
+}
+
 // Each cable is a network of its own, so NCCL must choose the RDMA device that leads to a peer by its
 // network. It takes "lo:torus" for a device and a port, hence the links, to whose addresses the plan
 // has routes if they have RDMA.
 std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
                                          const std::filesystem::path& root) {
-    if (planned_address().empty()) return {};
     std::vector<std::string> variables{fmt::format("GLOO_SOCKET_IFNAME={}", config::node_label)};
     const std::vector<std::string> rdma = rdma_devices(links, root);
     if (rdma.empty()) return variables;

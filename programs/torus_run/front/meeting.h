@@ -17,9 +17,11 @@ namespace torusmp::launch {
 // now if that is this host, a random one otherwise. `self`: this host's own name.
 std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts, const std::string& self);
 
-// "NAME=value", for the ranks of this host if other hosts have ranks too. Empty if the host does
-// not have the address that the plan of torus-info netplan labels. `links`: the devices of its
-// links; those with RDMA below `root` are for NCCL.
+// Whether this host has the address that the plan of torus-info netplan labels.
+bool has_planned_address();
+
+// "NAME=value", for the ranks of a host that has the planned address, if other hosts have ranks too.
+// `links`: the devices of its links; those with RDMA below `root` are for NCCL.
 std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
                                          const std::filesystem::path& root = "/");
 
