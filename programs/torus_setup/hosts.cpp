@@ -127,6 +127,9 @@ constexpr std::array advices{
            "sudo asks for a password. Connect as root (--agent \"ssh -l root\"), or "
            "allow sudo without a password there"},
     Advice{"sudo: not found", "torus-setup needs root. Connect as root: --agent \"ssh -l root\""},
+    Advice{"Read-only file system",
+           "it cannot keep settings. Make /etc and /var/lib writable there, and try again"},
+    Advice{"No space left on device", "its disk is full. Free some space there, and try again"},
     Advice{"Connection refused", "no sshd answers. Install and start openssh-server there"},
     Advice{"No route to host", "it does not answer. Check its power and its network"},
     Advice{"timed out", "it does not answer. Check its power and its network"},

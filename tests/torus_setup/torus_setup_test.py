@@ -552,6 +552,22 @@ class Failures(SetupTest):
             self.assertNotIn("\r", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
+    def test_a_host_whose_etc_is_read_only_is_named_with_what_to_do(self):
+        self.up("3")
+        before = self.state()
+        with open(self.agent) as f:
+            text = f.read()
+        with open(self.agent, "w") as f:
+            f.write(text.replace('"$root/etc" /etc; ', '"$root/etc" /etc; [ "$0" != ' + self.hosts[1] +
+                                 ' ] || mount -o remount,bind,ro /etc; '))
+        done = self.setup("--yes", status=1)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 2, done.stderr)
+        self.assertIn(f"{self.hosts[1]}: it cannot keep settings. Make /etc and /var/lib writable", lines[0])
+        self.assertIn("Repeat the command, or restore them", lines[1])
+        self.setup("--undo")
+        self.expect_state(before)
+
     def test_a_host_that_never_answers_is_given_up(self):
         agent = self.path("agent")
         with open(agent, "w") as f:
