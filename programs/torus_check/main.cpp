@@ -30,6 +30,7 @@
 #include "programs/torus_check/cabling.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
+#include "programs/torus_check/firewall.h"
 #include "programs/torus_check/options.h"
 #include "programs/torus_check/probe.h"
 #include "programs/torus_check/reach.h"
@@ -254,11 +255,18 @@ std::vector<torus_check::HostResult> probe_connections(const po::variables_map& 
     torus_check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
     const int probes = *torus_check::number_option(given, "probes", 1, 100000);
+    const auto before = coordinator.ask_reports();
     const auto reports = coordinator.send_round([probes](int) {
         return torus_check::Round{0, probes, large_probes, true, {}};
     });
     std::vector<torus_check::HostResult> hosts = coordinator.hosts();
     for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].report = reports[node];
+    const auto blocked = torus_check::blocked_devices(before, coordinator.ask_reports());
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        for (const std::string& device : blocked[node])
+            fmt::print(stderr, "torus-check: packets arrive at {} {}, but its kernel does not deliver them: {}\n",
+                       plan.hosts[node], device,
+                       torus_check::advise_firewall(plan.hosts[node], device, "UDP"));
     return hosts;
 }
 

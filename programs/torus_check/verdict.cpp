@@ -311,6 +311,8 @@ const char* name_of(Fault fault) {
             return "unknown";
         case Fault::missing:
             return "missing";
+        case Fault::blocked:
+            return "blocked";
         case Fault::swapped:
             return "swapped";
         case Fault::crossed:
