@@ -89,7 +89,7 @@ class LinkManager {
     bool give_up_links();
     void give_up_parts();
     std::string describe_cut() const;
-    void tell(LinkCarrier& carrier, routing::LinkNews::State state);
+    void report_state(LinkCarrier& carrier, routing::LinkNews::State state);
     LinkSetup setup_of(const LinkEnd& end, const SetupBody& body) const;
 
     // --- control packets ---

@@ -24,7 +24,7 @@ struct SurveyPlan {
 };
 
 struct HostResult {
-    std::string trouble;  // why that host has no result; empty: it has one
+    std::string trouble;  // why that host has no result; empty if it has one
     config::HostFacts facts;
     ProbeReport report;  // of the first round
 };

@@ -16,11 +16,11 @@ namespace torusmp::torus_check {
 struct Discovery {
     std::optional<routing::Recognized> torus;
     std::size_t cables = 0;          // that were found
-    std::string reason;              // a sentence: why there is no torus; empty where there is one
+    std::string reason;              // a sentence: why the cables form no torus; empty if they do
     std::vector<std::string> notes;  // cables that were left out, and why
     // Cables that the torus needs and that nothing crosses, or only one way; a line for each.
     std::vector<std::string> holes;
-    std::string geometry;  // the text of the file; empty where there is no torus
+    std::string geometry;  // the text of the file; empty without a torus
 };
 
 // `hosts` and `results` go together; the order of the hosts is kept where the torus allows it. Only

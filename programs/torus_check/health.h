@@ -28,7 +28,7 @@ struct LinkSample {
 struct LinkMemory {
     LinkSample last;
     std::optional<int> best_megabits;
-    std::int64_t damaged_at = 0;  // when packets were last found damaged, in seconds; 0: never
+    std::int64_t damaged_at = 0;  // when packets were last found damaged, in seconds; 0 if never
     friend bool operator==(const LinkMemory&, const LinkMemory&) = default;
 };
 

@@ -57,7 +57,7 @@ void await_transmission(const std::vector<config::Device>& devices) {
 // Reads standard input line by line.
 class Orders {
   public:
-    // Returns false at the end of standard input. Blocks only if there is no input yet.
+    // Returns false at the end of standard input. Blocks only until input arrives.
     bool read_more() {
         char bytes[4096];
         ssize_t got;

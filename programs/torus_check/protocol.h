@@ -49,8 +49,8 @@ struct Job {
     int node = 0, nodes = 1;
     int port = 0;                      // of UDP, the same on all hosts
     bool routes = false;               // facts with routing tables
-    std::string geometry;              // path of the file, to compare; empty: none
-    std::vector<std::string> devices;  // to send on; empty: all that are up
+    std::string geometry;              // path of the file, to compare; may be empty
+    std::vector<std::string> devices;  // to send on; if empty, all that are up
 };
 
 // Probes to send, all hosts at the same time.
@@ -70,7 +70,7 @@ struct Sent {
     int small = 0, large = 0;
     int large_bytes = 0;  // IP packet
     int overflow = 0;     // packets that arrived but that the host was too slow to receive
-    std::string trouble;  // why less was sent; empty: all was sent
+    std::string trouble;  // why less was sent; empty if all was
     friend bool operator==(const Sent&, const Sent&) = default;
 };
 
@@ -117,7 +117,7 @@ struct Pushed {
     std::chrono::microseconds round_trip{0};  // the shortest that the kernel saw; zero: none
     int segments = 0;
     int again = 0;        // segments that had to be sent again
-    std::string trouble;  // why there is no measurement; empty: there is one
+    std::string trouble;  // why nothing was measured; empty after a measurement
     friend bool operator==(const Pushed&, const Pushed&) = default;
 };
 

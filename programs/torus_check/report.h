@@ -11,7 +11,7 @@ namespace torusmp::torus_check {
 
 struct CheckReport {
     std::vector<std::string> hosts;     // by node
-    std::vector<std::string> troubles;  // by node; empty: the host was tested
+    std::vector<std::string> troubles;  // by node; empty for a host that was tested
     std::vector<std::string> messages;  // settings that do not match the hosts
     std::vector<std::string> notes;     // hints for a better configuration
     std::vector<CableResult> cables;

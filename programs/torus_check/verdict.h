@@ -35,7 +35,7 @@ struct Finding {
 struct LinkEnd {
     int node = 0;
     std::string host;
-    std::string device;  // empty: not in [links]
+    std::string device;  // empty if not in [links]
     routing::Direction direction;
 };
 

@@ -13,7 +13,7 @@ namespace torusmp::torus_info {
 
 struct LinkReport {
     routing::Direction direction;
-    std::string device;   // empty: [links] names none
+    std::string device;   // empty if [links] names none
     std::string to;       // the host at the far end
     std::string carrier;  // a transport; empty if none, see `why`
     std::string why;

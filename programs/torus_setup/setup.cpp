@@ -83,8 +83,8 @@ class Setup {
         return config::load(job::schema(), {options_.flags, geometry_});
     }
 
-    // Makes the calls on every host and prints one line for each host; true: all succeeded.
-    // `line`: what to print of a host that did.
+    // Makes the calls on every host and prints one line for each host. Returns true if all
+    // succeeded. `line`: what to print of a host that did.
     bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;

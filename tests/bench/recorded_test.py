@@ -288,7 +288,7 @@ class Measures(Recorded):
         root = self.copy()
         done = self.record("--root", root, "--parts", "npb", "--unquiet")
         self.assert_ok(done)
-        self.assertIn("omitted: there is no --npb", done.stdout)
+        self.assertIn("omitted: --npb is not given", done.stdout)
 
     def test_what_it_cannot_do(self):
         self.assert_refused(self.record("--parts", "speed"), "'speed'", "host")

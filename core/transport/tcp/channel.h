@@ -153,9 +153,9 @@ class TcpChannel final : public NetworkChannel {
 
     TcpInterface& interface_;
     base::Descriptor socket_;
-    std::string device_name_;  // device that the connection is bound to; empty: none
+    std::string device_name_;  // device that the connection is bound to, if any
     unsigned device_ = 0;      // its index
-    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0: not known
+    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0 if not known
     Endpoint theirs_;          // for calls
     std::optional<Pair> pair_;
     unsigned calls_ = 0;

@@ -149,7 +149,7 @@ void TcpInterface::tune(int socket) const {
     limit_silence(socket, options_.timeout);
 }
 
-// How long our kernel waits for an answer before it ends the connection; 0: its default.
+// How long our kernel waits for an answer before it ends the connection; 0 for its default.
 void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) const {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
@@ -405,7 +405,7 @@ void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
         channel->fail(fmt::format("cannot connect: {}", why));
 }
 
-// There is no listener: the other end's process is gone, or another host is at the cable.
+// Nothing listens there: the other end's process has ended, or another host is at the cable.
 void TcpInterface::refused(Attempt& attempt) {
     const std::string why = std::strerror(ECONNREFUSED);
     if (attempt.caller->patience_.give_up_at == Clock::time_point::max())

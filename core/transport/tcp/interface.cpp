@@ -85,7 +85,7 @@ int TcpInterface::poll(Sink& sink) {
     if (!attempts_.empty() || !arrivals_.empty()) forget_attempts();
     if (has_news()) {
         if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
-        tell(sink);
+        report_news(sink);
     }
     if (!replaced_.empty()) bury();
     return taken;
