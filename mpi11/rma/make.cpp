@@ -252,9 +252,8 @@ int query(const char* call, MPI_Win win, int rank, MPI_Aint* size, Unit* unit, v
         check_output("disp_unit", unit);
         check_output("baseptr", baseptr);
         check_target(window, rank);
-        if (window.flavor != MPI_WIN_FLAVOR_SHARED && window.flavor != MPI_WIN_FLAVOR_ALLOCATE)
-            fail(MPI_ERR_RMA_FLAVOR,
-                 "found a window that was not made by MPI_Win_allocate_shared or MPI_Win_allocate");
+        if (window.dynamic())
+            fail(MPI_ERR_RMA_FLAVOR, "found a window of MPI_Win_create_dynamic");
         for (int member = 0; rank == MPI_PROC_NULL && member < window.size(); ++member)
             if (window.members[std::size_t(member)].size > 0) rank = member;
         const bool reached = rank != MPI_PROC_NULL &&
