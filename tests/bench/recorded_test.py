@@ -90,7 +90,7 @@ class Pages(Recorded):
                 self.assertIn(said, done.stderr)
 
 
-    def test_figures_that_nobody_recorded_are_found(self):
+    def test_figures_that_were_not_recorded_are_found(self):
         root = self.copy()
         page = root / "docs/mpi.md"
         row = "| latency 8 B | 0.38 µs | 0.24 µs |"

@@ -34,7 +34,7 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
     CHECK_CONTAINS(outcome.errors, "was killed by SIGSEGV (Segmentation fault)");
     CHECK(outcome.lines_of_torus_run() == 1);
-    CHECK(count(outcome.errors, "\n") == 1);  // and nobody who waited for it reports it again
+    CHECK(count(outcome.errors, "\n") == 1);  // and no rank that waited for it reports it again
 }
 
 TEST_CASE("What ranks note is told where the job goes on, and is no echo where it ends") {

@@ -258,7 +258,7 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     Gathering gathering(3);
     gathering.leave(1);
     gathering.leave(1);
-    CHECK_FALSE(gathering.complete());  // nobody has called
+    CHECK_FALSE(gathering.complete());  // no rank has called
     CHECK_FALSE(gathering.join(0, launch::FrameKind::exchange, 0, bytes("a")));
     CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("c")));
     REQUIRE(gathering.complete());

@@ -276,8 +276,7 @@ TEST_CASE("A cable that answers at one end only is told of, with the end that he
     CHECK_THAT(found.geometry, Contains("dims = [3, 3]"));
 }
 
-TEST_CASE(
-    "A missing cable whose device nobody knows is that of most hosts, or no file is written") {
+TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no file is written") {
     MadeUp machine({3, 3});
     machine.pull({0, "up1"}, {1, "dn1"});
     std::erase_if(machine.host(1).facts.devices,
