@@ -356,16 +356,6 @@ class Persistence(SetupTest):
         for host in self.hosts:
             self.assertIn("lo:torus", run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
 
-    def test_network_manager_itself_leads_to_the_same_after_a_restart(self):
-        if not all(map(shutil.which, ("NetworkManager", "dbus-daemon"))) or os.environ.get("TESTBED_WAS_USER"):
-            self.skipTest("NetworkManager is not installed, or this user is not root")
-        self.up("3", starts="NetworkManager")
-        for host in self.hosts:
-            shutil.copytree("/etc/dbus-1", os.path.join(self.path(host), "etc/dbus-1"))
-            os.makedirs(os.path.join(self.path(host), "lib/NetworkManager"))
-        self.expect_the_same_after_a_restart(
-            "dbus-daemon --system --fork; exec NetworkManager --no-daemon --config /dev/null")
-
     def test_netplan_of_ubuntu(self):
         self.up("3", starts="systemd-networkd")
         for host in self.hosts:
