@@ -180,7 +180,7 @@ std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
 void restrict_devices(const config::Settings& settings, check::SurveyPlan& plan) {
     const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
-        for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
             const auto direction = routing::Direction::from_index(i);
             const std::string device = config::link_device(settings, node, direction);
             if (torus.neighbour(node, direction) && !device.empty())
@@ -275,9 +275,9 @@ int discover_torus(const po::variables_map& given) {
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const check::Discovery found = check::discover(
         hosts, probe_connections(given, settings, make_plan(given, settings, hosts)), wanted,
-        own_agent ? settings[launch::setting::agent] : "");
+        own_agent ? settings[launch::setting::agent] : "", given.count("devices") != 0);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
-    if (!found.torus)
+    if (found.geometry.empty())
         throw std::runtime_error(fmt::format("{}. No file was written", found.reason));
     for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);
     const int code = found.holes.empty() ? config::exit_ok : config::exit_failure;
@@ -287,7 +287,7 @@ int discover_torus(const po::variables_map& given) {
         return code;
     }
     base::write_text_file(path, found.geometry);
-    fmt::print("{}: a torus of {}, {} {}{}\n", path, found.torus->torus.describe(), found.cables,
+    fmt::print("{}: a {}, {} {}{}\n", path, found.shape, found.cables,
                found.cables == 1 ? "cable" : "cables",
                found.holes.empty() ? "" : fmt::format(", {} with faults", found.holes.size()));
     return code;
