@@ -197,19 +197,30 @@ class CableSurvey {
             survey_.notes.push_back(fmt::format("cannot measure the speed of the cables: {}", why));
     }
 
-    // Probes arrived at both ends, so only a firewall can refuse a connection.
+    // Probes arrived at both ends, so only a firewall can refuse a connection. One that is not
+    // answered may have been dropped at either end if that is so both ways.
     void find_refusals(const Speeds& speeds, std::vector<Speeds::Way>& ways) {
-        std::erase_if(ways, [&](Speeds::Way way) {
-            const std::string why = speeds.refusal(way);
-            if (why.empty()) return false;
-            CableResult& cable = survey_.cables[way / 2];
+        std::map<std::size_t, std::vector<Speeds::Way>> refused;  // by cable
+        for (const Speeds::Way way : ways)
+            if (!speeds.refusal(way).empty()) refused[way / 2].push_back(way);
+        for (auto& [number, both] : refused) {
+            CableResult& cable = survey_.cables[number];
+            std::stable_partition(both.begin(), both.end(), [&](Speeds::Way way) {
+                return speeds.refusal(way).find("refused") != std::string::npos;
+            });
+            const Speeds::Way way = both.front();
             const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
+            const bool either = both.size() > 1 &&
+                                speeds.refusal(way).find("refused") == std::string::npos;
             cable.findings.push_back(
-                {Fault::blocked, fmt::format("UDP packets arrive from {} at {}, but TCP {}: {}",
-                                             describe(from), describe(to), why,
-                                             advise_firewall(to.host, to.device, "TCP"))});
-            return true;
-        });
+                {Fault::blocked,
+                 fmt::format("UDP packets arrive from {} at {}, but TCP {}: {}", describe(from),
+                             describe(to), speeds.refusal(way),
+                             advise_firewall(either ? to.host + " or " + from.host : to.host,
+                                             either ? to.device + " or " + from.device : to.device,
+                                             "TCP"))});
+        }
+        std::erase_if(ways, [&](Speeds::Way way) { return refused.count(way / 2) != 0; });
     }
 
     void push(Speeds& speeds, const std::vector<Speeds::Way>& ways, Coordinator::Pace pace) {

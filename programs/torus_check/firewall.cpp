@@ -51,9 +51,9 @@ std::vector<std::set<std::string>> blocked_devices(const std::vector<ProbeReport
 
 std::string advise_firewall(const std::string& host, const std::string& device, const char* what) {
     return fmt::format(
-        "a firewall of {0} blocks {1}. Allow all packets on {2} there, for example with "
-        "\"iptables -I INPUT -i {2} -j ACCEPT\" and the same with ip6tables",
-        host, what, device);
+        "a firewall of {} blocks {}. Allow all packets on {} there, for example with "
+        "\"iptables -I INPUT -i {} -j ACCEPT\" and the same with ip6tables",
+        host, what, device, device.substr(0, device.find(' ')));
 }
 
 }  // namespace torusmp::torus_check

@@ -43,6 +43,9 @@ namespace {
 namespace fs = std::filesystem;
 using config::UsageError;
 
+// Enough to hear the other end of a cable; the check counts what is lost.
+constexpr const char* probes_to_discover = "50";
+
 class Setup {
   public:
     explicit Setup(const Options& options) : options_(options) {
@@ -246,7 +249,9 @@ class Setup {
                                        "--hosts",
                                        fmt::format("{}", fmt::join(options_.hosts, ",")),
                                        "--devices",
-                                       devices};
+                                       devices,
+                                       "--probes",
+                                       probes_to_discover};
         if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
         add_common(words);
         // It fails for faulty cables too, but writes the file; the check reports them again.

@@ -331,7 +331,7 @@ TEST_CASE("Hostfiles of other launchers lead along the cables") {
     const auto plans_of = [](const char* dims, const char* periodic) {
         Settings settings = settings_for(dims, periodic);
         const int size = node_torus(settings)->size();
-        HostList hosts;
+        std::vector<std::string> hosts;
         for (int node = 0; node < size; ++node) hosts.push_back(fmt::format("h{}", node));
         settings.set(setting::hosts, {hosts, ""});
         std::vector<NodePlan> plans;

@@ -332,14 +332,13 @@ class Persistence(SetupTest):
             lines = [f"addr flush dev {d} scope global" for d in self.plan.devices(node) + ["lo"]]
             kernel.batch("ip", lines + [f"link set {d} down" for d in self.plan.devices(node)], host)
             daemon = subprocess.Popen(
-                [self.agent, host, "sh", "-ec", "mount -t sysfs -o ro none /sys; mount -t tmpfs none /run; "
+                [self.agent, host, "sh", "-ec", "mount -o remount,bind,ro /sys; mount -t tmpfs none /run; "
                  f"mkdir -p /run/systemd /run/dbus; echo lxc >/run/systemd/container; {service}"],
                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                routes = lambda: [re.sub(r" (proto|metric|scope) \w+|, ", "", r) for r in self.network(host)[2]]
-                wanted = [re.sub(r" (proto|metric|scope) \w+|, ", "", r) for r in expected[2] if "default" not in r]
-                eventually(f"the routes of {host}", lambda: set(wanted) <= set(routes()))
-                addresses = [line.split("brd")[0].split("noprefixroute")[0].split()[:4] for line in self.network(host)[1]]
+                bare = lambda routes: {re.sub(r" (proto|metric|scope) \w+", "", route).strip() for route in routes}
+                eventually(f"the routes of {host}", lambda: bare(expected[2]) <= bare(self.network(host)[2]))
+                addresses = [line.split()[:4] for line in self.network(host)[1]]
                 for line in expected[1]:
                     self.assertIn(line.split()[:4], addresses)
             finally:
@@ -356,16 +355,6 @@ class Persistence(SetupTest):
             f"mkdir -p /run/systemd/netif; chown systemd-network: /run/systemd/netif; exec {daemon}")
         for host in self.hosts:
             self.assertIn("lo:torus", run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
-
-    def test_network_manager_itself_leads_to_the_same_after_a_restart(self):
-        if not all(map(shutil.which, ("NetworkManager", "dbus-daemon"))) or os.environ.get("TESTBED_WAS_USER"):
-            self.skipTest("NetworkManager is not installed, or this user is not root")
-        self.up("3", starts="NetworkManager")
-        for host in self.hosts:
-            shutil.copytree("/etc/dbus-1", os.path.join(self.path(host), "etc/dbus-1"))
-            os.makedirs(os.path.join(self.path(host), "lib/NetworkManager"))
-        self.expect_the_same_after_a_restart(
-            "dbus-daemon --system --fork; exec NetworkManager --no-daemon --config /dev/null")
 
     def test_netplan_of_ubuntu(self):
         self.up("3", starts="systemd-networkd")
