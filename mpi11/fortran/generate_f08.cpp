@@ -43,8 +43,12 @@ bool is_pointer(const Parameter& parameter) {
 bool is_attribute(const Parameter& parameter) {
     return parameter.name == "attribute_val" || parameter.name == "extra_state";
 }
+// A LOGICAL of unknown size in C.
+bool is_boolean(const Parameter& parameter) {
+    return parameter.name == "logical_true" || parameter.name == "logical_false";
+}
 bool is_choice(const Parameter& parameter) {
-    return parameter.type.ends_with("void*") && !is_pointer(parameter) && !is_attribute(parameter);
+    return !is_boolean(parameter) && parameter.type.ends_with("void*") && !is_pointer(parameter) && !is_attribute(parameter);
 }
 bool is_function(const Parameter& parameter) {
     return contains(parameter.type, "_function");
@@ -97,7 +101,8 @@ bool is_changed(const Function& function, const Parameter& parameter) {
 std::string intent(const Function& function, const Parameter& parameter) {
     const std::string& type = parameter.type;
     const bool value = type == base_of(type);
-    if (function.name == "Get_address" && is_choice(parameter)) return "";
+    if (is_choice(parameter) && (function.name == "Get_address" || function.name == "Win_detach")) return "";
+    if (is_boolean(parameter)) return contains(function.name, "_get_") ? ", intent(out)" : ", intent(in)";
     // These may be constants that the call recognizes by their addresses.
     if (!type.starts_with("const ") && (base_of(type) == "MPI_Status" || parameter.name.ends_with("weights") ||
                                         parameter.name == "array_of_errcodes") &&
@@ -123,6 +128,7 @@ std::string declare(const Header& header, const Function& function, const Parame
     const std::string given = intent(function, parameter);
     if (is_function(parameter)) return "procedure(" + base + ") :: " + name;
     if (is_attribute(parameter)) return address_kind + given + " :: " + name;
+    if (is_boolean(parameter)) return "logical" + given + " :: " + name;
     if (is_pointer(parameter)) return "type(c_ptr)" + given + " :: " + name;
     const std::string later = is_asynchronous(function) || function.name.starts_with("Comm_idup") ? ", asynchronous" : "";
     if (is_choice(parameter)) return "type(*), dimension(..)" + given + later + " :: " + name;
@@ -217,14 +223,17 @@ class Writer {
         // A CHARACTER of a routine that C binds would be a descriptor.
         const bool of_fortran = has(function, is_function) ||
                                 (has(function, is_string) && !takes_descriptors(function));
-        const bool generic = wide != nullptr || (of_fortran && prefix_ == "MPI_");
+        const bool generic = wide != nullptr || takes_descriptors(function) ||
+                             (of_fortran && prefix_ == "MPI_");
         out_ << "  interface" << (generic ? " " + name : "") << "\n";
         if (of_fortran)
             write_interface(out_, header_, function, prefix_ == "MPI_" ? name + "_f08" : name, "");
         else
-            write_interface(out_, header_, function, generic ? name + "_f08" : name, binding(function));
+            write_interface(out_, header_, function,
+                            name + (takes_descriptors(function) ? "_f08ts" : generic ? "_f08" : ""),
+                            binding(function));
         if (wide != nullptr)
-            write_interface(out_, header_, *wide, prefix_ + wide->name + "_f08", binding(*wide));
+            write_interface(out_, header_, *wide, prefix_ + wide->name + "_f08ts", binding(*wide));
         out_ << "  end interface\n";
     }
 
