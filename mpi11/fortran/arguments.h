@@ -17,6 +17,7 @@
 extern "C" {
 extern MPI_Fint torusmp_fbottom_;
 extern MPI_Fint torusmp_finplace_;
+extern MPI_Fint torusmp_fbufferautomatic_;
 extern MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_funweighted_;
@@ -28,6 +29,7 @@ namespace torusmp::mpi {
 inline void* c_buffer(void* buffer) {
     if (buffer == &torusmp_fbottom_) return MPI_BOTTOM;
     if (buffer == &torusmp_finplace_) return MPI_IN_PLACE;
+    if (buffer == &torusmp_fbufferautomatic_) return MPI_BUFFER_AUTOMATIC;
     return buffer;
 }
 

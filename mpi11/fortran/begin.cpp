@@ -6,6 +6,7 @@
 extern "C" {
 MPI_Fint torusmp_fbottom_;
 MPI_Fint torusmp_finplace_;
+MPI_Fint torusmp_fbufferautomatic_;
 MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 MPI_Fint torusmp_ferrcodes_;
@@ -42,6 +43,18 @@ void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
     *ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
+void pmpi_comm_detach_buffer_(const MPI_Fint* comm, void*, MPI_Fint* size, MPI_Fint* ierror) {
+    void* buffer = nullptr;
+    *ierror = PMPI_Comm_detach_buffer(torusmp::mpi::from_fortran<MPI_Comm>(*comm), &buffer, size);
+}
+
+void pmpi_session_detach_buffer_(const MPI_Fint* session, void*, MPI_Fint* size,
+                                 MPI_Fint* ierror) {
+    void* buffer = nullptr;
+    *ierror = PMPI_Session_detach_buffer(torusmp::mpi::from_fortran<MPI_Session>(*session),
+                                         &buffer, size);
+}
+
 // The variant with a TYPE(C_PTR), under the name that the module uses for it.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
                           MPI_Fint* ierror) {
@@ -56,6 +69,8 @@ FORTRAN_NAME(pcontrol)
 FORTRAN_NAME(wtime)
 FORTRAN_NAME(wtick)
 FORTRAN_NAME(buffer_detach)
+FORTRAN_NAME(comm_detach_buffer)
+FORTRAN_NAME(session_detach_buffer)
 FORTRAN_NAME(alloc_mem_cptr)
 
 // ---- addresses ----

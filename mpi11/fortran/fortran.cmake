@@ -22,6 +22,7 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/duplicate.cpp
   ${fortran}/requests.cpp
   ${fortran}/routines.cpp
+  ${fortran}/sessions.cpp
   ${fortran}/sizeof.cpp
   ${fortran}/strings.cpp
   ${fortran}/types.cpp

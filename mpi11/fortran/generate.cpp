@@ -83,7 +83,8 @@ std::vector<Constant> find_constants(const std::string& header) {
     std::vector<Constant> constants;
     for (const std::smatch& found : all_matches(header, form)) {
         const std::string name = found[1];
-        if (name.starts_with("MPI_F_") || name.ends_with("_FN")) continue;
+        if (name.starts_with("MPI_F_") || name.starts_with("MPI_T_") || name.ends_with("_FN"))
+            continue;
         std::string value =
             found[2].matched ? std::to_string(std::stoi(found[2], nullptr, 16)) : found[3].str();
         // A Fortran string has no null at its end.
@@ -101,6 +102,7 @@ struct Common {
 constexpr Common commons[] = {
     {"MPI_BOTTOM", "TORUSMP_FBOTTOM"},
     {"MPI_IN_PLACE", "TORUSMP_FINPLACE"},
+    {"MPI_BUFFER_AUTOMATIC", "TORUSMP_FBUFFERAUTOMATIC"},
     {"MPI_STATUS_IGNORE(MPI_STATUS_SIZE)", "TORUSMP_FSTATUS"},
     {"MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)", "TORUSMP_FSTATUSES"},
     {"MPI_ERRCODES_IGNORE(1)", "TORUSMP_FERRCODES"},
@@ -155,13 +157,14 @@ void write_mpif(std::ostream& out, const std::vector<Constant>& constants) {
 bool is_handle(const std::string& type) {
     static const std::set<std::string> handles{"MPI_Comm",  "MPI_Datatype", "MPI_Errhandler",
                                                "MPI_Group", "MPI_Info",     "MPI_Message",
-                                               "MPI_Op",    "MPI_Request",  "MPI_File"};
+                                               "MPI_Op",    "MPI_Request",  "MPI_File",
+                                               "MPI_Session"};
     return handles.contains(type);
 }
 
 bool is_logical(const Parameter& parameter) {
-    static const std::set<std::string> logicals{"flag",    "periods", "reorder", "remain_dims",
-                                                "commute", "high",    "weighted"};
+    static const std::set<std::string> logicals{"flag",    "periods", "reorder",  "remain_dims",
+                                                "commute", "high",    "weighted", "is_set"};
     return logicals.contains(parameter.name);
 }
 
@@ -179,6 +182,7 @@ bool is_attribute(const Parameter& parameter) {
 }
 
 bool is_for_c_alone(const std::string& function) {
+    if (function.starts_with("T_")) return true;
     for (const char* end : {"_c", "_c2f", "_f2c", "_toint", "_fromint"})
         if (function.ends_with(end)) return true;
     return false;
@@ -315,6 +319,8 @@ bool is_written_by_hand(const Function& function) {
                                              "Info_create_env",
                                              "Pcontrol",
                                              "Buffer_detach",
+                                             "Comm_detach_buffer",
+                                             "Session_detach_buffer",
                                              "Type_extent",
                                              "Type_lb",
                                              "Type_ub",
