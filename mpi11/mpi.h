@@ -66,6 +66,8 @@ typedef struct MPI_Status {
     int MPI_ERROR;
     int MPI_internal[5];
 } MPI_Status;
+/* TYPE(MPI_Status) of Fortran's module mpi_f08. */
+typedef MPI_Status MPI_F08_status;
 
 /* Communicators, groups, files, requests, messages, infos, error handlers. */
 #define MPI_COMM_NULL ((MPI_Comm)0x100)
@@ -259,6 +261,8 @@ typedef struct MPI_Status {
 #define MPI_IN_PLACE ((void*)1)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status*)0)
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
 #define MPI_ERRCODES_IGNORE ((int*)0)
 #define MPI_UNWEIGHTED ((int*)10)
 #define MPI_WEIGHTS_EMPTY ((int*)11)
@@ -455,6 +459,12 @@ TORUSMP_FUNCTION(int, Get_version, (int* version, int* subversion))
 TORUSMP_FUNCTION(int, Get_library_version, (char* version, int* resultlen))
 TORUSMP_FUNCTION(int, Abi_get_version, (int* abi_major, int* abi_minor))
 TORUSMP_FUNCTION(int, Abi_get_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_set_fortran_info, (MPI_Info info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false, int* is_set))
+TORUSMP_FUNCTION(int, Abi_set_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false))
 TORUSMP_FUNCTION(int, Get_processor_name, (char* name, int* resultlen))
 TORUSMP_FUNCTION(double, Wtime, (void))
 TORUSMP_FUNCTION(double, Wtick, (void))
@@ -1168,7 +1178,7 @@ TORUSMP_FUNCTION(int, File_write_ordered_end, (MPI_File fh, const void* buf, MPI
 
 /* Files: error handlers. */
 TORUSMP_FUNCTION(int, File_create_errhandler,
-                 (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler))
+                 (MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_call_errhandler, (MPI_File fh, int errorcode))
@@ -1293,6 +1303,10 @@ TORUSMP_FUNCTION(MPI_Fint, Message_c2f, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_f2c, (MPI_Fint message))
 TORUSMP_FUNCTION(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_c2f08, (const MPI_Status* c_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082c, (const MPI_F08_status* f08_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_f2f08, (const MPI_Fint* f_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082f, (const MPI_F08_status* f08_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, File_toint, (MPI_File file))
 TORUSMP_FUNCTION(MPI_File, File_fromint, (int file))
 TORUSMP_FUNCTION(int, Win_toint, (MPI_Win win))

@@ -247,7 +247,7 @@ int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
 int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
     return api("MPI_Op_create_c", [&] {
         check_arguments(user_fn, op);
-        *op = handle_of(make<Op>(user_fn, commute != 0));
+        *op = handle_of(make<Op>(Op::What::wide_function, user_fn, commute != 0));
     });
 }
 

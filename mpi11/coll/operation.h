@@ -29,7 +29,8 @@ class Op : public Object {
         one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
         function,       // of the program, in C
         wide_function,  // of the program, in C with a length of 64 bits
-        fortran         // of the program, in Fortran
+        fortran,        // of the program, in Fortran
+        wide_fortran    // of the program, in Fortran with a length of 64 bits
     };
     Op(What is, std::string_view named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
@@ -39,9 +40,9 @@ class Op : public Object {
           commutative(commutes),
           name(name_of(commutes)),
           function(called) {}
-    Op(MPI_User_function_c* called, bool commutes)
+    Op(What is, MPI_User_function_c* called, bool commutes)
         : Object(kind_of_class),
-          what(What::wide_function),
+          what(is),
           commutative(commutes),
           name(name_of(commutes)),
           wide_function(called) {}

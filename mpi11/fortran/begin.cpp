@@ -4,6 +4,7 @@
 #include "mpi11/fortran/arguments.h"
 
 using torusmp::mpi::CallInC;
+using torusmp::mpi::Ierror;
 
 extern "C" {
 MPI_Fint torusmp_fbottom_;
@@ -13,17 +14,19 @@ MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 MPI_Fint torusmp_ferrcodes_;
 MPI_Fint torusmp_funweighted_;
 MPI_Fint torusmp_fweightsempty_;
+char torusmp_fargv_;
+char torusmp_fargvs_;
 
-void pmpi_init_(MPI_Fint* ierror) {
-    *ierror = PMPI_Init(nullptr, nullptr);
+void pmpi_init_(Ierror ierror) {
+    ierror = PMPI_Init(nullptr, nullptr);
 }
 
-void pmpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, MPI_Fint* ierror) {
-    *ierror = PMPI_Init_thread(nullptr, nullptr, *required, provided);
+void pmpi_init_thread_(const MPI_Fint* required, MPI_Fint* provided, Ierror ierror) {
+    ierror = PMPI_Init_thread(nullptr, nullptr, *required, provided);
 }
 
-void pmpi_info_create_env_(MPI_Fint* info, MPI_Fint* ierror) {
-    *ierror = PMPI_Info_create_env(0, nullptr, torusmp::mpi::Argument<MPI_Info*>(info).in_c());
+void pmpi_info_create_env_(MPI_Fint* info, Ierror ierror) {
+    ierror = PMPI_Info_create_env(0, nullptr, torusmp::mpi::Argument<MPI_Info*>(info).in_c());
 }
 
 void pmpi_pcontrol_(const MPI_Fint* level) {
@@ -39,34 +42,34 @@ double pmpi_wtick_() {
 }
 
 // Fortran 77 cannot receive the address, so only the size is returned.
-void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
+void pmpi_buffer_detach_(void*, MPI_Fint* size, Ierror ierror) {
     void* buffer = nullptr;
-    *ierror = PMPI_Buffer_detach(&buffer, size);
+    ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
 // The variants with a TYPE(C_PTR), under the names that the module uses for them.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
-                          MPI_Fint* ierror) {
-    *ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);
+                          Ierror ierror) {
+    ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);
 }
 void pmpi_win_allocate_cptr_(const MPI_Aint* size, const MPI_Fint* disp_unit, const MPI_Fint* info,
-                             const MPI_Fint* comm, void* baseptr, MPI_Fint* win, MPI_Fint* ierror) {
-    *ierror = CallInC<PMPI_Win_allocate>::run(size, disp_unit, info, comm, baseptr, win);
+                             const MPI_Fint* comm, void* baseptr, MPI_Fint* win, Ierror ierror) {
+    ierror = CallInC<PMPI_Win_allocate>::run(size, disp_unit, info, comm, baseptr, win);
 }
 void pmpi_win_allocate_shared_cptr_(const MPI_Aint* size, const MPI_Fint* disp_unit,
                                     const MPI_Fint* info, const MPI_Fint* comm, void* baseptr,
-                                    MPI_Fint* win, MPI_Fint* ierror) {
-    *ierror = CallInC<PMPI_Win_allocate_shared>::run(size, disp_unit, info, comm, baseptr, win);
+                                    MPI_Fint* win, Ierror ierror) {
+    ierror = CallInC<PMPI_Win_allocate_shared>::run(size, disp_unit, info, comm, baseptr, win);
 }
 void pmpi_win_shared_query_cptr_(const MPI_Fint* win, const MPI_Fint* rank, MPI_Aint* size,
-                                 MPI_Fint* disp_unit, void* baseptr, MPI_Fint* ierror) {
-    *ierror = CallInC<PMPI_Win_shared_query>::run(win, rank, size, disp_unit, baseptr);
+                                 MPI_Fint* disp_unit, void* baseptr, Ierror ierror) {
+    ierror = CallInC<PMPI_Win_shared_query>::run(win, rank, size, disp_unit, baseptr);
 }
 }
 
-FORTRAN_NAME(init)
-FORTRAN_NAME(init_thread)
-FORTRAN_NAME(info_create_env)
+FORTRAN_NAME_F08(init)
+FORTRAN_NAME_F08(init_thread)
+FORTRAN_NAME_F08(info_create_env)
 FORTRAN_NAME(pcontrol)
 FORTRAN_NAME(wtime)
 FORTRAN_NAME(wtick)
