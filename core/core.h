@@ -7,6 +7,7 @@
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
 #include "core/connection/shortcuts.h"
+#include "core/declared/declared_channels.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/dispatch/packet_trace.h"
 #include "core/fault/faults.h"
@@ -16,7 +17,6 @@
 #include "core/match/unexpected_store.h"
 #include "core/notes/notes.h"
 #include "core/page/publisher.h"
-#include "core/persistent/persistent.h"
 #include "core/progress/progress.h"
 #include "core/pt2pt/announcements.h"
 #include "core/pt2pt/cancellation.h"
@@ -58,7 +58,7 @@ class Core {
     Announcements announcements;
     Messages messages;
     Cancellation cancellation;
-    Persistent persistent;
+    DeclaredChannels declared;
     Relay relay;
     Faults faults;
     LinkManager links;

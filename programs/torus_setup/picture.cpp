@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::string draw(const Torus& torus, const std::vector<std::string>& hosts) {
     return Drawing(torus, hosts).draw();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup
