@@ -257,9 +257,10 @@ int query(const char* call, MPI_Win win, int rank, MPI_Aint* size, Unit* unit, v
         for (int member = 0; rank == MPI_PROC_NULL && member < window.size(); ++member)
             if (window.members[std::size_t(member)].size > 0) rank = member;
         const bool reached = rank != MPI_PROC_NULL &&
-                             window.core.parts[std::size_t(rank)].memory != nullptr;
+                             window.core.parts[std::size_t(rank)].memory != nullptr &&
+                             window.members[std::size_t(rank)].size > 0;
         *size = reached ? window.members[std::size_t(rank)].size : 0;
-        *unit = reached ? Unit(window.members[std::size_t(rank)].unit) : Unit(1);
+        *unit = Unit(rank != MPI_PROC_NULL ? window.members[std::size_t(rank)].unit : 1);
         *static_cast<void**>(baseptr) =
             reached ? window.core.parts[std::size_t(rank)].memory : nullptr;
     });
