@@ -16,6 +16,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       progress_(core_->progress),
       notes_(core_->notes),
       shared_(core_->shared),
+      windows_(core_->windows),
       state_(*core_),
       flows_(*core_) {}
 

@@ -27,7 +27,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
                    dispatcher),
       declared(commons, connections, sender, store, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
-      faults(commons, connections, sender, {&messages, &declared, &receives, &sends, &shortcuts}),
+      faults(commons, connections, sender,
+             {&messages, &declared, &receives, &sends, &shortcuts, &windows}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
       packet_trace(commons, dispatcher),
@@ -37,7 +38,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
           [this](const Waiting* waiting) { publisher.publish(waiting); }),
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
-      shared(connections) {
+      shared(connections),
+      windows(commons, connections, sender, progress, shared) {
     register_handlers();
 }
 
@@ -69,6 +71,8 @@ void Core::register_handlers() {
     to.handle<&DeclaredChannels::on_eager>(PacketKind::flow_eager, declared);
     to.handle<&DeclaredChannels::on_rts>(PacketKind::flow_rts, declared);
     to.handle<&DeclaredChannels::on_rtr>(PacketKind::flow_rtr, declared);
+    to.handle<&rma::Windows::on_ask>(PacketKind::window_ask, windows);
+    to.handle<&rma::Windows::on_answer>(PacketKind::window_answer, windows);
 }
 
 Waits Core::waits() const {
@@ -82,6 +86,7 @@ Waits Core::waits() const {
     dispatcher.report(waits);
     receives.report(waits);
     sends.report(waits);
+    windows.report(waits);
     sender.report(waits);
     links.report(waits);
     shortcuts.report(waits);

@@ -27,6 +27,7 @@
 #include "core/pt2pt/sends.h"
 #include "core/pt2pt/streams.h"
 #include "core/relay/relay.h"
+#include "core/rma/windows.h"
 #include "core/sharing/shared_memory.h"
 #include "core/waits/waits.h"
 
@@ -67,6 +68,7 @@ class Core {
     Publisher publisher;
     Notes notes;
     SharedMemory shared;
+    rma::Windows windows;
     std::vector<const Reporter*> reporters;  // reporters of the layers above
 
   private:

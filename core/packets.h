@@ -35,6 +35,8 @@ enum class PacketKind : std::uint8_t {
     fin,        // SendHandleBody: the receiver has read the message
     retracted,  // SendHandleBody: the request is forgotten; no receive had matched it
     note,       // for the NoteReader of its context
+    window_ask,     // AskBody of core/rma/packets.h: an access to a window of this rank
+    window_answer,  // AnswerBody: its result, or that it is done
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };

@@ -38,7 +38,7 @@ void DetourTraffic::pump(LinkEnd& end) {
 Verdict DetourTraffic::take(Connection& in, const PacketHeader& header, const std::byte* payload) {
     DetourBody body;
     if (header.length < sizeof body || header.tag < 0 ||
-        header.tag >= 2 * commons_.torus().dimensions()) {
+        header.tag >= 2 * commons_.torus().link_dimensions()) {
         faults_.close(in, Error::protocol, "a truncated frame of a detour");
         return Verdict::taken;
     }

@@ -25,7 +25,7 @@ LinkManager::LinkManager(Commons& commons, Connections& connections, PacketSende
       faults_(faults),
       sink_(sink),
       transfers_(transfers),
-      detour_vc_(commons.torus().dimensions()),
+      detour_vc_(commons.torus().virtual_channels()),
       control_vc_(detour_vc_ + 1),
       vc_count_(commons.options.detour ? control_vc_ + 1 : 0),
       states_(commons.torus()),
@@ -275,7 +275,7 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
 // Handles a cable that was plugged in elsewhere while it was away.
 void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const PacketHeader& header) {
     if (&channel != end.candidate()) return;
-    const int ports = 2 * commons_.torus().dimensions();
+    const int ports = 2 * commons_.torus().link_dimensions();
     const std::string port =
         header.tag < 0 || header.tag >= ports
             ? fmt::format("port {}", header.tag)
@@ -297,7 +297,7 @@ bool LinkManager::take_news(Connection& in, const PacketHeader& header, const st
     for (std::size_t at = 0; at < header.length; at += sizeof body) {
         std::memcpy(&body, payload + at, sizeof body);
         if (body.rank >= std::uint32_t(torus.size()) ||
-            body.dimension >= std::uint32_t(torus.dimensions()))
+            body.dimension >= std::uint32_t(torus.link_dimensions()))
             return false;
         const Link link{Rank(body.rank), int(body.dimension)};
         if (!torus.neighbour(link.rank, link.direction())) return false;
@@ -335,7 +335,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
                              const std::byte* payload) {
     SetupBody body;
     if (header.length != sizeof body || header.tag < 0 ||
-        header.tag >= 2 * commons_.torus().dimensions())
+        header.tag >= 2 * commons_.torus().link_dimensions())
         return false;
     std::memcpy(&body, payload, sizeof body);
     const LinkSetup setup{Rank(header.source), Rank(header.destination), header.tag, body};

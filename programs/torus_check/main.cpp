@@ -30,6 +30,7 @@
 #include "programs/torus_check/cabling.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
+#include "programs/torus_check/firewall.h"
 #include "programs/torus_check/options.h"
 #include "programs/torus_check/probe.h"
 #include "programs/torus_check/reach.h"
@@ -179,7 +180,7 @@ std::unique_ptr<torus_check::Reach> make_reach(const po::variables_map& given,
 void restrict_devices(const config::Settings& settings, torus_check::SurveyPlan& plan) {
     const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
-        for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+        for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
             const auto direction = routing::Direction::from_index(i);
             const std::string device = config::link_device(settings, node, direction);
             if (torus.neighbour(node, direction) && !device.empty())
@@ -254,11 +255,18 @@ std::vector<torus_check::HostResult> probe_connections(const po::variables_map& 
     torus_check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
     const int probes = *torus_check::number_option(given, "probes", 1, 100000);
+    const auto before = coordinator.ask_reports();
     const auto reports = coordinator.send_round([probes](int) {
         return torus_check::Round{0, probes, large_probes, true, {}};
     });
     std::vector<torus_check::HostResult> hosts = coordinator.hosts();
     for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].report = reports[node];
+    const auto blocked = torus_check::blocked_devices(before, coordinator.ask_reports());
+    for (std::size_t node = 0; node < hosts.size(); ++node)
+        for (const std::string& device : blocked[node])
+            fmt::print(stderr, "torus-check: packets arrive at {} {}, but its kernel does not deliver them: {}\n",
+                       plan.hosts[node], device,
+                       torus_check::advise_firewall(plan.hosts[node], device, "UDP"));
     return hosts;
 }
 
@@ -270,9 +278,9 @@ int discover_torus(const po::variables_map& given) {
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const torus_check::Discovery found = torus_check::discover(
         hosts, probe_connections(given, settings, make_plan(given, settings, hosts)), wanted,
-        own_agent ? settings[launch::setting::agent] : "");
+        own_agent ? settings[launch::setting::agent] : "", given.count("devices") != 0);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
-    if (!found.torus)
+    if (found.geometry.empty())
         throw std::runtime_error(fmt::format("{}. No file was written", found.reason));
     for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);
     const int code = found.holes.empty() ? config::exit_ok : config::exit_failure;
@@ -282,7 +290,7 @@ int discover_torus(const po::variables_map& given) {
         return code;
     }
     base::write_text_file(path, found.geometry);
-    fmt::print("{}: a torus of {}, {} {}{}\n", path, found.torus->torus.describe(), found.cables,
+    fmt::print("{}: a {}, {} {}{}\n", path, found.shape, found.cables,
                found.cables == 1 ? "cable" : "cables",
                found.holes.empty() ? "" : fmt::format(", {} with faults", found.holes.size()));
     return code;

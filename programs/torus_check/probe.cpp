@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_check/probe.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -177,11 +178,19 @@ class Probe {
         return report;
     }
 
+    static sockaddr_storage address_of(const std::string& ipv4) {
+        sockaddr_storage storage{};
+        auto& address = reinterpret_cast<sockaddr_in&>(storage);
+        address.sin_family = AF_INET;
+        ::inet_pton(AF_INET, ipv4.c_str(), &address.sin_addr);
+        return storage;
+    }
+
     void push(const Push& push) {
         for (const DeviceProbe& probe : probes_)
             if (probe.device().name == push.device)
                 if (const auto far = probe.address_of(push.node, push.far))
-                    return pushes_.start(push, *far);
+                    return pushes_.start(push, push.ipv4.empty() ? *far : address_of(push.ipv4));
         Pushed nothing;
         nothing.id = push.id;
         nothing.trouble = "no packet arrived from its other end";

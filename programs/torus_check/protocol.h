@@ -106,6 +106,7 @@ struct Push {
     // Ends when all bytes are sent or after `most`, but not before `least`.
     std::uint64_t bytes = 0, least = 0;
     std::chrono::milliseconds time{0};
+    std::string ipv4{};  // address of the far device; empty: the one from which a probe came
     friend bool operator==(const Push&, const Push&) = default;
 };
 

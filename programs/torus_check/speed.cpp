@@ -199,6 +199,11 @@ bool Speeds::far_behind(Way way) const {
     return ways_[way].best.bytes_per_second < very_slow * expected(way).bytes_per_second;
 }
 
+std::string Speeds::refusal(Way way) const {
+    const std::string& trouble = ways_[way].trouble;
+    return trouble.starts_with("cannot connect") ? trouble : std::string();
+}
+
 Rate Speeds::rate(Way way) const {
     return ways_[way].best;
 }

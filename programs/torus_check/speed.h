@@ -45,6 +45,9 @@ class Speeds {
     // Whether similar cables complete a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
 
+    // Why no connection could be made, if all were tried in vain; otherwise empty.
+    std::string refusal(Way way) const;
+
     Rate rate(Way way) const;
     // The finding for a way that remains slow. `from`, `to`: its ends.
     Finding finding(Way way, const std::string& from, const std::string& to) const;

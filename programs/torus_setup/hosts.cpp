@@ -84,9 +84,12 @@ class Crew {
             lines.pop_back();
             return finish(host, {});
         }
-        finish(host, failure.empty()
-                         ? advise(hosts_[host], agent_, why)
-                         : fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        if (!failure.empty())
+            return finish(host,
+                          fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        replies_[host].no_key = why.find("Permission denied (") != std::string::npos ||
+                                why.find("Host key verification failed") != std::string::npos;
+        finish(host, advise(hosts_[host], agent_, why));
     }
 
     void finish(std::size_t host, const std::string& trouble) {
@@ -124,6 +127,9 @@ constexpr std::array advices{
            "sudo asks for a password. Connect as root (--agent \"ssh -l root\"), or "
            "allow sudo without a password there"},
     Advice{"sudo: not found", "torus-setup needs root. Connect as root: --agent \"ssh -l root\""},
+    Advice{"Read-only file system",
+           "it cannot keep settings. Make /etc and /var/lib writable there, and try again"},
+    Advice{"No space left on device", "its disk is full. Free some space there, and try again"},
     Advice{"Connection refused", "no sshd answers. Install and start openssh-server there"},
     Advice{"No route to host", "it does not answer. Check its power and its network"},
     Advice{"timed out", "it does not answer. Check its power and its network"},

@@ -16,6 +16,7 @@ extern const std::string_view host_script;
 
 struct Reply {
     std::string trouble;  // why the calls did not all succeed, and what to do; empty if they did
+    bool no_key = false;  // ssh has no key for the host, or does not know the key of the host
     std::vector<std::string> lines;  // "device eth1 up"
 };
 

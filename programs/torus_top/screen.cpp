@@ -202,12 +202,20 @@ std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& nam
         if (down >= 0) at[std::size_t(down)] = y;
         return torus.rank(at);
     };
+    // The link in that direction; if the cables form no torus, any link between the two ranks.
+    const auto link_between = [&](int from, int to, int way) {
+        const auto usual = links.find({from, way});
+        if (usual == links.end() || usual->second.to == to) return usual;
+        return std::find_if(links.begin(), links.end(), [&](const auto& link) {
+            return link.first.first == from && link.second.to == to;
+        });
+    };
     // Both directions of the link that leaves in the positive direction.
     const auto link_piece = [&](int rank, int dimension, bool level) -> Piece {
         const auto next = torus.neighbour(rank, {dimension, +1});
         if (!next) return {std::string(9, ' ')};
-        const auto there = links.find({rank, 2 * dimension});
-        auto back = links.find({*next, 2 * dimension + 1});
+        const auto there = link_between(rank, *next, 2 * dimension);
+        const auto back = link_between(*next, rank, 2 * dimension + 1);
         double out = 0;
         Style style = Style::load0;
         for (const auto& it : {there, back})

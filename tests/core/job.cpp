@@ -70,7 +70,7 @@ simulated::Plan Job::plan_of(const JobOptions& options) {
 
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
-      torus_(options.dims, options.periodic),
+      torus_(torus_of(options)),
       random_(options.seed * 2 + 1),
       ranks_(plan_of(options)) {
     auto addresses = ranks_.addresses();

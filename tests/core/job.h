@@ -6,6 +6,7 @@
 // through the Job, which then lets them be.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ namespace sim = transport::sim;
 struct JobOptions {
     std::vector<int> dims{1};
     std::vector<bool> periodic{};  // empty: all
+    std::shared_ptr<const routing::Graph> graph{};  // in place of these
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
     std::size_t spread_limit = 0;                          // 0: three times the eager limit
@@ -45,6 +47,11 @@ struct JobOptions {
 JobOptions tight_torus(std::vector<int> dims, std::uint64_t seed);
 // The same with detours around dead cables, over transports that write and notify.
 JobOptions detour_torus(std::vector<int> dims, std::uint64_t seed);
+
+inline routing::Torus torus_of(const JobOptions& options) {
+    return options.graph ? routing::Torus(options.graph)
+                         : routing::Torus(options.dims, options.periodic);
+}
 
 class Job {
   public:

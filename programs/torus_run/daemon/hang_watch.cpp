@@ -117,7 +117,7 @@ void HangWatch::finish() {
 std::string HangWatch::name_of_cable(int rank, int direction) const {
     if (!node_torus(job_.settings)) return {};
     const routing::Torus ranks = rank_torus(job_.settings, job_.size());
-    if (direction >= 2 * ranks.dimensions()) return {};
+    if (direction >= 2 * ranks.link_dimensions()) return {};
     const auto cable =
         config::cable_under(job_.settings, ranks, rank, routing::Direction::from_index(direction));
     return cable ? "the cable from " + config::describe_cable(job_.settings, *cable) : "";

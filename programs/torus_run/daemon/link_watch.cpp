@@ -44,7 +44,7 @@ LinkWatch::LinkWatch(const config::Settings& settings, int node) {
     const auto torus = node_torus(settings);
     if (node < 0 || !torus) return;
     devices_ = config::link_devices(settings, node);
-    for (int way = 0; way < 2 * torus->dimensions(); ++way) {
+    for (int way = 0; way < 2 * torus->link_dimensions(); ++way) {
         const auto direction = routing::Direction::from_index(way);
         const std::string device = config::link_device(settings, node, direction);
         if (device.empty() || !torus->neighbour(node, direction)) continue;

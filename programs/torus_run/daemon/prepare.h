@@ -18,8 +18,9 @@ struct Prepared {
 // environment of the order, finds the program, and checks the geometry file. Changes this process,
 // and adapts `order` to this host.
 Prepared prepare_remote_host(HostOrder& order);
-// On the user's own host, where the environment is already in place.
-Prepared prepare_own_host(const HostOrder& order);
+// On the user's own host, where the environment is already in place but for the devices by which
+// ranks meet.
+Prepared prepare_own_host(HostOrder& order);
 
 // Removes the binding if torus-run chose it: hosts that share a machine would all bind their ranks
 // to the same processors.

@@ -101,6 +101,10 @@ bool takes_next(const po::options_description& options, const std::string& word)
     return option && option->semantic()->max_tokens() > 0;
 }
 
+bool is_rank_list(const std::string& word) {
+    return word == "all" || word.find_first_not_of("0123456789,-") == std::string::npos;
+}
+
 // The arguments of one program: torus-run's options, then the program's command.
 struct Split {
     Words ours, command;
@@ -119,6 +123,11 @@ Split split(const Words& all, const po::options_description& options) {
         refuse_foreign(all[i]);
         words.ours.push_back(word);
         ++i;
+        // MPICH's -gdb takes no ranks: all of them.
+        if (all[i - 1] == "-gdb" && (i == all.size() || !is_rank_list(all[i]))) {
+            words.ours.back() += "=all";
+            continue;
+        }
         if (i == all.size() || !takes_next(options, word)) continue;
         words.ours.push_back(takes_pair(word) ? take_pair(all, i) : all[i++]);
     }

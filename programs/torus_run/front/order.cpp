@@ -57,7 +57,7 @@ std::vector<int> spanning_tree(const routing::Torus& nodes, int start) {
     while (!next.empty()) {
         const int node = next.front();
         next.pop_front();
-        for (int i = 0; i < 2 * nodes.dimensions(); ++i) {
+        for (int i = 0; i < 2 * nodes.link_dimensions(); ++i) {
             const auto other = nodes.neighbour(node, routing::Direction::from_index(i));
             if (!other || parents[std::size_t(*other)] != -2) continue;
             parents[std::size_t(*other)] = node;

@@ -2,6 +2,7 @@
 #include "programs/torus_run/front/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "config/binding.h"
 #include "config/fit.h"
@@ -183,6 +185,18 @@ config::Demand demand_of(const Options& options, const config::Settings& setting
     return demand;
 }
 
+// A name beside known ones is a mistake, not another machine of the same shape.
+void check_known(const Options& options, const config::Settings& settings) {
+    const std::vector<std::string>& known = host_names(settings);
+    std::vector<std::string> others;
+    for (const HostSlots& host : options.hosts)
+        if (!config::find_host(known, host.name)) others.push_back(host.name);
+    if (!others.empty() && others.size() < options.hosts.size())
+        throw UsageError(fmt::format("-host: {} has no host {}: expected some of {}",
+                                     settings.origin(config::setting::hosts).where,
+                                     base::listed(others), fmt::join(known, ", ")));
+}
+
 config::Settings load_settings(const Options& options, const std::string& self) {
     config::LoadRequest request = options.settings;
     // First only the file is used, to decide whether -host names a part of its hosts.
@@ -190,6 +204,7 @@ config::Settings load_settings(const Options& options, const std::string& self) 
         const config::Settings alone = config::load(job::schema(), request);
         if (options.hosts.size() == 1 && alone[config::setting::dims].empty())
             request.flags.push_back({"torus.dims", "1", "-host"});
+        check_known(options, alone);
         if (!names_a_part(options, alone))
             request.flags.push_back({"nodes.hosts",
                                      fmt::format("{}", fmt::join(names_of(options.hosts), ",")),

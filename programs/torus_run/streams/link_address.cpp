@@ -110,7 +110,7 @@ template <class Use>
 void for_each_link(const config::Settings& settings, int node, const std::vector<int>& neighbours,
                    Use&& use) {
     const auto torus = node_torus(settings);
-    for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
+    for (int i = 0; torus && i < 2 * torus->link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto other = torus->neighbour(node, direction);
         const std::string device = config::link_device(settings, node, direction);
