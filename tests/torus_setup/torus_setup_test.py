@@ -369,7 +369,7 @@ class Persistence(SetupTest):
         self.up("3", starts="NetworkManager")
         self.expect_files("networkmanager", ["etc/NetworkManager/system-connections/torus-d0p.nmconnection"])
 
-    def test_a_host_without_a_known_service_is_told(self):
+    def test_a_host_without_a_known_service_is_reported(self):
         self.up("3", starts=None)
         done = self.setup("--yes")
         self.assertIn(f"{self.hosts[0]} starts no known network service: these addresses end with a restart",
