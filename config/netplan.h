@@ -56,7 +56,7 @@ struct NodePlan {
     std::vector<PlannedLink> links;
     std::vector<PlannedRoute> routes;
     std::optional<int> mtu;
-    // Networks whose routes BIRD keeps, of the cables and of the nodes; empty: routes are fixed.
+    // Networks whose routes BIRD keeps, of the cables and of the nodes; empty if routes are fixed.
     std::vector<base::Address> dynamic;
 };
 

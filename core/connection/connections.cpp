@@ -348,7 +348,7 @@ Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
     const bool made = peer.shortcut != nullptr && !peer.shortcut->down();
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
-    // 0: it is due, and Shortcuts has not acted yet.
+    // It is 0 when the shortcut is due and Shortcuts has not acted yet.
     if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
         fall_due(peer.rank, made ? Due::overdue : Due::wanted);
     return *peer.via;

@@ -217,6 +217,10 @@ collectives::Combine kernel_of(const Op& op, const Datatype& type) {
     return loop;
 }
 
+collectives::Combine loop_of(OpCode op, Basic basic) {
+    return loops().by_type[std::size_t(basic)][std::size_t(op)];
+}
+
 std::string_view elements_of(const Datatype& type) {
     return loops().elements[std::size_t(type.basic())];
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "mpi11/coll/kernels.h"
+#include "mpi11/datatype/basic_types.h"
 #include "mpi11/error/error.h"
 #include "mpi11/object.h"
 
@@ -70,6 +71,8 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP), with an explanation,
 // if the standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
+// The same for a basic type; null if the standard has none.
+collectives::Combine loop_of(OpCode op, Basic basic);
 // The properties that members have to agree on, as text.
 collectives::Label label_of(const Op& op, const Datatype& type);
 // The values that a predefined type holds; empty if not usable in operations.

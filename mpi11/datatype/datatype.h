@@ -78,7 +78,7 @@ struct Recipe {
 // A stride in bytes times a count; throws Failure if the product exceeds the range of addresses.
 std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
 
-// The layout of a type together with its basic elements, so that a receive can tell whether a
+// The layout of a type together with its basic elements, so that a receive can determine whether a
 // message ends inside one of them.
 class ElementLayout : public core::Layout {
   public:

@@ -7,6 +7,7 @@
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/error/check.h"
 #include "mpi11/fortran/arguments.h"
+#include "mpi11/rma/window.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -17,6 +18,8 @@ template <class Owner>
 inline constexpr Keyval::Of of = Keyval::Of::communicator;
 template <>
 inline constexpr Keyval::Of of<Datatype> = Keyval::Of::datatype;
+template <>
+inline constexpr Keyval::Of of<Window> = Keyval::Of::window;
 
 template <class Owner>
 int create_keyval(const char* call, Keyval::Convention convention, Function* copy,
@@ -127,6 +130,29 @@ void pmpi_type_get_attr_(const MPI_Fint* type, const MPI_Fint* keyval, MPI_Aint*
              value, flag);
     });
 }
+
+void pmpi_win_create_keyval_(Function* copy, Function* destroy, MPI_Fint* keyval,
+                             const MPI_Aint* extra_state, MPI_Fint* ierror) {
+    *ierror = create_keyval<Window>("MPI_Win_create_keyval", Keyval::Convention::fortran_address,
+                                    copy, destroy, keyval, *extra_state);
+}
+
+void pmpi_win_set_attr_(const MPI_Fint* win, const MPI_Fint* keyval, const MPI_Aint* value,
+                        MPI_Fint* ierror) {
+    *ierror = window_api("MPI_Win_set_attr", from_fortran<MPI_Win>(*win), [&](Window& window) {
+        set_attribute(window, *keyval, AttributeValue{form<MPI_Aint>, *value});
+    });
+}
+
+void pmpi_win_get_attr_(const MPI_Fint* win, const MPI_Fint* keyval, MPI_Aint* value,
+                        MPI_Fint* flag, MPI_Fint* ierror) {
+    *ierror = window_api("MPI_Win_get_attr", from_fortran<MPI_Win>(*win), [&](Window& window) {
+        if (const auto* const known = window.predefined_attribute(*keyval))
+            show(known, value, flag);
+        else
+            show(get_attribute(window, *keyval).get(), value, flag);
+    });
+}
 }
 
 FORTRAN_NAME(keyval_create)
@@ -138,10 +164,13 @@ FORTRAN_NAME(comm_get_attr)
 FORTRAN_NAME(type_create_keyval)
 FORTRAN_NAME(type_set_attr)
 FORTRAN_NAME(type_get_attr)
+FORTRAN_NAME(win_create_keyval)
+FORTRAN_NAME(win_set_attr)
+FORTRAN_NAME(win_get_attr)
 
 // ---- the predefined functions ----
 
-// The three families differ only in the type of values.
+// The families differ only in the type of values.
 #define PREDEFINED(prefix, Value)                                                                 \
     extern "C" void mpi_##prefix##dup_fn_(const MPI_Fint*, const MPI_Fint*, const Value*,         \
                                           const Value* in, Value* out, MPI_Fint* flag,            \
@@ -164,3 +193,4 @@ FORTRAN_NAME(type_get_attr)
 PREDEFINED(, MPI_Fint)
 PREDEFINED(comm_, MPI_Aint)
 PREDEFINED(type_, MPI_Aint)
+PREDEFINED(win_, MPI_Aint)

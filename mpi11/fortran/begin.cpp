@@ -3,6 +3,8 @@
 // with values, and common blocks whose addresses have a meaning.
 #include "mpi11/fortran/arguments.h"
 
+using torusmp::mpi::CallInC;
+
 extern "C" {
 MPI_Fint torusmp_fbottom_;
 MPI_Fint torusmp_finplace_;
@@ -42,10 +44,23 @@ void pmpi_buffer_detach_(void*, MPI_Fint* size, MPI_Fint* ierror) {
     *ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
-// The variant with a TYPE(C_PTR), under the name that the module uses for it.
+// The variants with a TYPE(C_PTR), under the names that the module uses for them.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
                           MPI_Fint* ierror) {
     *ierror = PMPI_Alloc_mem(*size, torusmp::mpi::from_fortran<MPI_Info>(*info), baseptr);
+}
+void pmpi_win_allocate_cptr_(const MPI_Aint* size, const MPI_Fint* disp_unit, const MPI_Fint* info,
+                             const MPI_Fint* comm, void* baseptr, MPI_Fint* win, MPI_Fint* ierror) {
+    *ierror = CallInC<PMPI_Win_allocate>::run(size, disp_unit, info, comm, baseptr, win);
+}
+void pmpi_win_allocate_shared_cptr_(const MPI_Aint* size, const MPI_Fint* disp_unit,
+                                    const MPI_Fint* info, const MPI_Fint* comm, void* baseptr,
+                                    MPI_Fint* win, MPI_Fint* ierror) {
+    *ierror = CallInC<PMPI_Win_allocate_shared>::run(size, disp_unit, info, comm, baseptr, win);
+}
+void pmpi_win_shared_query_cptr_(const MPI_Fint* win, const MPI_Fint* rank, MPI_Aint* size,
+                                 MPI_Fint* disp_unit, void* baseptr, MPI_Fint* ierror) {
+    *ierror = CallInC<PMPI_Win_shared_query>::run(win, rank, size, disp_unit, baseptr);
 }
 }
 
@@ -57,8 +72,13 @@ FORTRAN_NAME(wtime)
 FORTRAN_NAME(wtick)
 FORTRAN_NAME(buffer_detach)
 FORTRAN_NAME(alloc_mem_cptr)
+FORTRAN_NAME(win_allocate_cptr)
+FORTRAN_NAME(win_allocate_shared_cptr)
+FORTRAN_NAME(win_shared_query_cptr)
 
 // ---- addresses ----
+
+using torusmp::mpi::CallInC;
 
 extern "C" {
 MPI_Aint pmpi_aint_add_(const MPI_Aint* base, const MPI_Aint* disp) {

@@ -19,6 +19,12 @@ void pmpi_comm_create_errhandler_(MPI_Comm_errhandler_function* function, MPI_Fi
     });
 }
 
+void pmpi_win_create_errhandler_(MPI_Win_errhandler_function* function, MPI_Fint* errhandler,
+                                 MPI_Fint* ierror) {
+    pmpi_comm_create_errhandler_(reinterpret_cast<MPI_Comm_errhandler_function*>(function),
+                                 errhandler, ierror);
+}
+
 void pmpi_errhandler_create_(MPI_Handler_function* function, MPI_Fint* errhandler,
                              MPI_Fint* ierror) {
     pmpi_comm_create_errhandler_(function, errhandler, ierror);
@@ -41,6 +47,7 @@ void pmpi_grequest_start_(void (*query)(), void (*free)(), void (*cancel)(), MPI
 }
 
 FORTRAN_NAME(comm_create_errhandler)
+FORTRAN_NAME(win_create_errhandler)
 FORTRAN_NAME(errhandler_create)
 FORTRAN_NAME(op_create)
 FORTRAN_NAME(grequest_start)

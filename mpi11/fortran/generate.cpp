@@ -129,7 +129,7 @@ void write_constants(std::ostream& out, std::vector<Constant> constants) {
         out << "      INTEGER " << variable << "\n      COMMON /" << common.block << "/ "
             << variable.substr(0, variable.find('(')) << "\n      SAVE /" << common.block << "/\n";
     }
-    for (const char* family : {"MPI_", "MPI_COMM_", "MPI_TYPE_"})
+    for (const char* family : {"MPI_", "MPI_COMM_", "MPI_TYPE_", "MPI_WIN_"})
         for (const char* function : {"DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN"})
             out << "      EXTERNAL " << family << function << "\n";
     out << "      EXTERNAL MPI_CONVERSION_FN_NULL\n";
@@ -155,7 +155,8 @@ void write_mpif(std::ostream& out, const std::vector<Constant>& constants) {
 bool is_handle(const std::string& type) {
     static const std::set<std::string> handles{"MPI_Comm",  "MPI_Datatype", "MPI_Errhandler",
                                                "MPI_Group", "MPI_Info",     "MPI_Message",
-                                               "MPI_Op",    "MPI_Request",  "MPI_File"};
+                                               "MPI_Op",    "MPI_Request",  "MPI_File",
+                                               "MPI_Win"};
     return handles.contains(type);
 }
 
@@ -222,6 +223,7 @@ std::string declare(const Function& function, const Parameter& parameter) {
 }
 
 void write_interface(std::ostream& out, const Function& function, const std::string& name) {
+    const bool pointer = name.ends_with("_cptr");
     const bool value = function.result != "int";
     std::string line = value ? "function " : "subroutine ";
     line += name + "(";
@@ -233,9 +235,14 @@ void write_interface(std::ostream& out, const Function& function, const std::str
         line.erase(line.size() - (function.parameters.empty() ? 0 : 2));
     else
         line += "ierror";
-    out << "    " << line << ")\n      import\n      implicit none\n";
+    out << "    " << line << ")\n";
+    if (pointer) out << "      use, intrinsic :: iso_c_binding, only: c_ptr\n";
+    out << "      import\n      implicit none\n";
     for (const Parameter& parameter : function.parameters)
-        out << "      " << declare(function, parameter) << "\n";
+        out << "      "
+            << (pointer && parameter.name == "baseptr" ? "type(c_ptr) :: baseptr"
+                                                       : declare(function, parameter))
+            << "\n";
     if (function.result == "double")
         out << "      double precision :: " << name << "\n    end function\n";
     else if (value)
@@ -246,18 +253,18 @@ void write_interface(std::ostream& out, const Function& function, const std::str
         out << "      integer :: ierror\n    end subroutine\n";
 }
 
-// The address returned by MPI_Alloc_mem is an integer or a TYPE(C_PTR).
-void write_alloc_mem(std::ostream& out, const Function& function, const std::string& name) {
+// Functions that return an address: an integer or, in a second form, a TYPE(C_PTR).
+bool returns_address(const Function& function) {
+    for (const Parameter& parameter : function.parameters)
+        if (parameter.name == "baseptr") return true;
+    return false;
+}
+
+void write_with_address(std::ostream& out, const Function& function, const std::string& name) {
     out << "  interface " << name << "\n";
     write_interface(out, function, name);
-    out << "    subroutine " << name
-        << "_cptr(size, info, baseptr, ierror)\n"
-           "      use, intrinsic :: iso_c_binding, only: c_ptr\n"
-           "      import\n      implicit none\n"
-           "      integer(MPI_ADDRESS_KIND), intent(in) :: size\n"
-           "      integer, intent(in) :: info\n"
-           "      type(c_ptr) :: baseptr\n"
-           "      integer :: ierror\n    end subroutine\n  end interface\n";
+    write_interface(out, function, name + "_cptr");
+    out << "  end interface\n";
 }
 
 // gfortran's kinds.
@@ -296,12 +303,12 @@ void write_module(std::ostream& out, const std::vector<Constant>& constants,
     for (const char* prefix : {"MPI_", "PMPI_"}) {
         out << "  interface\n";
         for (const Function& function : functions)
-            if (!is_for_c_alone(function.name) && function.name != "Alloc_mem")
+            if (!is_for_c_alone(function.name) && !returns_address(function))
                 write_interface(out, function, prefix + function.name);
         out << "  end interface\n";
         for (const Function& function : functions)
-            if (function.name == "Alloc_mem")
-                write_alloc_mem(out, function, prefix + function.name);
+            if (!is_for_c_alone(function.name) && returns_address(function))
+                write_with_address(out, function, prefix + function.name);
         write_sizeof(out, std::string(prefix) + "SIZEOF");
     }
     out << "end module mpi\n";
@@ -327,6 +334,8 @@ bool is_written_by_hand(const Function& function) {
                                              "Comm_get_attr",
                                              "Type_set_attr",
                                              "Type_get_attr",
+                                             "Win_set_attr",
+                                             "Win_get_attr",
                                              "Comm_idup",
                                              "Comm_idup_with_info",
                                              "Dist_graph_create",

@@ -114,6 +114,7 @@ CONVERSIONS(Info, MPI_Info)
 CONVERSIONS(Errhandler, MPI_Errhandler)
 CONVERSIONS(Message, MPI_Message)
 CONVERSIONS(File, MPI_File)
+CONVERSIONS(Win, MPI_Win)
 
 // A status has the same layout in both languages.
 extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {

@@ -100,6 +100,18 @@ void pmpi_type_get_name_(const MPI_Fint* type, char* name, MPI_Fint* resultlen, 
         });
 }
 
+void pmpi_win_set_name_(const MPI_Fint* win, const char* name, MPI_Fint* ierror, Length length) {
+    *ierror = PMPI_Win_set_name(from_fortran<MPI_Win>(*win), c_string(name, length).c_str());
+}
+
+void pmpi_win_get_name_(const MPI_Fint* win, char* name, MPI_Fint* resultlen, MPI_Fint* ierror,
+                        Length length) {
+    *ierror =
+        fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
+            return PMPI_Win_get_name(from_fortran<MPI_Win>(*win), buffer, found);
+        });
+}
+
 // ---- external data ----
 
 void pmpi_pack_external_(const char* datarep, void* inbuf, const MPI_Fint* incount,
@@ -180,6 +192,8 @@ FORTRAN_NAME(comm_set_name)
 FORTRAN_NAME(comm_get_name)
 FORTRAN_NAME(type_set_name)
 FORTRAN_NAME(type_get_name)
+FORTRAN_NAME(win_set_name)
+FORTRAN_NAME(win_get_name)
 FORTRAN_NAME(pack_external)
 FORTRAN_NAME(unpack_external)
 FORTRAN_NAME(pack_external_size)

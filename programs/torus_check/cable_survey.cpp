@@ -11,7 +11,7 @@
 #include "programs/torus_check/firewall.h"
 #include "programs/torus_check/speed.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -343,4 +343,4 @@ Survey survey_cables(Coordinator& coordinator, const config::Settings& settings,
     return CableSurvey(coordinator, settings, options).run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -7,7 +7,7 @@
 #include <limits>
 #include <map>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -56,4 +56,4 @@ std::string advise_firewall(const std::string& host, const std::string& device, 
         host, what, device, device.substr(0, device.find(' ')));
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

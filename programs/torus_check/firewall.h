@@ -8,7 +8,7 @@
 
 #include "programs/torus_check/protocol.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 // For each node, the devices that took part in a round and counted at least half of its probes, but
 // on which none was heard. `before` and `after`: reports by node, from before and after the round.
@@ -18,4 +18,4 @@ std::vector<std::set<std::string>> blocked_devices(const std::vector<ProbeReport
 // What to do about a block of "UDP" or "TCP" by this host on this device, as a sentence.
 std::string advise_firewall(const std::string& host, const std::string& device, const char* what);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -25,7 +25,7 @@
 #include "programs/torus_check/pushes.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -57,7 +57,7 @@ void await_transmission(const std::vector<config::Device>& devices) {
 // Reads standard input line by line.
 class Orders {
   public:
-    // Returns false at the end of standard input. Blocks only if there is no input yet.
+    // Returns false at the end of standard input. Blocks only until input arrives.
     bool read_more() {
         char bytes[4096];
         ssize_t got;
@@ -197,7 +197,7 @@ class Probe {
         say(format_pushed(nothing));
     }
 
-    launch::Loop loop_;
+    torus_run::Loop loop_;
     Job job_;
     Orders orders_;
     std::list<DeviceProbe> probes_;
@@ -212,4 +212,4 @@ int run_probe() {
     return Probe().run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

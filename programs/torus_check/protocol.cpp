@@ -11,7 +11,7 @@
 #include "config/geometry.h"
 #include "config/raw.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -230,4 +230,4 @@ bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
     return false;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

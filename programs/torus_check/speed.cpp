@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -238,4 +238,4 @@ std::string Speeds::why_nothing() const {
     return why;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -16,7 +16,7 @@
 #include "programs/torus_check/protocol.h"
 #include "programs/torus_check/verdict.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class Speeds {
   public:
@@ -80,4 +80,4 @@ class Speeds {
     std::vector<Measured> ways_;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 #include "core/settings.h"
 #include "routing/detours.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -375,4 +375,4 @@ std::string outlook_for_jobs(const config::Settings& settings,
     return dead.size() == 1 ? "jobs use a detour around it" : "jobs use detours around them";
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

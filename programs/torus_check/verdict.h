@@ -11,7 +11,7 @@
 #include "programs/torus_check/coordinator.h"
 #include "routing/torus.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 enum class Fault {
     unknown,    // the host at one end was not tested
@@ -35,7 +35,7 @@ struct Finding {
 struct LinkEnd {
     int node = 0;
     std::string host;
-    std::string device;  // empty: not in [links]
+    std::string device;  // empty if not in [links]
     routing::Direction direction;
 };
 
@@ -70,4 +70,4 @@ std::vector<CableResult> judge(const config::Settings& settings,
 std::string outlook_for_jobs(const config::Settings& settings,
                              const std::vector<CableResult>& cables);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

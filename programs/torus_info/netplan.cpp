@@ -42,7 +42,9 @@
 
 namespace po = boost::program_options;
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -480,4 +482,4 @@ int run_netplan(int argc, const char* const* argv) {
     return exit_ok;
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

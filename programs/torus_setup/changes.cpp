@@ -8,7 +8,7 @@
 
 #include "launch/agent.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -81,4 +81,4 @@ std::string as_calls(const Changes& changes) {
     return calls + "place\n";
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -249,7 +249,7 @@ undo() {
     say "changes $count"
 }
 
-# keep_edited N PATH: a file that somebody edited since is kept aside.
+# keep_edited N PATH: a file that was edited since is kept aside.
 keep_edited() {
     if [ ! -e "$2" ] || [ ! -e $kept/$1.ours ]; then return; fi
     cmp -s "$2" $kept/$1.ours && return

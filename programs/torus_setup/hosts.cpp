@@ -11,7 +11,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/piped_program.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -54,7 +54,7 @@ class Crew {
   private:
     void start(std::size_t host, const std::string& calls) {
         try {
-            programs_.push_back(std::make_unique<launch::PipedProgram>(
+            programs_.push_back(std::make_unique<torus_run::PipedProgram>(
                 launch::agent_command(agent_, hosts_[host], {"sh", "-c", as_root}), loop_,
                 [this, host](std::string_view text) {
                     if (output_[host].size() < longest_output) output_[host] += text;
@@ -102,8 +102,8 @@ class Crew {
     const std::string& agent_;
     const std::vector<std::string>& hosts_;
     const Ended& ended_;
-    launch::Loop loop_;
-    std::vector<std::unique_ptr<launch::PipedProgram>> programs_;
+    torus_run::Loop loop_;
+    std::vector<std::unique_ptr<torus_run::PipedProgram>> programs_;
     std::vector<Reply> replies_;
     std::vector<std::string> output_;
     std::vector<bool> done_;
@@ -151,4 +151,4 @@ std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std:
     return Crew(agent, hosts, ended).run(calls, timeout);
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -6,7 +6,7 @@
 
 #include "launch/agent.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -53,4 +53,4 @@ std::vector<std::vector<std::string>> commands_for_keys(const std::string& agent
     return commands;
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -7,7 +7,7 @@
 
 #include "programs/torus_setup/hosts.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 // The commands that let the user in, for a terminal: ssh-keygen if there is no key, and ssh-copy-id
 // for each host. Empty if they would not help: a host fails for another reason, or the agent is not
@@ -16,4 +16,4 @@ std::vector<std::vector<std::string>> commands_for_keys(const std::string& agent
                                                         const std::vector<std::string>& hosts,
                                                         const std::vector<Reply>& replies);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

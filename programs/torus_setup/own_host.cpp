@@ -13,7 +13,7 @@
 
 #include "launch/agent.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace fs = std::filesystem;
 
@@ -56,4 +56,4 @@ TemporaryFile::~TemporaryFile() {
     remove(name);
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

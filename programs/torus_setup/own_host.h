@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 // The path of a program in the folder of torus-setup. Throws std::runtime_error.
 std::string beside_this(const char* program);
@@ -25,4 +25,4 @@ struct TemporaryFile {
     const std::string name;
 };
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

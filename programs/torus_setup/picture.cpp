@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <map>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -128,4 +128,4 @@ std::string draw(const Torus& torus, const std::vector<std::string>& hosts) {
     return Drawing(torus, hosts).draw();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

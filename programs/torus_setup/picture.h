@@ -9,9 +9,9 @@
 
 #include "routing/torus.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 // `hosts` by node. ASCII, one line for each row of hosts and of cables.
 std::string draw(const routing::Torus& torus, const std::vector<std::string>& hosts);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -36,7 +36,7 @@
 #include "programs/torus_setup/own_host.h"
 #include "programs/torus_setup/picture.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -86,8 +86,8 @@ class Setup {
         return config::load(job::schema(), {options_.flags, geometry_});
     }
 
-    // Makes the calls on every host and prints one line for each host; true: all succeeded.
-    // `line`: what to print of a host that did.
+    // Makes the calls on every host and prints one line for each host. Returns true if all
+    // succeeded. `line`: what to print of a host that did.
     bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;
@@ -448,4 +448,4 @@ int set_up(const Options& options) {
     return Setup(options).run();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -405,7 +405,7 @@ TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else 
     CHECK(other != block);
     CHECK(with_hosts(own + "\n" + block + "::1 more\n", other) ==
           own + "\n" + other + "::1 more\n");
-    // A block that somebody has cut short is not guessed at.
+    // A block that was cut short is refused, not guessed.
     CHECK_THROWS_AS(with_hosts(block.substr(0, block.size() - 5), block), ConfigError);
     settings.set(setting::hosts, {});
     CHECK_THROWS_AS(as_hosts({plan_node(settings, 0)}), ConfigError);

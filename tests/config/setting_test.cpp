@@ -13,6 +13,7 @@
 namespace setting_test {
 
 using namespace torusmp::config;
+using namespace torusmp::torus_info;
 using namespace torusmp::config::literals;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;

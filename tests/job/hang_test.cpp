@@ -190,7 +190,7 @@ TEST_CASE("a rank that is past a collective is not waited for") {
     const auto causes = find_causes(snapshot);
     REQUIRE_FALSE(causes.empty());
     CHECK_THAT(first(snapshot), Contains("wait for") || Contains("->"));
-    // Rank 2 waits for 0 and 1; these wait for nobody outside of their call.
+    // Rank 2 waits for 0 and 1; these wait for no rank outside their call.
     CHECK(causes.front().kind == Cause::Kind::underway);
 }
 

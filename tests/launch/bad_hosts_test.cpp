@@ -11,7 +11,7 @@
 
 #include "cluster.h"
 
-namespace torusmp::launch::test::bad_hosts_test {
+namespace torusmp::torus_run::test::bad_hosts_test {
 
 TEST_CASE("What is wrong with a host is told in one message, before any rank starts") {
     struct Case {
@@ -142,4 +142,4 @@ TEST_CASE("SIGINT while hosts are being reached ends torus-run and its agents") 
     CHECK(process.all_gone());
 }
 
-}  // namespace torusmp::launch::test::bad_hosts_test
+}  // namespace torusmp::torus_run::test::bad_hosts_test

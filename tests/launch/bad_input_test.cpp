@@ -12,7 +12,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::bad_input_test {
+namespace torusmp::torus_run::test::bad_input_test {
 
 TEST_CASE("A mistake is told in one message with exit code 2, and nothing is started") {
     TemporaryFolder folder;
@@ -120,4 +120,4 @@ TEST_CASE("The help shows examples and every option") {
         CHECK_CONTAINS(outcome.output, word);
 }
 
-}  // namespace torusmp::launch::test::bad_input_test
+}  // namespace torusmp::torus_run::test::bad_input_test

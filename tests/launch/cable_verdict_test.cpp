@@ -8,7 +8,7 @@
 #include "core/transport/list.h"
 #include "grid.h"
 
-namespace torusmp::launch::test::cable_verdict_test {
+namespace torusmp::torus_run::test::cable_verdict_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -235,4 +235,4 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
     CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job uses a detour over n1 and n3"));
 }
 
-}  // namespace torusmp::launch::test::cable_verdict_test
+}  // namespace torusmp::torus_run::test::cable_verdict_test

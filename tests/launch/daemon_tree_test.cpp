@@ -11,7 +11,7 @@
 #include "programs/torus_run/tree/child_daemons.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch::daemon_tree_test {
+namespace torusmp::torus_run::daemon_tree_test {
 namespace {
 
 using routing::Rank;
@@ -116,7 +116,7 @@ TEST_CASE("Without dead cables the tree stays as it was planned") {
     CHECK(hosts.tree.parents() == spanning_tree(torus, 5));
 }
 
-TEST_CASE("A host that nobody reaches is told of with all who tried, and nothing else is lost") {
+TEST_CASE("An unreachable host is reported with all hosts that tried, and nothing else is lost") {
     std::mt19937 dice(1);
     const Torus torus(std::vector{3, 3});
     std::vector<routing::Link> dead;
@@ -136,4 +136,4 @@ TEST_CASE("Where hosts are reached over a network, there is one way to each") {
     CHECK(tree.others_that_tried(2).empty());
 }
 
-}  // namespace torusmp::launch::daemon_tree_test
+}  // namespace torusmp::torus_run::daemon_tree_test

@@ -11,7 +11,7 @@
 #include "process.h"
 #include "programs/torus_run/front/familiar.h"
 
-namespace torusmp::launch::test::familiar_options_test {
+namespace torusmp::torus_run::test::familiar_options_test {
 namespace {
 
 using Catch::Contains;
@@ -286,4 +286,4 @@ TEST_CASE("Ranks wait for a debugger that has started torus-run") {
     CHECK(count(seen.output, "over\n") == 2);
 }
 
-}  // namespace torusmp::launch::test::familiar_options_test
+}  // namespace torusmp::torus_run::test::familiar_options_test

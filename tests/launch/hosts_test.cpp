@@ -11,7 +11,7 @@
 #include "cluster.h"
 #include "programs/torus_run/front/meeting.h"
 
-namespace torusmp::launch::test::hosts_test {
+namespace torusmp::torus_run::test::hosts_test {
 
 // ---- an orderly job ----
 
@@ -510,4 +510,4 @@ TEST_CASE("What both ends of a dead cable report is said once, and so is its ret
     CHECK_CONTAINS(lie.errors, "sent a damaged report of a link; the job is ended\n");
 }
 
-}  // namespace torusmp::launch::test::hosts_test
+}  // namespace torusmp::torus_run::test::hosts_test

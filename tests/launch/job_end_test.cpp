@@ -15,7 +15,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::job_end_test {
+namespace torusmp::torus_run::test::job_end_test {
 
 // ---- the end ----
 
@@ -34,7 +34,7 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
     CHECK_CONTAINS(outcome.errors, "was killed by SIGSEGV (Segmentation fault)");
     CHECK(outcome.lines_of_torus_run() == 1);
-    CHECK(count(outcome.errors, "\n") == 1);  // and nobody who waited for it reports it again
+    CHECK(count(outcome.errors, "\n") == 1);  // and no rank that waited for it reports it again
 }
 
 TEST_CASE("What ranks note is told where the job goes on, and is no echo where it ends") {
@@ -332,4 +332,4 @@ TEST_CASE("torus-run uses no file, and no socket with a name but that for observ
     for (const std::string& name : named) CHECK_FALSE(std::filesystem::exists(name));
 }
 
-}  // namespace torusmp::launch::test::job_end_test
+}  // namespace torusmp::torus_run::test::job_end_test

@@ -6,7 +6,7 @@
 #include <random>
 
 using torusmp::base::TcpTraffic;
-using torusmp::launch::LinkLoss;
+using torusmp::torus_run::LinkLoss;
 
 namespace link_loss_test {
 namespace {

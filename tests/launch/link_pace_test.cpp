@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-using torusmp::launch::LinkPace;
+using torusmp::torus_run::LinkPace;
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
@@ -82,7 +82,7 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
         const double rate = host.draw(1, 2000);
         for (auto& it : host.rates) it.second = rate * host.draw(0.7, 1);
         CHECK(told(host, 20, host.draw(0, 1)).empty());
-        // Hardly anything is sent: whether one link takes longer matters to nobody.
+        // Hardly anything is sent: it does not matter whether one link takes longer.
         host.rates["d1m"] = rate / 50;
         CHECK(told(host, 20, 0.001).empty());
     }

@@ -12,7 +12,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::torus_run_test {
+namespace torusmp::torus_run::test::torus_run_test {
 
 // ---- an orderly job ----
 
@@ -298,4 +298,4 @@ TEST_CASE("abort() of a single process gives its code and text") {
     CHECK_CONTAINS(outcome.errors, "aborted with code 3: over");
 }
 
-}  // namespace torusmp::launch::test::torus_run_test
+}  // namespace torusmp::torus_run::test::torus_run_test

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 using Catch::Matchers::Contains;
 using torusmp::base::LinkCounters;
 using Strings = std::vector<std::string>;

@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 using torusmp::routing::Torus;
-using torusmp::setup::draw;
+using torusmp::torus_setup::draw;
 
 TEST_CASE("A ring is closed and a line is open") {
     const std::vector<int> four{4};

@@ -262,7 +262,7 @@ class BadInput(Case):
                 self.assertEqual(answer.read(), b"")
         self.finish()
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root can be somebody else")
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root can change its user")
     def test_another_user(self):
         self.start_job("traffic", 2)
         self.work.chmod(0o755)

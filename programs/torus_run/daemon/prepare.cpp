@@ -21,7 +21,7 @@
 #include "programs/torus_run/front/meeting.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 std::string_view variable_of(std::string_view variable) {
@@ -154,4 +154,4 @@ Prepared prepare_own_host(HostOrder& order) {
     return prepared;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -7,7 +7,7 @@
 #include "config/cpus.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct Prepared {
     HostFacts facts;
@@ -29,4 +29,4 @@ void unbind(config::Bind bind, std::vector<config::CpuList>& cpus);
 // Whether a variable describes a host or a login on it, rather than the job.
 bool belongs_to_a_host(std::string_view variable);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "config/options.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace po = boost::program_options;
@@ -443,4 +443,4 @@ std::vector<int> parse_rank_list(const std::string& text, const std::string& opt
     return found;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

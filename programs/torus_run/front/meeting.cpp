@@ -17,7 +17,7 @@
 #include "config/netplan.h"
 #include "programs/torus_run/streams/cable_probe.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 namespace {
 
@@ -117,4 +117,4 @@ bool is_of_a_meeting(std::string_view name) {
            names_of_a_meeting.end();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

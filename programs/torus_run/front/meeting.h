@@ -11,7 +11,7 @@
 
 #include "programs/torus_run/front/job.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // "NAME=value". Rank 0 of these programs listens at MASTER_PORT of its host: a port that is free
 // now if that is this host, a random one otherwise. `self`: this host's own name.
@@ -29,4 +29,4 @@ std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
 // own ranks.
 bool is_of_a_meeting(std::string_view name);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

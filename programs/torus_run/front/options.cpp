@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "programs/torus_run/front/familiar.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace po = boost::program_options;
@@ -339,8 +339,8 @@ std::string help_text() {
             "standard input and output. Ranks get the environment, working directory and settings\n"
             "of this torus-run. With launch.through = \"torus\", each host is started by a "
             "neighbour,\n"
-            "so only neighbours must resolve each other's names. {address} in the agent needs no\n"
-            "names: it is the IPv6 address that answers on the link.\n\n"
+            "so only neighbours must resolve each other's names. An agent with {address}\n"
+            "works without names: {address} is the IPv6 address that answers on the link.\n\n"
             "Rank 0 reads standard input. torus-run forwards SIGINT, SIGTERM, SIGHUP, SIGQUIT, "
             "SIGUSR1,\n"
             "SIGUSR2, SIGTSTP and SIGCONT; a second SIGINT or SIGTERM kills the job.\n\n"
@@ -354,4 +354,4 @@ std::string help_text() {
     return text.str();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

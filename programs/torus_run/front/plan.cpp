@@ -31,7 +31,7 @@
 #include "programs/torus_run/front/meeting.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using config::UsageError;
@@ -127,10 +127,11 @@ std::string_view name_of(std::string_view variable) {
 // Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours : {env_bootstrap, env_connected, env_rank, env_size, env_local_rank,
-                             env_program, env_line_output})
+    for (const char* ours :
+         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
+          launch::env_local_rank, launch::env_program, launch::env_line_output})
         if (name == ours) return true;
-    return std::getenv(env_rank) != nullptr && is_of_a_meeting(name);
+    return std::getenv(launch::env_rank) != nullptr && is_of_a_meeting(name);
 }
 
 // If the only host is this one, the list of hosts only sets the number of ranks.
@@ -231,7 +232,7 @@ std::string find_own(const Program& program) {
 // Each language has its own variable for line buffering; the user's setting takes precedence. C and
 // C++ read env_line_output when the library is loaded; see launch/connect.cpp.
 void add_line_output(std::vector<std::string>& environment) {
-    environment.push_back(fmt::format("{}=1", env_line_output));
+    environment.push_back(fmt::format("{}=1", launch::env_line_output));
     for (const char* name : {"GFORTRAN_UNBUFFERED_PRECONNECTED", "PYTHONUNBUFFERED"})
         if (std::getenv(name) == nullptr) environment.push_back(fmt::format("{}=1", name));
 }
@@ -240,7 +241,7 @@ void add_line_output(std::vector<std::string>& environment) {
 std::vector<std::string> plan_environment(const config::Settings& settings,
                                           const std::vector<std::string>& meeting) {
     std::vector<std::string> added = config::export_environment(settings);
-    if (settings[launch::setting::output] == Output::lines) add_line_output(added);
+    if (settings[launch::setting::output] == launch::Output::lines) add_line_output(added);
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         const std::string_view name = name_of(*entry);
@@ -259,8 +260,8 @@ namespace {
 
 void check_agent(const config::Settings& settings) {
     try {
-        split_words(settings[launch::setting::agent]);
-    } catch (const AgentError& error) {
+        launch::split_words(settings[launch::setting::agent]);
+    } catch (const launch::AgentError& error) {
         const std::string& where = settings.origin(launch::setting::agent).where;
         throw UsageError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
     }
@@ -303,7 +304,7 @@ HostJob plan_common(const Options& options, const config::Settings& settings, in
                     const std::vector<std::string>& meeting) {
     HostJob common;
     common.size = ranks;
-    common.secret = random_secret();
+    common.secret = launch::random_secret();
     common.programs = plan_programs(options);
     common.environment = plan_environment(settings, meeting);
     const config::Bind bind = settings[launch::setting::bind];
@@ -422,4 +423,4 @@ std::string describe_map(const Job& job) {
     return text;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -169,7 +169,7 @@ TEST_CASE(
         REQUIRE(testing::write(cable.to_b, remote, 0, data, 1, 2) == Transfer::pending);
         REQUIRE(cable.turn_until(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
-        // The receiver's own memory: its name is given to nobody, so packets carry the message.
+        // The receiver's own memory: its name is given to no peer, so packets carry the message.
         std::vector<std::byte> other(1'000'000);
         CHECK(cable.b.register_memory(other, &cable.to_a).length == 0);
     }
