@@ -4,8 +4,8 @@
  *
  * Purpose: programs include this header and link libmpi.so; mpicc does both. It declares all of
  * MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards, the
- * non-blocking, persistent and neighbourhood collectives, files, sessions, partitioned messages and
- * the tools interface. Windows and spawned processes are not supported: a program that needs them
+ * non-blocking, persistent and neighbourhood collectives, files, windows, sessions, partitioned
+ * messages and the tools interface. Spawned processes are not supported: a program that needs them
  * does not compile. mpi11/coverage.md lists every function of the standard and its state. MPI_VERSION is
  * 1.3, because no later standard is supported completely.
  *
@@ -58,6 +58,7 @@ typedef struct MPI_ABI_Message* MPI_Message;
 typedef struct MPI_ABI_Op* MPI_Op;
 typedef struct MPI_ABI_Request* MPI_Request;
 typedef struct MPI_ABI_Session* MPI_Session;
+typedef struct MPI_ABI_Win* MPI_Win;
 
 /* The program may read the first three fields; the others are reserved for the library. */
 typedef struct MPI_Status {
@@ -66,6 +67,8 @@ typedef struct MPI_Status {
     int MPI_ERROR;
     int MPI_internal[5];
 } MPI_Status;
+/* TYPE(MPI_Status) of Fortran's module mpi_f08. */
+typedef MPI_Status MPI_F08_status;
 
 /* Communicators, groups, files, requests, messages, infos, error handlers. */
 #define MPI_COMM_NULL ((MPI_Comm)0x100)
@@ -74,6 +77,7 @@ typedef struct MPI_Status {
 #define MPI_GROUP_NULL ((MPI_Group)0x108)
 #define MPI_GROUP_EMPTY ((MPI_Group)0x109)
 #define MPI_FILE_NULL ((MPI_File)0x118)
+#define MPI_WIN_NULL ((MPI_Win)0x110)
 #define MPI_REQUEST_NULL ((MPI_Request)0x180)
 #define MPI_MESSAGE_NULL ((MPI_Message)0x128)
 #define MPI_MESSAGE_NO_PROC ((MPI_Message)0x129)
@@ -209,9 +213,11 @@ typedef struct MPI_Status {
 #define MPI_ERR_IN_STATUS 19
 #define MPI_ERR_ACCESS 20
 #define MPI_ERR_AMODE 21
+#define MPI_ERR_ASSERT 22
 #define MPI_ERR_BAD_FILE 23
 #define MPI_ERR_BASE 24
 #define MPI_ERR_CONVERSION 25
+#define MPI_ERR_DISP 26
 #define MPI_ERR_DUP_DATAREP 27
 #define MPI_ERR_FILE_EXISTS 28
 #define MPI_ERR_FILE_IN_USE 29
@@ -222,15 +228,23 @@ typedef struct MPI_Status {
 #define MPI_ERR_INFO 34
 #define MPI_ERR_IO 35
 #define MPI_ERR_KEYVAL 36
+#define MPI_ERR_LOCKTYPE 37
 #define MPI_ERR_NO_MEM 39
 #define MPI_ERR_NOT_SAME 40
 #define MPI_ERR_NO_SPACE 41
 #define MPI_ERR_NO_SUCH_FILE 42
 #define MPI_ERR_QUOTA 44
 #define MPI_ERR_READ_ONLY 45
+#define MPI_ERR_RMA_ATTACH 46
+#define MPI_ERR_RMA_CONFLICT 47
+#define MPI_ERR_RMA_RANGE 48
+#define MPI_ERR_RMA_SHARED 49
+#define MPI_ERR_RMA_SYNC 50
 #define MPI_ERR_SIZE 52
 #define MPI_ERR_UNSUPPORTED_DATAREP 54
 #define MPI_ERR_UNSUPPORTED_OPERATION 55
+#define MPI_ERR_WIN 56
+#define MPI_ERR_RMA_FLAVOR 57
 #define MPI_ERR_PROC_ABORTED 58
 #define MPI_ERR_VALUE_TOO_LARGE 59
 #define MPI_ERR_SESSION 60
@@ -270,6 +284,8 @@ typedef struct MPI_Status {
 #define MPI_BUFFER_AUTOMATIC ((void*)2)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status*)0)
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
 #define MPI_ERRCODES_IGNORE ((int*)0)
 #define MPI_UNWEIGHTED ((int*)10)
 #define MPI_WEIGHTS_EMPTY ((int*)11)
@@ -301,6 +317,21 @@ typedef struct MPI_Status {
 #define MPI_SEEK_END 402
 #define MPI_SEEK_SET 403
 #define MPI_DISPLACEMENT_CURRENT ((MPI_Offset)(-1))
+
+/* Promises of a program about an epoch, kinds of locks, and how a window was made and behaves. */
+#define MPI_MODE_NOCHECK 1024
+#define MPI_MODE_NOPRECEDE 2048
+#define MPI_MODE_NOPUT 4096
+#define MPI_MODE_NOSTORE 8192
+#define MPI_MODE_NOSUCCEED 16384
+#define MPI_LOCK_EXCLUSIVE 301
+#define MPI_LOCK_SHARED 302
+#define MPI_WIN_FLAVOR_CREATE 311
+#define MPI_WIN_FLAVOR_ALLOCATE 312
+#define MPI_WIN_FLAVOR_DYNAMIC 313
+#define MPI_WIN_FLAVOR_SHARED 314
+#define MPI_WIN_UNIFIED 321
+#define MPI_WIN_SEPARATE 322
 
 /* Thread levels. */
 #define MPI_THREAD_SINGLE 0
@@ -364,6 +395,13 @@ typedef struct MPI_Status {
 #define MPI_LASTUSEDCODE 506
 #define MPI_UNIVERSE_SIZE 507
 
+/* Attributes of a window. */
+#define MPI_WIN_BASE 601
+#define MPI_WIN_DISP_UNIT 602
+#define MPI_WIN_SIZE 603
+#define MPI_WIN_CREATE_FLAVOR 604
+#define MPI_WIN_MODEL 605
+
 /* Fields of a Fortran status, an array of MPI_F_STATUS_SIZE integers; indices count from 0 here. */
 #define MPI_F_STATUS_SIZE 8
 #define MPI_F_SOURCE 0
@@ -380,6 +418,8 @@ typedef void(MPI_File_errhandler_function)(MPI_File* file, int* error_code, ...)
 typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
 typedef void(MPI_Session_errhandler_function)(MPI_Session* session, int* error_code, ...);
 typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef void(MPI_Win_errhandler_function)(MPI_Win* win, int* error_code, ...);
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint* extent,
                                          void* extra_state);
 typedef int(MPI_Datarep_conversion_function)(void* userbuf, MPI_Datatype datatype, int count,
@@ -395,6 +435,9 @@ typedef int(MPI_Type_copy_attr_function)(MPI_Datatype datatype, int keyval, void
                                          void* value_in, void* value_out, int* flag);
 typedef int(MPI_Type_delete_attr_function)(MPI_Datatype datatype, int keyval, void* value,
                                            void* extra_state);
+typedef int(MPI_Win_copy_attr_function)(MPI_Win win, int keyval, void* extra_state, void* value_in,
+                                        void* value_out, int* flag);
+typedef int(MPI_Win_delete_attr_function)(MPI_Win win, int keyval, void* value, void* extra_state);
 typedef int(MPI_Grequest_query_function)(void* extra_state, MPI_Status* status);
 typedef int(MPI_Grequest_free_function)(void* extra_state);
 typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
@@ -405,6 +448,9 @@ typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
 #define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function*)1)
 #define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function*)0)
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function*)0)
+#define MPI_WIN_DUP_FN ((MPI_Win_copy_attr_function*)1)
+#define MPI_WIN_NULL_DELETE_FN ((MPI_Win_delete_attr_function*)0)
 #define MPI_CONVERSION_FN_NULL ((MPI_Datarep_conversion_function*)0)
 #define MPI_CONVERSION_FN_NULL_C ((MPI_Datarep_conversion_function_c*)0)
 
@@ -1241,10 +1287,107 @@ TORUSMP_FUNCTION(int, File_write_ordered_end, (MPI_File fh, const void* buf, MPI
 
 /* Files: error handlers. */
 TORUSMP_FUNCTION(int, File_create_errhandler,
-                 (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler))
+                 (MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_call_errhandler, (MPI_File fh, int errorcode))
+
+/* Windows: memory that other processes reach without a call of its owner (MPI-5.0, chapter 12).
+ * The model is MPI_WIN_UNIFIED. */
+TORUSMP_FUNCTION(int, Win_create,
+                 (void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate,
+                 (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate_shared,
+                 (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_shared_query,
+                 (MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr))
+TORUSMP_FUNCTION(int, Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_attach, (MPI_Win win, void* base, MPI_Aint size))
+TORUSMP_FUNCTION(int, Win_detach, (MPI_Win win, const void* base))
+TORUSMP_FUNCTION(int, Win_free, (MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_get_group, (MPI_Win win, MPI_Group* group))
+TORUSMP_FUNCTION(int, Win_set_info, (MPI_Win win, MPI_Info info))
+TORUSMP_FUNCTION(int, Win_get_info, (MPI_Win win, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, Win_set_name, (MPI_Win win, const char* win_name))
+TORUSMP_FUNCTION(int, Win_get_name, (MPI_Win win, char* win_name, int* resultlen))
+
+/* Windows: moving data. */
+TORUSMP_FUNCTION(int, Put,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Get,
+                 (void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, int result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Fetch_and_op,
+                 (const void* origin_addr, void* result_addr, MPI_Datatype datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Compare_and_swap,
+                 (const void* origin_addr, const void* compare_addr, void* result_addr,
+                  MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win))
+TORUSMP_FUNCTION(int, Rput,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget,
+                 (void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Raccumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, int result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+
+/* Windows: epochs, and the completion of what moved data. */
+TORUSMP_FUNCTION(int, Win_fence, (int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_post, (MPI_Group group, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_start, (MPI_Group group, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_complete, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_wait, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_test, (MPI_Win win, int* flag))
+TORUSMP_FUNCTION(int, Win_lock, (int lock_type, int rank, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_unlock, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_lock_all, (int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_unlock_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_local, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_local_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_sync, (MPI_Win win))
+
+/* Windows: attributes and error handlers. */
+TORUSMP_FUNCTION(int, Win_create_keyval,
+                 (MPI_Win_copy_attr_function* win_copy_attr_fn,
+                  MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval,
+                  void* extra_state))
+TORUSMP_FUNCTION(int, Win_free_keyval, (int* win_keyval))
+TORUSMP_FUNCTION(int, Win_set_attr, (MPI_Win win, int win_keyval, void* attribute_val))
+TORUSMP_FUNCTION(int, Win_get_attr, (MPI_Win win, int win_keyval, void* attribute_val, int* flag))
+TORUSMP_FUNCTION(int, Win_delete_attr, (MPI_Win win, int win_keyval))
+TORUSMP_FUNCTION(int, Win_create_errhandler,
+                 (MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Win_set_errhandler, (MPI_Win win, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Win_call_errhandler, (MPI_Win win, int errorcode))
 
 /* Handles and statuses between C and Fortran. Predefined handles are the same integer in both. */
 TORUSMP_FUNCTION(MPI_Fint, Comm_c2f, (MPI_Comm comm))
@@ -1263,12 +1406,20 @@ TORUSMP_FUNCTION(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler))
 TORUSMP_FUNCTION(MPI_Fint, File_c2f, (MPI_File file))
 TORUSMP_FUNCTION(MPI_File, File_f2c, (MPI_Fint file))
+TORUSMP_FUNCTION(MPI_Fint, Win_c2f, (MPI_Win win))
+TORUSMP_FUNCTION(MPI_Win, Win_f2c, (MPI_Fint win))
 TORUSMP_FUNCTION(MPI_Fint, Message_c2f, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_f2c, (MPI_Fint message))
 TORUSMP_FUNCTION(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_c2f08, (const MPI_Status* c_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082c, (const MPI_F08_status* f08_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_f2f08, (const MPI_Fint* f_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082f, (const MPI_F08_status* f08_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, File_toint, (MPI_File file))
 TORUSMP_FUNCTION(MPI_File, File_fromint, (int file))
+TORUSMP_FUNCTION(int, Win_toint, (MPI_Win win))
+TORUSMP_FUNCTION(MPI_Win, Win_fromint, (int win))
 TORUSMP_FUNCTION(int, Comm_toint, (MPI_Comm comm))
 TORUSMP_FUNCTION(MPI_Comm, Comm_fromint, (int comm))
 TORUSMP_FUNCTION(int, Type_toint, (MPI_Datatype datatype))
@@ -1748,6 +1899,52 @@ TORUSMP_FUNCTION(int, Register_datarep_c,
                  (const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
                   MPI_Datarep_conversion_function_c* write_conversion_fn,
                   MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state))
+
+TORUSMP_FUNCTION(int, Accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_c,
+                 (void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Put_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Raccumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_c,
+                 (void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rput_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Win_allocate_c,
+                 (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate_shared_c,
+                 (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_create_c,
+                 (void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_shared_query_c,
+                 (MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr))
 
 /* Partitioned messages: threads of the sender mark partitions as ready, and they leave. */
 TORUSMP_FUNCTION(int, Psend_init,

@@ -38,7 +38,8 @@ enum class Kind : std::uint32_t {
     info,
     message,
     file,
-    session
+    session,
+    window
 };
 
 // Whether several threads of the program may call: then shared data is locked. Set during MPI

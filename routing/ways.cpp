@@ -11,10 +11,12 @@ namespace torusmp::routing {
 std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) {
     std::vector<Direction> directions;
     const int whole = torus.distance(from, to);
-    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
         const Direction direction = Direction::from_index(i);
         const auto next = torus.neighbour(from, direction);
-        if (next && torus.distance(*next, to) == whole - 1) directions.push_back(direction);
+        const bool leads = torus.graph() != nullptr ? torus.graph()->may_begin(from, direction, to)
+                                                    : next && torus.distance(*next, to) == whole - 1;
+        if (leads) directions.push_back(direction);
     }
     if (const auto hop = torus.next_hop(from, to)) {
         const auto usual = std::find(directions.begin(), directions.end(), hop->direction);
@@ -26,6 +28,12 @@ std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) 
 
 std::vector<Hop> path_by(const Torus& torus, Rank from, Rank to, Direction first) {
     std::vector<Hop> hops;
+    if (torus.graph() != nullptr) {
+        const Rank next = *torus.neighbour(from, first);
+        hops = torus.path(next, to);
+        hops.insert(hops.begin(), Hop{first, next});
+        return hops;
+    }
     const int end = torus.coordinates(to)[std::size_t(first.dimension)];
     Rank here = from;
     while (torus.coordinates(here)[std::size_t(first.dimension)] != end) {

@@ -14,7 +14,7 @@ struct Peer {
     // Fields that every message reads.
     Rank rank = -1;
     bool dead = false;
-    // Bit mask of the dimensions in which its coordinate differs from ours.
+    // Bit mask of the dimensions in which its coordinate differs from ours; 0 on a graph.
     std::uint8_t unlike = 0;
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to handle

@@ -168,7 +168,7 @@ Transfer LinkEnd::start(std::size_t at) {
 }
 
 // A failed write is resent when the link continues, because a write fails only with its cable.
-void LinkEnd::on_transfer(std::uint64_t number) {
+void LinkEnd::finish_write(std::uint64_t number) {
     RetainedWrite* const write = writes_.find(number);
     if (write == nullptr || write->done) return;
     write->done = true;
@@ -469,7 +469,7 @@ void LinkEnd::resume_on_cable() {
     const std::uint64_t end = writes_.number_of(writes_.size());
     for (std::uint64_t number = writes_.number_of(0); number != end; ++number)
         if (start(std::size_t(number - writes_.number_of(0))) == Transfer::done && !can().notifies)
-            on_transfer(number);
+            finish_write(number);
 }
 
 void LinkEnd::add_to(LinkHoldings& sum) const {

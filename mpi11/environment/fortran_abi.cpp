@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How Fortran's types are in memory (MPI-5.0, section 20.5): those of gfortran, which are fixed, so
-// that setting them only compares.
-#include <bit>
+// How Fortran stands in the binary interface (MPI-5.0, section 20.5): the sizes and values of
+// gfortran, which are built in. A program may state its own at any time; only the same are accepted.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 
 #include "mpi11/datatype/basic_types.h"
@@ -11,59 +14,35 @@
 namespace torusmp::mpi {
 namespace {
 
-struct TypeKey {
-    Basic basic;
-    const char* key;
-};
-constexpr TypeKey sizes[] = {{Basic::logical, "mpi_logical_size"},
-                             {Basic::integer, "mpi_integer_size"},
-                             {Basic::real, "mpi_real_size"},
-                             {Basic::double_precision, "mpi_double_precision_size"}};
-constexpr TypeKey supported[] = {{Basic::logical1, "mpi_logical1_supported"},
-                                 {Basic::logical2, "mpi_logical2_supported"},
-                                 {Basic::logical4, "mpi_logical4_supported"},
-                                 {Basic::logical8, "mpi_logical8_supported"},
-                                 {Basic::logical16, "mpi_logical16_supported"},
-                                 {Basic::integer1, "mpi_integer1_supported"},
-                                 {Basic::integer2, "mpi_integer2_supported"},
-                                 {Basic::integer4, "mpi_integer4_supported"},
-                                 {Basic::integer8, "mpi_integer8_supported"},
-                                 {Basic::integer16, "mpi_integer16_supported"},
-                                 {Basic::real2, "mpi_real2_supported"},
-                                 {Basic::real4, "mpi_real4_supported"},
-                                 {Basic::real8, "mpi_real8_supported"},
-                                 {Basic::real16, "mpi_real16_supported"},
-                                 {Basic::complex4, "mpi_complex4_supported"},
-                                 {Basic::complex8, "mpi_complex8_supported"},
-                                 {Basic::complex16, "mpi_complex16_supported"},
-                                 {Basic::complex32, "mpi_complex32_supported"},
-                                 {Basic::double_complex, "mpi_double_complex_supported"}};
-
-Info::Entries fortran_facts() {
+Info::Entries fortran_entries() {
     Info::Entries entries;
-    for (const auto& [basic, key] : sizes)
-        entries.emplace_back(key, fmt::to_string(facts(basic).size));
-    for (const auto& [basic, key] : supported) entries.emplace_back(key, "true");
+    const auto size_of = [&](const char* key, Basic basic) {
+        entries.emplace_back(key, fmt::to_string(int{facts(basic).size}));
+    };
+    size_of("mpi_logical_size", Basic::logical);
+    size_of("mpi_integer_size", Basic::integer);
+    size_of("mpi_real_size", Basic::real);
+    size_of("mpi_double_precision_size", Basic::double_precision);
+    const auto supports = [&](Basic basic) {
+        std::string key = facts(basic).name;
+        for (char& letter : key) letter = char(std::tolower(letter));
+        entries.emplace_back(key + "_supported", "true");
+    };
+    for (auto type = int(Basic::logical1); type <= int(Basic::complex32); ++type)
+        supports(Basic(type));
+    supports(Basic::double_complex);
     return entries;
 }
 
-bool is_logical_size(int bytes) {
-    for (const BasicFacts& type : basic_types())
-        if (type.family == Family::logical && type.size == bytes) return true;
-    return false;
-}
+// The size and values of LOGICAL.
+constexpr int logical_bytes = int(sizeof(MPI_Fint));
+constexpr MPI_Fint true_value = 1, false_value = 0;
 
-// The value of a LOGICAL of that size; gfortran's .TRUE. is 1 on machines of either byte order.
-bool holds(const void* logical, int bytes, bool value) {
-    std::byte expected[16]{};
-    const int low = std::endian::native == std::endian::little ? 0 : bytes - 1;
-    expected[low] = std::byte(value ? 1 : 0);
-    return std::memcmp(logical, expected, std::size_t(bytes)) == 0;
-}
-void put(void* logical, int bytes, bool value) {
-    std::memset(logical, 0, std::size_t(bytes));
-    const int low = std::endian::native == std::endian::little ? 0 : bytes - 1;
-    static_cast<std::byte*>(logical)[low] = std::byte(value ? 1 : 0);
+void check_booleans(int size, const void* yes, const void* no) {
+    if (yes == nullptr || no == nullptr)
+        fail(MPI_ERR_ARG, "found a null pointer for {}", yes == nullptr ? ".TRUE." : ".FALSE.");
+    if (size != logical_bytes)
+        fail(MPI_ERR_ABI, "found LOGICAL of {} bytes, expected {}", size, logical_bytes);
 }
 
 }  // namespace
@@ -77,19 +56,17 @@ extern "C" {
 int PMPI_Abi_get_fortran_info(MPI_Info* info) {
     return api_at_any_time("MPI_Abi_get_fortran_info", [&] {
         check_output("info", info);
-        *info = handle_of(make<Info>(fortran_facts()));
+        *info = handle_of(make<Info>(fortran_entries()));
     });
 }
 
 #pragma weak MPI_Abi_set_fortran_info = PMPI_Abi_set_fortran_info
 int PMPI_Abi_set_fortran_info(MPI_Info info) {
     return api_at_any_time("MPI_Abi_set_fortran_info", [&] {
-        const Info given(checked<Info>(info).entries);
-        for (const auto& [key, value] : fortran_facts())
-            if (const std::string* const found = given.find(key);
-                found != nullptr && *found != value)
-                fail(MPI_ERR_ABI, "found {} = {}, expected {}: the library serves gfortran", key,
-                     *found, value);
+        const Info ours(fortran_entries());
+        for (const auto& [key, value] : entries_of(info))
+            if (const std::string* const known = ours.find(key); known != nullptr && *known != value)
+                fail(MPI_ERR_ABI, "found {} = {}, expected {}", key, value, *known);
     });
 }
 
@@ -98,27 +75,23 @@ int PMPI_Abi_get_fortran_booleans(int logical_size, void* logical_true, void* lo
                                   int* is_set) {
     return api_at_any_time("MPI_Abi_get_fortran_booleans", [&] {
         check_output("is_set", is_set);
-        *is_set = is_logical_size(logical_size) ? 1 : 0;
-        if (*is_set == 0) return;
-        check_output("logical_true", logical_true);
-        check_output("logical_false", logical_false);
-        put(logical_true, logical_size, true);
-        put(logical_false, logical_size, false);
+        check_booleans(logical_size, logical_true, logical_false);
+        std::memcpy(logical_true, &true_value, sizeof true_value);
+        std::memcpy(logical_false, &false_value, sizeof false_value);
+        *is_set = 1;
     });
 }
 
 #pragma weak MPI_Abi_set_fortran_booleans = PMPI_Abi_set_fortran_booleans
 int PMPI_Abi_set_fortran_booleans(int logical_size, void* logical_true, void* logical_false) {
     return api_at_any_time("MPI_Abi_set_fortran_booleans", [&] {
-        check_output("logical_true", logical_true);
-        check_output("logical_false", logical_false);
-        if (!is_logical_size(logical_size))
-            fail(MPI_ERR_ABI, "found a LOGICAL of {} bytes, expected 1, 2, 4, 8 or 16",
-                 logical_size);
-        if (!holds(logical_true, logical_size, true) || !holds(logical_false, logical_size, false))
-            fail(MPI_ERR_ABI,
-                 "found other values than 1 for .TRUE. and 0 for .FALSE.: the library serves "
-                 "gfortran");
+        check_booleans(logical_size, logical_true, logical_false);
+        MPI_Fint yes = 0, no = 0;
+        std::memcpy(&yes, logical_true, sizeof yes);
+        std::memcpy(&no, logical_false, sizeof no);
+        if (yes != true_value || no != false_value)
+            fail(MPI_ERR_ABI, "found {} and {} for .TRUE. and .FALSE., expected {} and {}", yes, no,
+                 true_value, false_value);
     });
 }
 }

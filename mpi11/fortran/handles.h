@@ -35,6 +35,8 @@ template <>
 inline constexpr Kind kind_of<MPI_Message> = Kind::message;
 template <>
 inline constexpr Kind kind_of<MPI_File> = Kind::file;
+template <>
+inline constexpr Kind kind_of<MPI_Win> = Kind::window;
 
 template <>
 inline constexpr Kind kind_of<MPI_Session> = Kind::session;

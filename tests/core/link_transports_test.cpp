@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several transports that share a rank's links, and last hops that write into the receiver's
-// memory: which link carries what, and that nobody is harmed by a lie about it.
+// memory: which link carries what, and that a lie about it harms no rank.
 
 #include <catch2/catch.hpp>
 #include <cstring>
