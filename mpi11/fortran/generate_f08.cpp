@@ -304,6 +304,7 @@ void write_variables(std::ostream& out) {
     constexpr const char* variables[][2] = {
         {"integer", "MPI_BOTTOM"},
         {"integer", "MPI_IN_PLACE"},
+        {"integer", "MPI_BUFFER_AUTOMATIC"},
         {"type(MPI_Status)", "MPI_STATUS_IGNORE"},
         {"type(MPI_Status)", "MPI_STATUSES_IGNORE(1)"},
         {"integer", "MPI_ERRCODES_IGNORE(1)"},
@@ -312,7 +313,7 @@ void write_variables(std::ostream& out) {
         {"character(len=1)", "MPI_ARGV_NULL(1)"},
         {"character(len=1)", "MPI_ARGVS_NULL(1, 1)"},
     };
-    constexpr const char* blocks[] = {"fbottom",   "finplace",    "fstatus",       "fstatuses", "ferrcodes",
+    constexpr const char* blocks[] = {"fbottom",   "finplace",    "fbufferautomatic", "fstatus", "fstatuses", "ferrcodes",
                                       "funweighted", "fweightsempty", "fargv",     "fargvs"};
     for (std::size_t i = 0; i < std::size(variables); ++i)
         out << "  " << variables[i][0] << ", bind(C, name=\"torusmp_" << blocks[i]
