@@ -63,13 +63,13 @@ Windows::Outlet& Windows::outlet(Rank rank) {
 
 void Windows::add(Window& window) {
     const Progress::Guard guard(progress_);
-    window.dealings.resize(window.members.size());
+    window.dealings = std::vector<Window::Dealings>(window.members.size());
     window.id = windows_.add(window);
 }
 
 void Windows::remove(Window& window) {
     const Progress::Guard guard(progress_);
-    TORUSMP_ASSERT(window.open == 0, commons_.rank(), window.id, window.open);
+    TORUSMP_ASSERT(window.open == 0, commons_.rank(), window.id, window.open.load());
     windows_.remove(window.id);
 }
 
