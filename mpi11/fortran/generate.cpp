@@ -130,7 +130,8 @@ std::string declare(const Header& header, const Function& function, const Parame
     return fortran + " :: " + parameter.name + shape;
 }
 
-void write_interface(std::ostream& out, const Header& header, const Function& function, const std::string& name) {
+void write_interface(std::ostream& out, const Header& header, const Function& function,
+                     const std::string& name) {
     const bool pointer = name.ends_with("_cptr");
     const bool value = function.result != "int";
     std::string line = value ? "function " : "subroutine ";
