@@ -38,6 +38,7 @@ enum class Kind : std::uint32_t {
     info,
     message,
     file,
+    session,
     window
 };
 

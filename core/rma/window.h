@@ -5,6 +5,7 @@
 // The caller fills in the members and parts, which it has exchanged, before the first access.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -47,23 +48,24 @@ class Window {
         return from > length || bytes > length - from ? nullptr : address;
     }
 
-    // ---- the rest is kept by the module Windows ----
+    // ---- the rest is kept by the module Windows, under the Runtime's lock; anybody may read what
+    // is atomic ----
     // By member: operations of this rank that are not complete, and steps of epochs that have
     // arrived.
     struct Dealings {
-        std::uint32_t open = 0;
+        std::atomic<std::uint32_t> open{0};
         bool dirty = false;    // something without an answer was sent since the last flush
         bool refused = false;  // the member's access, to be told with the next answer
         Error error = Error::none;
-        std::uint32_t posts = 0;
-        std::uint32_t completes = 0;
+        std::atomic<std::uint32_t> posts{0};
+        std::atomic<std::uint32_t> completes{0};
         // Locks that this rank has taken for the member.
         std::uint32_t shared_locks = 0;
         bool exclusive_lock = false;
     };
     std::vector<Dealings> dealings;
-    std::uint32_t open = 0;   // operations to all members
-    std::uint32_t dirty = 0;  // members
+    std::atomic<std::uint32_t> open{0};   // operations to all members
+    std::atomic<std::uint32_t> dirty{0};  // members
     std::uint32_t id = 0;
 };
 

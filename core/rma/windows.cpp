@@ -63,13 +63,13 @@ Windows::Outlet& Windows::outlet(Rank rank) {
 
 void Windows::add(Window& window) {
     const Progress::Guard guard(progress_);
-    window.dealings.resize(window.members.size());
+    window.dealings = std::vector<Window::Dealings>(window.members.size());
     window.id = windows_.add(window);
 }
 
 void Windows::remove(Window& window) {
     const Progress::Guard guard(progress_);
-    TORUSMP_ASSERT(window.open == 0, commons_.rank(), window.id, window.open);
+    TORUSMP_ASSERT(window.open == 0, commons_.rank(), window.id, window.open.load());
     windows_.remove(window.id);
 }
 
@@ -240,20 +240,25 @@ void Windows::report(Waits& waits) const {
                                    .done = operation.answered_,
                                    .id = static_cast<const Request*>(&operation)});
     });
-    for (const Waiter& waiter : waiters_) {
-        const Rank holder = waiter.control->exclusive_holder();
-        const std::string held = holder == any_source
-                                     ? std::string("shared locks of others")
-                                     : commons_.name_of(holder);
-        const auto part = std::find_if(
-            waiter.window->parts.begin(), waiter.window->parts.end(),
-            [&](const Window::Part& it) { return it.control == waiter.control; });
-        const auto target = std::size_t(part - waiter.window->parts.begin());
-        waits.notes.push_back(fmt::format(
-            "{} waits for the lock of a window of {}, which {} holds",
-            commons_.name_of(waiter.window->members[std::size_t(waiter.origin)]),
-            commons_.name_of(waiter.window->members[target]), held));
-    }
+    for (const Waiter& waiter : waiters_) report_lock(waits, waiter);
+}
+
+// A lock that this rank waits for is reported as a wait for its holder, if that is known.
+void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
+    const Window& window = *waiter.window;
+    const Rank holder = waiter.control->exclusive_holder();
+    const auto part =
+        std::find_if(window.parts.begin(), window.parts.end(),
+                     [&](const Window::Part& it) { return it.control == waiter.control; });
+    const Rank target = window.members[std::size_t(part - window.parts.begin())];
+    if (waiter.operation != nullptr)
+        waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
+                                   .peer = holder != any_source ? holder : target,
+                                   .id = static_cast<const Request*>(waiter.operation)});
+    waits.notes.push_back(fmt::format(
+        "{} waits for the lock of a window of {}, which {}",
+        commons_.name_of(window.members[std::size_t(waiter.origin)]), commons_.name_of(target),
+        holder != any_source ? commons_.name_of(holder) + " holds" : "other ranks share"));
 }
 
 }  // namespace torusmp::core::rma

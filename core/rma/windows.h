@@ -72,6 +72,7 @@ class Windows final : public PeerLossListener, private Task {
     void await_lock(const Waiter& waiter);
     void grant(const Waiter& waiter);
     void wake(const Window& window);
+    void report_lock(Waits& waits, const Waiter& waiter) const;
     void give_up_locks(Window& window, Rank dead);
 
     bool advance() override;

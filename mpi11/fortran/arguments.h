@@ -30,6 +30,7 @@ static_assert(std::is_trivially_copyable_v<Ierror>, "it is passed as the pointer
 extern "C" {
 extern MPI_Fint torusmp_fbottom_;
 extern MPI_Fint torusmp_finplace_;
+extern MPI_Fint torusmp_fbufferautomatic_;
 extern MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_funweighted_;
@@ -41,6 +42,7 @@ namespace torusmp::mpi {
 inline void* c_buffer(void* buffer) {
     if (buffer == &torusmp_fbottom_) return MPI_BOTTOM;
     if (buffer == &torusmp_finplace_) return MPI_IN_PLACE;
+    if (buffer == &torusmp_fbufferautomatic_) return MPI_BUFFER_AUTOMATIC;
     return buffer;
 }
 

@@ -9,6 +9,7 @@ using torusmp::mpi::Ierror;
 extern "C" {
 MPI_Fint torusmp_fbottom_;
 MPI_Fint torusmp_finplace_;
+MPI_Fint torusmp_fbufferautomatic_;
 MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 MPI_Fint torusmp_ferrcodes_;
@@ -47,6 +48,17 @@ void pmpi_buffer_detach_(void*, MPI_Fint* size, Ierror ierror) {
     ierror = PMPI_Buffer_detach(&buffer, size);
 }
 
+void pmpi_comm_detach_buffer_(const MPI_Fint* comm, void*, MPI_Fint* size, Ierror ierror) {
+    void* buffer = nullptr;
+    ierror = PMPI_Comm_detach_buffer(torusmp::mpi::from_fortran<MPI_Comm>(*comm), &buffer, size);
+}
+
+void pmpi_session_detach_buffer_(const MPI_Fint* session, void*, MPI_Fint* size, Ierror ierror) {
+    void* buffer = nullptr;
+    ierror = PMPI_Session_detach_buffer(torusmp::mpi::from_fortran<MPI_Session>(*session), &buffer,
+                                        size);
+}
+
 // The variants with a TYPE(C_PTR), under the names that the module uses for them.
 void pmpi_alloc_mem_cptr_(const MPI_Aint* size, const MPI_Fint* info, void* baseptr,
                           Ierror ierror) {
@@ -74,6 +86,8 @@ FORTRAN_NAME(pcontrol)
 FORTRAN_NAME(wtime)
 FORTRAN_NAME(wtick)
 FORTRAN_NAME(buffer_detach)
+FORTRAN_NAME(comm_detach_buffer)
+FORTRAN_NAME(session_detach_buffer)
 FORTRAN_NAME(alloc_mem_cptr)
 FORTRAN_NAME(win_allocate_cptr)
 FORTRAN_NAME(win_allocate_shared_cptr)

@@ -28,6 +28,7 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/f08/types.cpp
   ${fortran}/requests.cpp
   ${fortran}/routines.cpp
+  ${fortran}/sessions.cpp
   ${fortran}/sizeof.cpp
   ${fortran}/strings.cpp
   ${fortran}/types.cpp

@@ -28,6 +28,7 @@ struct Common {
 constexpr Common commons[] = {
     {"MPI_BOTTOM", "TORUSMP_FBOTTOM"},
     {"MPI_IN_PLACE", "TORUSMP_FINPLACE"},
+    {"MPI_BUFFER_AUTOMATIC", "TORUSMP_FBUFFERAUTOMATIC"},
     {"MPI_STATUS_IGNORE(MPI_STATUS_SIZE)", "TORUSMP_FSTATUS"},
     {"MPI_STATUSES_IGNORE(MPI_STATUS_SIZE,1)", "TORUSMP_FSTATUSES"},
     {"MPI_ERRCODES_IGNORE(1)", "TORUSMP_FERRCODES"},
@@ -230,6 +231,8 @@ bool is_written_by_hand(const Header& header, const Function& function) {
                                              "Info_create_env",
                                              "Pcontrol",
                                              "Buffer_detach",
+                                             "Comm_detach_buffer",
+                                             "Session_detach_buffer",
                                              "Type_extent",
                                              "Type_lb",
                                              "Type_ub",

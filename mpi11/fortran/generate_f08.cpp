@@ -87,7 +87,7 @@ bool is_asynchronous(const Function& function) {
 bool is_changed(const Function& function, const Parameter& parameter) {
     const std::string& name = function.name;
     const std::string base = base_of(parameter.type);
-    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "dims")
+    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "pset_len" || parameter.name == "dims")
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
@@ -332,6 +332,7 @@ void write_variables(std::ostream& out) {
     constexpr const char* variables[][2] = {
         {"integer", "MPI_BOTTOM"},
         {"integer", "MPI_IN_PLACE"},
+        {"integer", "MPI_BUFFER_AUTOMATIC"},
         {"type(MPI_Status)", "MPI_STATUS_IGNORE"},
         {"type(MPI_Status)", "MPI_STATUSES_IGNORE(1)"},
         {"integer", "MPI_ERRCODES_IGNORE(1)"},
@@ -340,9 +341,10 @@ void write_variables(std::ostream& out) {
         {"character(len=1)", "MPI_ARGV_NULL(1)"},
         {"character(len=1)", "MPI_ARGVS_NULL(1, 1)"},
     };
-    constexpr const char* blocks[] = {"fbottom",       "finplace",  "fstatus",
-                                      "fstatuses",     "ferrcodes", "funweighted",
-                                      "fweightsempty", "fargv",     "fargvs"};
+    constexpr const char* blocks[] = {"fbottom",       "finplace",  "fbufferautomatic",
+                                      "fstatus",       "fstatuses", "ferrcodes",
+                                      "funweighted",   "fweightsempty", "fargv",
+                                      "fargvs"};
     for (std::size_t i = 0; i < std::size(variables); ++i)
         out << "  " << variables[i][0] << ", bind(C, name=\"torusmp_" << blocks[i]
             << "_\") :: " << variables[i][1] << "\n";

@@ -60,7 +60,8 @@ std::vector<Constant> find_constants(const std::string& header) {
     std::vector<Constant> constants;
     for (const std::smatch& found : all_matches(header, form)) {
         const std::string name = found[1];
-        if (name.starts_with("MPI_F_") || name.ends_with("_FN")) continue;
+        if (name.starts_with("MPI_F_") || name.starts_with("MPI_T_") || name.ends_with("_FN"))
+            continue;
         std::string value =
             found[3].matched ? std::to_string(std::stoi(found[3], nullptr, 16)) : found[4].str();
         // A Fortran string has no null at its end.

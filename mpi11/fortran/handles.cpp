@@ -114,6 +114,7 @@ CONVERSIONS(Info, MPI_Info)
 CONVERSIONS(Errhandler, MPI_Errhandler)
 CONVERSIONS(Message, MPI_Message)
 CONVERSIONS(File, MPI_File)
+CONVERSIONS(Session, MPI_Session)
 CONVERSIONS(Win, MPI_Win)
 
 // A status has the same layout in C and in both forms of Fortran.

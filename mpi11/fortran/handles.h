@@ -38,6 +38,9 @@ inline constexpr Kind kind_of<MPI_File> = Kind::file;
 template <>
 inline constexpr Kind kind_of<MPI_Win> = Kind::window;
 
+template <>
+inline constexpr Kind kind_of<MPI_Session> = Kind::session;
+
 template <class Handle>
 concept IsHandle = kind_of<Handle>
 != Kind::dead;

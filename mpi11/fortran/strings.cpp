@@ -3,35 +3,12 @@
 // a text has no null at its end and is padded with blanks.
 #include <algorithm>
 #include <cstring>
-#include <string>
-#include <string_view>
 
 #include "mpi11/fortran/arguments.h"
+#include "mpi11/fortran/text.h"
 
 namespace torusmp::mpi {
 namespace {
-
-using Length = std::size_t;  // of a CHARACTER, since gfortran 8
-
-// Blanks at the end are not part of the text.
-std::string c_string(const char* text, Length length) {
-    const std::string_view whole(text, length);
-    const std::size_t last = whole.find_last_not_of(' ');
-    return std::string(whole.substr(0, last == std::string_view::npos ? 0 : last + 1));
-}
-
-// Keys and values of an info also lose their leading blanks (MPI-2.2, section 9).
-std::string trimmed(const char* text, Length length) {
-    std::string string = c_string(text, length);
-    return string.erase(0, std::min(string.find_first_not_of(' '), string.size()));
-}
-
-// A longer value is truncated.
-void fill(char* text, Length length, std::string_view value) {
-    const std::size_t used = std::min(length, value.size());
-    std::copy_n(value.data(), used, text);
-    std::fill_n(text + used, length - used, ' ');
-}
 
 // call(buffer, &length) writes at most `most` characters including a null.
 template <int most, class Function>

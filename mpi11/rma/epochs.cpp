@@ -42,14 +42,21 @@ void check_assert(int found, int allowed) {
     fail(MPI_ERR_RMA_SYNC, "found {}, expected {}", found, expected);
 }
 
-// Accesses of all threads to memory that is mapped are ordered before what follows.
+// Orders accesses to mapped memory before what follows. A program may spin in such calls, none of
+// which needs the Runtime; now and then it must run nonetheless, for those that ask this rank.
 void order() {
+    constexpr unsigned calls_per_poll = 16;
+    static thread_local unsigned calls = 0;
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (++calls % calls_per_poll == 0) runtime().progress();
 }
 
 void check_dealings(Window& window, int target) {
-    core::rma::Window::Dealings& dealings = window.dealings(target);
-    const core::Error error = std::exchange(dealings.error, core::Error::none);
+    core::Error error = core::Error::none;
+    {
+        const auto lock = runtime().lock();
+        std::swap(error, window.dealings(target).error);
+    }
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
@@ -75,7 +82,13 @@ void begin(Window& window, Operation& operation, Action action, int target) {
 // One step of an epoch that the target answers.
 void ask(Window& window, const char* call, Action action, int target) {
     Operation operation;
-    begin(window, operation, action, target);
+    {
+        // An unlock flushes. Another thread finds the flag or the open operation.
+        const auto lock = runtime().lock();
+        if (action == Action::unlock_shared || action == Action::unlock_exclusive)
+            window.clean(target);
+        begin(window, operation, action, target);
+    }
     runtime().wait(operation, call);
     check_answer(window, operation);
 }
@@ -94,7 +107,6 @@ void unlock_target(Window& window, const char* call, int target, Window::Lock ho
     if (mapped) return runtime().windows().unlock(window.core, target, exclusive);
     // Answered when all accesses before it are done.
     flush(window, call, target, true);
-    window.clean(target);
     ask(window, call, exclusive ? Action::unlock_exclusive : Action::unlock_shared, target);
 }
 
@@ -125,7 +137,7 @@ void signal(Window& window, Action action, int member) {
     runtime().windows().start(transfer.operation);
 }
 
-using Signals = std::uint32_t core::rma::Window::Dealings::*;
+using Signals = std::atomic<std::uint32_t> core::rma::Window::Dealings::*;
 
 bool have_signalled(Window& window, const Members& members, Signals count) {
     return std::all_of(members.ranks().begin(), members.ranks().end(),
@@ -244,7 +256,7 @@ void lock(Window& window, const char* call, int type, int target, int assertion)
     check_target(window, target);
     check_no_other_epoch(window);
     if (target == MPI_PROC_NULL) return;
-    Window::Lock& held = window.locked[std::size_t(target)];
+    std::atomic<Window::Lock>& held = window.locked[std::size_t(target)];
     if (held != Window::Lock::none)
         fail(MPI_ERR_RMA_SYNC, "found rank {} locked already, expected MPI_Win_unlock first",
              target);
@@ -287,7 +299,7 @@ void end_lock_all(Window& window, const char* call) {
     flush(window, call, -1, false);
     for (int target = 0; target < window.size(); ++target) {
         const Window::Lock held =
-            std::exchange(window.locked[std::size_t(target)], Window::Lock::none);
+            window.locked[std::size_t(target)].exchange(Window::Lock::none);
         if (held == Window::Lock::shared) unlock_target(window, call, target, held);
     }
 }
@@ -311,16 +323,17 @@ void check_target(const Window& window, int target) {
 }
 
 void check_epoch(Window& window, int target) {
-    if (window.locked[std::size_t(target)] != Window::Lock::none) return;
+    if (window.locked[std::size_t(target)].load(std::memory_order_acquire) != Window::Lock::none)
+        return;
     if (window.lock_all) {
         // Taken with the first access, so that locks of ranks that nobody accesses cost nothing.
         // Threads may take it twice, and give it up twice.
         if (!window.lock_all_unchecked) lock_target(window, "MPI_Win_lock_all", target, false);
-        const SharedLock guard(window.mutex);
-        Window::Lock& held = window.locked[std::size_t(target)];
-        if (held == Window::Lock::shared && !window.lock_all_unchecked)
+        const Window::Lock taken =
+            window.lock_all_unchecked ? Window::Lock::unchecked : Window::Lock::shared;
+        const Window::Lock before = window.locked[std::size_t(target)].exchange(taken);
+        if (before == Window::Lock::shared)
             unlock_target(window, "MPI_Win_lock_all", target, Window::Lock::shared);
-        held = window.lock_all_unchecked ? Window::Lock::unchecked : Window::Lock::shared;
         return;
     }
     if (window.started) {
@@ -328,7 +341,7 @@ void check_epoch(Window& window, int target) {
         fail(MPI_ERR_RMA_SYNC, "found rank {}, which is not in the group of MPI_Win_start", target);
     }
     if (window.fence_open) {
-        window.fence_used = true;
+        window.fence_used.store(true, std::memory_order_relaxed);
         return;
     }
     out_of_epoch("an access outside of any epoch",
@@ -341,8 +354,10 @@ void flush(Window& window, const char* call, int target, bool local) {
     const int first = target < 0 ? 0 : target;
     const int last = target < 0 ? window.size() - 1 : target;
     std::deque<Operation> asked;
-    for (int member = first; member <= last && !local; ++member)
+    for (int member = first; member <= last && !local; ++member) {
+        const auto lock = runtime().lock();
         if (window.clean(member)) begin(window, asked.emplace_back(), Action::flush, member);
+    }
     const auto done = [&] {
         if (!std::all_of(asked.begin(), asked.end(), [](auto& it) { return it.complete(); }))
             return false;

@@ -15,7 +15,7 @@ Window::Window(Communicator& with, int made_by)
     core.parts.resize(count);
     core.dynamic = dynamic();
     members.resize(count);
-    locked.assign(count, Lock::none);
+    locked = std::vector<std::atomic<Lock>>(count);
     const auto lock = runtime().lock();
     block.emplace(runtime().shared());
 }

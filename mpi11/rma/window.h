@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -77,15 +76,14 @@ class Window : public Object {
 
     // ---- epochs ----
     bool fence_open = false;         // accesses may follow the last fence
-    bool fence_used = false;         // and have
+    std::atomic<bool> fence_used{false};  // and have
     std::optional<Members> started;  // the targets of MPI_Win_start, as members of the window
     bool started_unchecked = false;
     std::optional<Members> exposed;  // the origins of MPI_Win_post
     int locks = 0;                   // targets that are locked by MPI_Win_lock
     bool lock_all = false;
     bool lock_all_unchecked = false;
-    std::vector<Lock> locked;  // by target; under lock_all taken with the first access
-    std::mutex mutex;          // for `locked`, if several threads access memory
+    std::vector<std::atomic<Lock>> locked;  // by target; under lock_all taken with the first access
 
   private:
     std::array<Attributes::Entry, MPI_WIN_MODEL - MPI_WIN_BASE + 1> predefined;

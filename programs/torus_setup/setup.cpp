@@ -296,7 +296,8 @@ class Setup {
     void show_machine() const {
         const config::Settings settings = load();
         const auto torus = node_torus(settings);
-        fmt::print("\nA torus of {}:\n{}\n", torus->describe(), draw(*torus, host_names(settings)));
+        fmt::print("\nA {}{}:\n{}\n", torus->graph() ? "" : "torus of ", torus->describe(),
+                   draw(*torus, host_names(settings)));
     }
 
     // ---- apply ----

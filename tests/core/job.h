@@ -81,7 +81,7 @@ class Job {
         }
     }
 
-    // In a direct job the launcher's part is played too: all are told.
+    // In a direct job the launcher's part is played too: all are notified.
     void kill(Rank rank);
     // It computes, or its process is stopped: it is not called until it goes on.
     void stop(Rank rank) { stopped_[std::size_t(rank)] = true; }

@@ -219,7 +219,7 @@ class WhileAJobRuns(CablesTest):
             self.assertEqual(len(said), 2, lines)
         self.assertEqual(len(lines), 4, lines)
 
-    def test_a_cable_that_is_much_slower_than_its_fellows_is_told_of_once(self):
+    def test_a_cable_that_is_much_slower_than_its_fellows_is_reported_once(self):
         self.up("3x3")
         self.start()
         self.wait_for_traffic()

@@ -13,7 +13,7 @@
 
 namespace torusmp::torus_run::test::bad_hosts_test {
 
-TEST_CASE("What is wrong with a host is told in one message, before any rank starts") {
+TEST_CASE("What is wrong with a host is reported in one message, before any rank starts") {
     struct Case {
         Words hosts;
         Words options;

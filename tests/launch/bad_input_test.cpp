@@ -14,7 +14,7 @@
 
 namespace torusmp::torus_run::test::bad_input_test {
 
-TEST_CASE("A mistake is told in one message with exit code 2, and nothing is started") {
+TEST_CASE("A mistake is reported in one message with exit code 2, and nothing is started") {
     TemporaryFolder folder;
     const std::string started = folder.file("started");
     const std::string plain = folder.write("plain", "no program");

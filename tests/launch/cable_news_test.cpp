@@ -114,7 +114,7 @@ TEST_CASE("A cable that was dead for a moment is one line") {
     CHECK(scene.wait(1min) == Lines{name + " was dead for 50 ms and is back; n0 saw: no carrier"});
 }
 
-TEST_CASE("A cable without a detour is told of later, when nothing has ended the job") {
+TEST_CASE("A cable without a detour is reported later, when nothing has ended the job") {
     Scene scene(Grid({3, 3}));
     scene.report(0, {up, 1, State::dead, {}, "no carrier"});
     CHECK(scene.wait(2900ms).empty());
@@ -178,14 +178,14 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
     }
 }
 
-TEST_CASE("What dies just before the end of a job is told at its end") {
+TEST_CASE("What dies just before the end of a job is reported at its end") {
     Scene scene(Grid({3, 3}));
     scene.die();
     CHECK(scene.news().rest(scene.now().at).size() == 1);
     CHECK(scene.news().rest(scene.now().at).empty());
 }
 
-TEST_CASE("A cable that was dead at the start has been told of, and its return is news") {
+TEST_CASE("A cable that was dead at the start has been reported, and its return is news") {
     Scene scene(Grid({3, 3}));
     const routing::Link cable{0, 1};
     scene.news().dead_at_start(std::span(&cable, 1), scene.now());

@@ -96,7 +96,7 @@ TEST_CASE("Every host that living cables join to the first is started, whatever 
         for (int node = 0; node < torus.size(); ++node)
             REQUIRE(hosts.tree.has_greeted(node) ==
                     (hosts.parts.of(node) == hosts.parts.of(start)));
-        // What is reached is reached by living cables; what is not is told of, or lies behind it.
+        // What is reached is reached by living cables; what is not is reported, or lies behind it.
         std::vector<bool> told(std::size_t(torus.size()));
         for (const int node : hosts.lost) {
             told[std::size_t(node)] = true;

@@ -419,7 +419,7 @@ TEST_CASE("Over the torus each host is reached from a neighbour, and all works a
     CHECK(process.all_gone());
 }
 
-TEST_CASE("Over the torus a host that is lost cuts off those behind it, and both are told") {
+TEST_CASE("Over the torus a host that is lost cuts off those behind it, and both are reported") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"},
                           "periodic = [false]\n[launch]\nthrough = \"torus\"");
     Process process(cluster.job({"connect", "print=ready", "sleep"}));
@@ -470,7 +470,7 @@ TEST_CASE("Over the torus daemons are started around cables that are dead") {
     CHECK(around.errors.empty());
     CHECK(count(around.output, "torus-run rank ") == 4);
     CHECK_CONTAINS(cluster.folder().read("reached"), "qd > qc\nqc > qb\n");
-    // What happens on the host behind is told, too.
+    // What happens on the host behind is reported, too.
     const Outcome failed = run(cluster.job({"connect", "barrier", "1:exit=7", "sleep"}));
     CHECK(failed.code == 7);
     CHECK_CONTAINS(failed.errors, "rank 1 (host qb, pid ");

@@ -209,7 +209,7 @@ class Cables(HostsTest):
         self.expect_hosts_empty()
 
 
-    def test_a_link_whose_kernel_drops_packets_is_told_of_once(self):
+    def test_a_link_whose_kernel_drops_packets_is_reported_once(self):
         self.up("2x2x2")
         run = self.job("connect", "print=ready", "sleep")
         run.wait_for("ready", 8)

@@ -40,7 +40,7 @@ struct Host {
     std::mt19937 random;
 };
 
-// What is told in `intervals` of them, by device.
+// What is reported in `intervals` of them, by device.
 std::multiset<std::string> told(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;
@@ -53,7 +53,7 @@ std::multiset<std::string> told(Host& host, int intervals, double load) {
 }  // namespace
 
 // A slow link that a slower one holds up is busy for little of the time, and may not be noticed.
-TEST_CASE("Slow links: whichever holds the others up is told of once, and none that is not slow") {
+TEST_CASE("Slow links: whichever holds the others up is reported once, and none that is not slow") {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         Host host(seed);

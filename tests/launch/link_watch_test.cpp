@@ -11,7 +11,7 @@ using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {
 
-TEST_CASE("Counters of links: what rises is told once for each link, and only of links") {
+TEST_CASE("Counters of links: what rises is reported once for each link, and only of links") {
     std::map<std::string, LinkCounters> kernel{{"eth0", {}}, {"eth1", {}}, {"eth2", {}}};
     const auto count = [&](const char* device, LinkCounters::Counter which, std::uint32_t by) {
         kernel[device].set(which, kernel[device][which] + by);

@@ -203,7 +203,7 @@ TEST_CASE("Both streams of a rank keep their order where they lead to one place"
     CHECK(folder.read("both") == expected);
 }
 
-TEST_CASE("A full disk behind standard output is told as that, and harms no rank") {
+TEST_CASE("A full disk behind standard output is reported as that, and harms no rank") {
     const std::string option = GENERATE("", "--tag-output");
     TemporaryFolder folder;
     const Outcome outcome =

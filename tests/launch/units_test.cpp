@@ -237,7 +237,7 @@ TEST_CASE("Ends of processes read like sentences, with the exit code of a shell"
     CHECK(exit_code_of(SIGKILL) == 137);
 }
 
-TEST_CASE("A limit that does not hold the job is told with its value and what is needed") {
+TEST_CASE("A limit that does not hold the job is reported with its value and what is needed") {
     const std::vector<Limit> limits{
         {"processes", "ulimit -u (RLIMIT_NPROC)", 4096, 100, 3996},
         {"processes", "pids.max", 4096, 101, 3996},

@@ -27,7 +27,7 @@ TEST_CASE("Missing and new cables are named by both ends") {
           Changes{"the cable from a e1 to b e2 is missing", "the cable from a e3 to d e1 is new"});
 }
 
-TEST_CASE("Another device at one end of a cable is told from another cable") {
+TEST_CASE("Another device at one end of a cable is distinguished from another cable") {
     CHECK(changes_of_cabling({{a1, b2}}, {{a3, b2}}) ==
           Changes{"the cable from a e1 to b e2 is now at a e3"});
     CHECK(changes_of_cabling({{a1, b2}}, {{a1, b1}}) ==

@@ -240,7 +240,7 @@ TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cabl
     check_file(machine, found);
 }
 
-TEST_CASE("A cable that is missing has its place in the written file, and is told of") {
+TEST_CASE("A cable that is missing has its place in the written file, and is reported") {
     for (const auto& dims : {std::vector{2}, {4}, {2, 2, 2}, {3, 3, 2}}) {
         const MadeUp whole(dims);
         for (int node = 0; node < whole.torus.size(); ++node) {
@@ -264,7 +264,7 @@ TEST_CASE("A cable that is missing has its place in the written file, and is tol
     }
 }
 
-TEST_CASE("A cable that answers at one end only is told of, with the end that hears nothing") {
+TEST_CASE("A cable that answers at one end only is reported, with the end that hears nothing") {
     MadeUp machine({3, 3});
     machine.hear({0, "up1"}, {1, "dn1"}, 0, 0);
     const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
@@ -321,7 +321,7 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
     CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
 }
 
-TEST_CASE("Agents that fail alike on all hosts are told of in one sentence, without the cables") {
+TEST_CASE("Agents that fail alike on all hosts are reported in one sentence, without the cables") {
     MadeUp silent({4});
     for (int node = 0; node < 4; ++node)
         silent.host(node) = {fmt::format("the agent ended with 255: ssh: connect to host h{} port "
@@ -352,7 +352,7 @@ TEST_CASE("Devices that are down are named, with the command that brings them up
     const auto only_up = [](const std::string& name) { return name == "up0"; };
     CHECK_THAT(torus_check::discover(fresh.names, fresh.results, only_up, "").reason,
                Contains("up0 is down on") && !Contains("dn0"));
-    // One host is down among others that are up: the cables that were found are told of too.
+    // One host is down among others that are up: the cables that were found are reported too.
     MadeUp machine({3, 3});
     for (const char* name : {"up0", "dn0", "up1", "dn1"})
         machine.device({4, name}).up = machine.device({4, name}).carrier = false;

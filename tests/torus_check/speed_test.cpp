@@ -156,7 +156,7 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
     CHECK_THAT(found.text, Contains("cannot connect: no answer"));
 }
 
-TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is told") {
+TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is reported") {
     Speeds speeds({1000, 1000, 1000});
     Pushed pushed;
     pushed.trouble = "cannot connect: Connection refused";

@@ -202,7 +202,7 @@ class Speed(CheckTest):
         _, bad = self.judged()
         self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()}, {(6, "d1p"): ["slow"]})
 
-    def test_rates_are_told_of_good_cables_as_well(self):
+    def test_rates_are_reported_for_good_cables_as_well(self):
         self.up("3")
         report, _ = self.judged(0)
         for cable in report["cables"]:
@@ -292,7 +292,7 @@ class Watch(CheckTest):
         return self.check("--watch", self.path("links"), "--here", self.plan.host(node), *options,
                           status=status).stdout
 
-    def test_what_changes_is_told_once_and_stays_wrong(self):
+    def test_what_changes_is_reported_once_and_stays_wrong(self):
         self.up("2x2")
         self.assertEqual(self.watch(), "")
         tool("cut", self.testbed, "0:d0p")
@@ -309,7 +309,7 @@ class Watch(CheckTest):
         self.assertEqual(self.watch(), "d1p has MTU 1500, previously 9000\n")
         self.assertEqual(self.watch(), "")
 
-    def test_a_state_that_is_none_is_told_and_begun_anew(self):
+    def test_a_state_that_is_none_is_reported_and_begun_anew(self):
         self.up("2")
         with open(self.path("links"), "w") as f:
             f.write("\x00nonsense\n")

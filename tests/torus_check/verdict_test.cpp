@@ -92,7 +92,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "torus-check: a cable that is not there is missing, and what is known of its ends is told") {
+    "torus-check: a cable that is not there is missing, and what is known of its ends is "
+    "reported") {
     MadeUp silent({4});
     silent.pull({2, "up0"}, {3, "dn0"});
     CHECK_THAT(only(silent.findings()), StartsWith("missing: both ends have a carrier") &&
@@ -136,7 +137,7 @@ TEST_CASE("torus-check: an MTU below that of the machine is small, told or not")
     CHECK(MadeUp({4}).findings({{}, 9216, 0.01}).size() == 8);
 }
 
-TEST_CASE("torus-check: loss is told by direction, above what is allowed") {
+TEST_CASE("torus-check: loss is reported by direction, above what is allowed") {
     MadeUp machine({4});
     machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
     CHECK_THAT(only(machine.findings()),

@@ -369,7 +369,7 @@ class Persistence(SetupTest):
         self.up("3", starts="NetworkManager")
         self.expect_files("networkmanager", ["etc/NetworkManager/system-connections/torus-d0p.nmconnection"])
 
-    def test_a_host_without_a_known_service_is_told(self):
+    def test_a_host_without_a_known_service_is_reported(self):
         self.up("3", starts=None)
         done = self.setup("--yes")
         self.assertIn(f"{self.hosts[0]} starts no known network service: these addresses end with a restart",
@@ -584,9 +584,9 @@ class Failures(SetupTest):
         self.assertIn("Bring them up? [y/N] Not changed.\n", done.stdout)
         self.expect_state(before)
 
-    def test_cables_that_make_no_torus_end_with_a_reason_and_are_undone(self):
+    def test_cables_that_leave_hosts_out_end_with_a_reason_and_are_undone(self):
         self.up("4", open_dims=[0])
-        kernel.batch("ip", ["link add star0 type veth peer name star0 netns " + self.hosts[3]], self.hosts[1])
+        kernel.batch("ip", ["link del d0p"], self.hosts[1])
         before = self.state()
         done = self.setup("--yes", status=1)
         self.assertIn("no geometry file was written, for the reason above", done.stderr)

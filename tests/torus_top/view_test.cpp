@@ -131,7 +131,7 @@ TEST_CASE("rates add up to what was counted, though a rank tells late") {
     CHECK(moved == Approx(4e6));
 }
 
-TEST_CASE("a rank of which nothing is told any more uses no processor") {
+TEST_CASE("a rank of which nothing is reported any more uses no processor") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;

@@ -187,6 +187,7 @@ void Actor::start_word(Rank target) {
 void Actor::start_flush(Rank target) {
     Region& region = regions_[std::size_t(target)];
     region.flush = std::make_unique<Operation>();
+    window.dealings[std::size_t(target)].dirty = false;
     if (!mapped(target)) start(*region.flush, Action::flush, target);
 }
 
@@ -290,6 +291,9 @@ void Actor::act() {
         region.used.assign(region.used.size(), false);
     }
     step_guarded();
+    for (std::size_t target = 0; target < regions_.size() && stopping_; ++target)
+        if (window.dealings[target].dirty && regions_[target].flush == nullptr)
+            start_flush(Rank(target));
     if (stopping_ || under_way_.size() >= most_under_way) return;
     const auto target = Rank(world_.random.below(std::uint64_t(world_.job.size())));
     if (world_.random.below(4) == 0)
@@ -301,7 +305,9 @@ void Actor::act() {
 bool Actor::idle() const {
     return under_way_.empty() && guarded_.step == Guarded::Step::idle && window.open == 0 &&
            std::all_of(regions_.begin(), regions_.end(),
-                       [](const Region& region) { return region.flush == nullptr; });
+                       [](const Region& region) { return region.flush == nullptr; }) &&
+           std::none_of(window.dealings.begin(), window.dealings.end(),
+                        [](const Window::Dealings& it) { return it.dirty; });
 }
 
 void Actor::check_regions() {

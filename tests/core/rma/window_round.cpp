@@ -107,6 +107,7 @@ DetourRound run_window_round(std::uint64_t seed, std::uint64_t accesses, bool wi
             actor.act();
             if (!stopping && count() >= accesses) {
                 stopping = true;
+                quiet_turns = 0;
                 for (const auto& it : made) it->stop();
             }
             if (job.turn()) {

@@ -44,7 +44,7 @@ TEST_CASE("Held packets come out as they went in, and never more than there are 
     }
 }
 
-constexpr milliseconds patience(8000);
+constexpr milliseconds patience(9000);
 const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
 
 tcp_info after(milliseconds since_answer, milliseconds since_sent = milliseconds(0)) {

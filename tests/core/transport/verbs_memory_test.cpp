@@ -155,7 +155,7 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
 }
 
 TEST_CASE(
-    "where no more memory may be locked, the limit and the remedy are told and large "
+    "where no more memory may be locked, the limit and the remedy are reported and large "
     "messages are copied",
     "[.memlock]") {
     std::string told;

@@ -203,7 +203,7 @@ class Wiring(Plan):
 
 
 def neighbour_line(address, mac, device):
-    """Neighbours are told, not asked for: a queue pair's move to RTR fails where the answer takes a second."""
+    """Neighbours are given, not asked for: a queue pair's move to RTR fails where the answer takes a second."""
     return f"neigh replace {address} lladdr {mac} dev {device} nud permanent"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are told;
+# memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are reported;
 # where slots fit, as they do in what Debian grants, all arrives.
 . "${0%/*}/common.sh"
 without_lock() {
