@@ -51,6 +51,9 @@ bool is_choice(const Parameter& parameter) {
     return !is_boolean(parameter) && parameter.type.ends_with("void*") && !is_pointer(parameter) &&
            !is_attribute(parameter);
 }
+bool takes_logical(const Parameter& parameter) {
+    return is_logical(parameter) || is_boolean(parameter);
+}
 bool is_function(const Parameter& parameter) {
     return contains(parameter.type, "_function");
 }
@@ -239,9 +242,11 @@ class Writer {
     void write(const Function& function) {
         const Function* const wide = wide_form(header_, function);
         const std::string name = prefix_ + function.name;
-        // A CHARACTER of a routine that C binds would be a descriptor.
-        const bool of_fortran = has(function, is_function) ||
-                                (has(function, is_string) && !takes_descriptors(function));
+        // To a routine that C binds, a CHARACTER would be a descriptor, and gfortran refuses a
+        // LOGICAL with -std.
+        const bool of_fortran = !takes_descriptors(function) &&
+                                (has(function, is_function) || has(function, is_string) ||
+                                 has(function, takes_logical));
         const bool generic =
             wide != nullptr || takes_descriptors(function) || (of_fortran && prefix_ == "MPI_");
         out_ << "  interface" << (generic ? " " + name : "") << "\n";
