@@ -312,15 +312,10 @@ void Connections::route(Peer& peer) {
     const Rank self = options_.rank;
     const int distance = torus.distance(self, peer.rank);
     if (distance == 0) return;
-    const auto here = torus.coordinates(self);
-    const auto there = torus.coordinates(peer.rank);
-    for (int d = 0; d < torus.dimensions(); ++d)
-        if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
-    peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
-    const auto path = torus.path(peer.rank, self);
-    TORUSMP_ASSERT(peer.onward != nullptr && !path.empty(), self, peer.rank, distance);
-    peer.via = peer.onward;
+    const auto path = routing::usual_path(torus, peer.rank, self);
+    peer.via = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    TORUSMP_ASSERT(peer.via != nullptr && !path.empty(), self, peer.rank, distance);
     if (!may_cut_short(peer.rank) || !carriers_[carrier_of(peer.rank, {})]->can().renews)
         peer.quick = peer.via;
     else

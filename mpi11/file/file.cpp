@@ -11,6 +11,8 @@ namespace {
 
 // Ranks that move data in collective calls, where they all share a host and no hint says more.
 constexpr int most_on_one_host = 4;
+// Of each of them, where other members are beyond links.
+constexpr int lanes_over_links = 8;
 
 }  // namespace
 
@@ -95,6 +97,11 @@ void File::choose_aggregators() {
         }
     std::sort(place.aggregators.begin(), place.aggregators.end());
     place.window = std::max<std::size_t>(hints().collective_buffer / on_one_host, 4096);
+    place.lanes = 1;
+    for (int member = 1; member < comm->size(); ++member)
+        if (runtime().state().host_of(comm->peer(member)) !=
+            runtime().state().host_of(comm->peer(0)))
+            place.lanes = lanes_over_links;
     place.store = local.get();
 }
 
