@@ -180,7 +180,7 @@ void CollectiveAccess::plan() {
     }
     lanes_ = std::clamp<std::size_t>(
         std::size_t(std::max<Offset>(all.end - all.begin, 0)) / targets() / place_.shortest_lane, 1,
-        std::size_t(place_.lanes));
+        std::clamp<std::size_t>(most_shares / members(), 1, std::size_t(place_.lanes)));
     domains_ = Domains(all.begin, all.end, int(targets() * lanes_), place_.hints.striping_unit,
                        window());
     if (pieces_.size() != targets() * lanes_)

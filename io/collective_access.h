@@ -36,7 +36,7 @@ namespace torusmp::io {
 
 class CollectiveAccess final : public collectives::Schedule {
   public:
-    static constexpr int most_lanes = 8;
+    static constexpr int most_lanes = 15;
     // What all calls on a file share; the same on all members but for the store.
     struct Place {
         Store* store = nullptr;        // null: this member does not reach the file
@@ -91,10 +91,13 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     enum class Phase { opening, direct, rounds, closing, over };
     enum class Stage { ask, headers, runs, data, done };
-    // Messages between two members match by these, and by the lane.
-    enum Stream : int { headers = 0, lists = 1, contents = 2 };
-    static int stream(Stream kind, std::size_t lane) { return int(3 * lane) + kind; }
-    static_assert(3 * most_lanes <= collectives::max_streams);
+    // Messages of a lane to its aggregator match in their order: header, list, contents. Two
+    // aggregators also send each other what they read, as answers.
+    static int requests(std::size_t lane) { return int(2 * lane); }
+    static int answers(std::size_t lane) { return int(2 * lane + 1); }
+    static_assert(2 * most_lanes <= collectives::max_streams);
+    // Of all lanes of an aggregator.
+    static constexpr std::size_t most_shares = 1024;
     // This member's part of a share.
     struct Piece {
         Header header;

@@ -97,14 +97,14 @@ void CollectiveAccess::post(std::size_t k) {
     const core::Rank dest = group().rank_of(place_.aggregators[k / lanes_]);
     const std::size_t lane = k % lanes_;
     if (piece.bytes != 0 && !call_.write)
-        receive(3 * lanes_ * members() + k, memory_of(piece), dest, stream(contents, lane));
+        receive(3 * lanes_ * members() + k, memory_of(piece), dest, answers(lane));
     send(3 * k, bytes_at(&piece.header, offsetof(Header, first) + inside * sizeof(Run)), dest,
-         stream(headers, lane));
+         requests(lane));
     if (runs.size() > inside)
         send(3 * k + 1, bytes_at(runs.data() + inside, (runs.size() - inside) * sizeof(Run)), dest,
-             stream(lists, lane));
+             requests(lane));
     if (piece.bytes != 0 && call_.write)
-        send(3 * k + 2, memory_of(piece), dest, stream(contents, lane));
+        send(3 * k + 2, memory_of(piece), dest, requests(lane));
 }
 
 // ---- an aggregator ----
@@ -155,7 +155,7 @@ void CollectiveAccess::ask_all(std::size_t l) {
         share.header.runs = share.header.bytes = 0;
         if (share.asked)
             receive(3 * request(l, i), bytes_at(&share.header, sizeof(Header)),
-                    group().rank_of(member), stream(headers, l));
+                    group().rank_of(member), requests(l));
     }
     const auto me = std::size_t(group().member());
     if (lane.window.empty() || !overlaps(openings_[me], lane.window)) return;
@@ -183,7 +183,7 @@ bool CollectiveAccess::all_headers(std::size_t l) {
         if (runs > inside)
             receive(3 * request(l, i) + 1,
                     bytes_at(share.runs.data() + inside, (runs - inside) * sizeof(Run)),
-                    group().rank_of(int(i)), stream(lists, l));
+                    group().rank_of(int(i)), requests(l));
     }
     return true;
 }
@@ -239,10 +239,10 @@ void CollectiveAccess::exchange(std::size_t l) {
         if (!share.asked || share.header.bytes == 0) continue;
         if (call_.write)
             receive(3 * request(l, i) + 2, part_of(l, share), group().rank_of(int(i)),
-                    stream(contents, l));
+                    requests(l));
         else
             send(3 * pieces_.size() + request(l, i), part_of(l, share), group().rank_of(int(i)),
-                 stream(contents, l));
+                 answers(l));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
+#include "core/connection/pieces.h"
 #include "core/link/frames.h"
 #include "routing/ways.h"
 
@@ -233,7 +234,9 @@ void Connections::begin(Connection& connection) const {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         // Credits of the control virtual channel are soon returned.
         const bool control = k == options_.torus.dimensions() + 1;
-        fresh.add(k, credits, control ? 3 * credits / 4 : std::max(1, credits / 2));
+        const int half = std::max(1, credits / 2);
+        fresh.add(k, credits,
+                  control ? 3 * credits / 4 : link ? std::min(half, pieces::returned) : half);
     }
     if (!link) fresh.return_with_packets();
     if (link && options_.torus.is_ring(link->dimension)) fresh.keep_bubble();

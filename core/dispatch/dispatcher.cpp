@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/assert.h"
-#include "core/connection/pieces.h"
 
 namespace torusmp::core {
 
@@ -116,11 +115,7 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
         refuse(connection, header);
     }
-    if (connection.down()) return Verdict::taken;
-    sender_.slot_taken(connection, virtual_channel);
-    if (header.destination != self_ && PacketKind(header.kind) == PacketKind::data &&
-        pieces::must_return(connection, virtual_channel))
-        sender_.give_owed(connection);
+    if (!connection.down()) sender_.slot_taken(connection, virtual_channel);
     return Verdict::taken;
 }
 

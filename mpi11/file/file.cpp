@@ -11,8 +11,6 @@ namespace {
 
 // Ranks that move data in collective calls, where they all share a host and no hint says more.
 constexpr int most_on_one_host = 4;
-// Of each of them, where other members are beyond links.
-constexpr int lanes_over_links = 8;
 
 }  // namespace
 
@@ -101,7 +99,7 @@ void File::choose_aggregators() {
     for (int member = 1; member < comm->size(); ++member)
         if (runtime().state().host_of(comm->peer(member)) !=
             runtime().state().host_of(comm->peer(0)))
-            place.lanes = lanes_over_links;
+            place.lanes = io::CollectiveAccess::most_lanes;
     place.store = local.get();
 }
 
