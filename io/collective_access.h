@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All members of a group read or write one file together.
 //
-// A schedule of three parts. The members tell each other which range of the file they want. Then
+// A schedule of three parts. The members exchange the ranges of the file that they want. Then
 // either each moves its own bytes, where that is as good, or the range is divided among the
-// *aggregators*: in each round an aggregator handles one window of its share. Members tell it which
+// *aggregators*: in each round an aggregator handles one window of its share. Members send it which
 // stretches of the window they want, and send it their bytes, or get them from it; the aggregator
 // moves the window to, or from, the file. Over links each share has several *lanes*, parts with
 // windows of their own: some receive while another is written, and they lie far apart in the file,
@@ -39,7 +39,7 @@ class CollectiveAccess final : public collectives::Schedule {
     static constexpr int most_lanes = 15;
     // What all calls on a file share; the same on all members but for the store.
     struct Place {
-        Store* store = nullptr;        // null: this member does not reach the file
+        Store* store = nullptr;        // null if this member does not reach the file
         std::vector<int> aggregators;  // members that do, in order
         std::size_t window = 0;        // bytes that each of them may hold
         int lanes = 1;                 // of each of them, at most; 1 to most_lanes
@@ -56,7 +56,7 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     struct Result {
         std::size_t bytes = 0;  // of this member's data
-        int error = 0;  // errno value, or Call::error, of the first that failed; 0: none did
+        int error = 0;  // errno value, or Call::error, of the first that failed; 0 if none did
         int member = -1;
         std::string host;
     };
@@ -169,7 +169,7 @@ class CollectiveAccess final : public collectives::Schedule {
     }
 
     const Place& place_;
-    int own_index_ = -1;  // index among the aggregators; -1: this member is none
+    int own_index_ = -1;  // index among the aggregators; -1 if this member is not one
     Call call_;
     std::size_t bytes_ = 0;  // of the call; of a read, what lies before the end of the file
     Phase phase_ = Phase::over;

@@ -12,10 +12,12 @@ namespace torusmp::routing {
 std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) {
     std::vector<Direction> directions;
     const int whole = torus.distance(from, to);
-    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
         const Direction direction = Direction::from_index(i);
         const auto next = torus.neighbour(from, direction);
-        if (next && torus.distance(*next, to) == whole - 1) directions.push_back(direction);
+        const bool leads = torus.graph() != nullptr ? torus.graph()->may_begin(from, direction, to)
+                                                    : next && torus.distance(*next, to) == whole - 1;
+        if (leads) directions.push_back(direction);
     }
     if (const auto hop = torus.next_hop(from, to)) {
         const auto usual = std::find(directions.begin(), directions.end(), hop->direction);
@@ -27,6 +29,7 @@ std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) 
 
 Direction direction_after(const Torus& torus, Rank here, Rank to, Direction last) {
     TORUSMP_ASSERT(here != to, here, to);
+    if (torus.graph() != nullptr) return torus.next_hop(here, to)->direction;
     if (torus.offset(here, to, last.dimension) != 0) return last;
     int chosen = last.dimension, way = 0;
     for (int i = 1; i < torus.dimensions(); ++i) {
@@ -47,7 +50,8 @@ std::vector<Hop> path_by(const Torus& torus, Rank from, Rank to, Direction first
         here = *torus.neighbour(here, next);
         hops.push_back({next, here});
         if (here == to) return hops;
-        TORUSMP_ASSERT(int(hops.size()) < torus.distance(from, to), from, to, hops.size());
+        TORUSMP_ASSERT(torus.graph() != nullptr || int(hops.size()) < torus.distance(from, to), from,
+                       to, hops.size());
     }
 }
 

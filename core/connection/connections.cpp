@@ -172,7 +172,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
         ports.push_back(port);
     }
     if (all_direct()) return ports;
-    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options_.torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
@@ -188,7 +188,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
 
 int Connections::credits_of(int virtual_channel) const {
     if (virtual_channel == 0) return options_.credits;
-    return virtual_channel == options_.torus.dimensions() + 1 ? control_credits
+    return virtual_channel == options_.torus.virtual_channels() + 1 ? control_credits
                                                               : options_.relay_credits;
 }
 
@@ -222,7 +222,7 @@ Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) 
     Connection& connection = *connections_.emplace_back(std::make_unique<Connection>());
     connection.peer = peer;
     connection.link = link;
-    connection.virtual_channels = link ? options_.torus.dimensions() : 1;
+    connection.virtual_channels = link ? options_.torus.virtual_channels() : 1;
     return connection;
 }
 
@@ -233,7 +233,7 @@ void Connections::begin(Connection& connection) const {
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         // Credits of the control virtual channel are soon returned.
-        const bool control = k == options_.torus.dimensions() + 1;
+        const bool control = k == options_.torus.virtual_channels() + 1;
         const int half = std::max(1, credits / 2);
         fresh.add(k, credits,
                   control ? 3 * credits / 4 : link ? std::min(half, pieces::returned) : half);
@@ -296,7 +296,7 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
                         addresses_by_rank.size(), peers_.size()));
     addresses_ = std::move(addresses_by_rank);
     learn_hosts();
-    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options_.torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour) continue;
@@ -305,8 +305,16 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
         else if (peers_[*neighbour].via == nullptr)
             open(*neighbour, std::nullopt);
     }
-    if (!all_direct())
-        for (Peer& peer : peers_) route(peer);
+    if (all_direct()) return;
+    for (Connection* const link : links_)
+        if (link != nullptr) find_turns(*link);
+    for (Peer& peer : peers_) route(peer);
+}
+
+void Connections::find_turns(Connection& connection) const {
+    for (const Connection* const out : links_)
+        if (out != nullptr && options_.torus.turns(options_.rank, *connection.link, *out->link))
+            connection.turns |= std::uint16_t(1u << out->link->index());
 }
 
 // Sets the path to a peer over the links; none if it is reached directly, on first use.
@@ -338,7 +346,7 @@ Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
     const bool made = peer.shortcut != nullptr && !peer.shortcut->down();
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
-    // 0: it is due, and Shortcuts has not acted yet.
+    // It is 0 when the shortcut is due and Shortcuts has not acted yet.
     if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
         fall_due(peer.rank, made ? Due::overdue : Due::wanted);
     return *peer.via;

@@ -98,7 +98,7 @@ bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std:
     if (bytes < sizeof body) return false;
     std::memcpy(&body, payload, sizeof body);
     if (body.rank >= std::uint32_t(connections_.size()) ||
-        body.direction >= std::uint32_t(2 * commons_.torus().dimensions()))
+        body.direction >= std::uint32_t(2 * commons_.torus().link_dimensions()))
         return false;
     const auto direction = routing::Direction::from_index(int(body.direction));
     if (!commons_.torus().neighbour(Rank(body.rank), direction)) return false;

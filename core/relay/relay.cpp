@@ -34,10 +34,10 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     if (out->down()) return Verdict::taken;
 
     TORUSMP_ASSERT(out != &in, commons_.rank(), in.peer, header.source, header.destination);
-    const bool turns = out->link->dimension != in.link->dimension;
+    const bool turns = (in.turns >> out->link->index() & 1) != 0;
     const int virtual_channel = header.virtual_channel + (turns ? 1 : 0);
     if (virtual_channel >= out->virtual_channels) {
-        faults_.close(in, Error::protocol, "a packet off its shortest path");
+        faults_.close(in, Error::protocol, "a packet that is not on a path of the torus");
         return Verdict::taken;
     }
     const unsigned needed = out->credits.to_relay(turns);

@@ -14,7 +14,7 @@
 #include "programs/torus_check/reach.h"
 #include "programs/torus_check/worker.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct SurveyPlan {
     std::vector<std::string> hosts;            // by node
@@ -24,7 +24,7 @@ struct SurveyPlan {
 };
 
 struct HostResult {
-    std::string trouble;  // why that host has no result; empty: it has one
+    std::string trouble;  // why that host has no result; empty if it has one
     config::HostFacts facts;
     ProbeReport report;  // of the first round
 };
@@ -72,4 +72,4 @@ class Coordinator : private Reach::Listener {
     int last_round_ = -1, next_id_ = 0;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -34,9 +34,9 @@ compare("weak names" declared weak)
 compare("PMPI names" declared strong)
 compare("Fortran's names" fortran_strong fortran_weak)
 
-# Fortran has all but the conversions and what has counts of 64 bits, one name more for the second
-# form of MPI_Alloc_mem, and a name of MPI_SIZEOF for each kind.
-list(FILTER declared EXCLUDE REGEX "_(c|c2f|f2c|toint|fromint)$")
+# Fortran has all but the tools interface, the conversions and what has counts of 64 bits, one name
+# more for the second form of MPI_Alloc_mem, and a name of MPI_SIZEOF for each kind.
+list(FILTER declared EXCLUDE REGEX "^MPI_T_|_(c|c2f|f2c|toint|fromint)$")
 list(TRANSFORM declared TOLOWER)
 list(TRANSFORM declared APPEND _)
 list(APPEND declared mpi_alloc_mem_cptr_)
