@@ -382,6 +382,7 @@ void LinkEnd::lose_cable(std::uint32_t version, std::string_view why) {
     cable_version_ = version;
     drop_cable(why);
     leave_path();
+    TORUSMP_ASSERT(state_ == State::apart && session_ == 0, connection_.peer, state_, session_);
     heard_ = false;
     greeted_ = 0;
 }
@@ -406,6 +407,9 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
 void LinkEnd::try_cable(transport::Channel* channel, bool held_down) {
     TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr && !closed(), connection_.peer,
                    state_, cable_, candidate_);
+    // Nothing is left of the cable before: neither its credits nor a packet in its slots.
+    TORUSMP_ASSERT(stashed_ == 0 && !connection_.held.any_from(connection_.virtual_channels),
+                   connection_.peer, stashed_, connection_.virtual_channels);
     heard_ = false;
     greeted_ = 0;
     held_down_ = held_down;

@@ -120,7 +120,7 @@ void Reduction::apply(std::byte* in, std::byte* inout, std::size_t count) const 
 // The schedule wants inout = inout op in, where inout stands for the lower ranks.
 void Reduction::call_commuting(void* inout, const void* in, std::size_t count, const void* self) {
     static_cast<const Reduction*>(self)->apply(static_cast<std::byte*>(const_cast<void*>(in)),
-                                              static_cast<std::byte*>(inout), count);
+                                               static_cast<std::byte*>(inout), count);
 }
 
 void Reduction::call_ordered(void* inout, const void* in, std::size_t count, const void* self) {

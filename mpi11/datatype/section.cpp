@@ -36,14 +36,16 @@ void* Section::address() const {
 
 bool Section::holds(const void* address) const {
     const auto value = reinterpret_cast<std::uintptr_t>(address);
-    return value >= first_address && (value - first_address) / addresses_each == std::uintptr_t(place_);
+    return value >= first_address &&
+           (value - first_address) / addresses_each == std::uintptr_t(place_);
 }
 
 core::Shape Section::part(std::ptrdiff_t from, std::size_t bytes) const {
     const std::size_t all = this->bytes();
     if (from < 0 || std::size_t(from) > all || bytes > all - std::size_t(from))
-        fail(MPI_ERR_BUFFER, "found an array section of {} bytes, expected one that has bytes {} to {}",
-             all, from, from + std::ptrdiff_t(bytes));
+        fail(MPI_ERR_BUFFER,
+             "found an array section of {} bytes, expected one that has bytes {} to {}", all, from,
+             from + std::ptrdiff_t(bytes));
     return part_of(rank_, std::size_t(from), bytes);
 }
 

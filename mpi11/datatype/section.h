@@ -3,9 +3,9 @@
 // (MPI-5.0, section 19.1.12), in array element order.
 //
 // A section has a range of addresses that stands for that memory: no memory is there, and a buffer
-// is only ever computed from them (Datatype::Datatype(element, sections), buffer_of()). So all calls
-// take sections, whatever they do with counts, displacements and extents, and copy directly from
-// and to the array. Values; any thread may read.
+// is only ever computed from them (Datatype::Datatype(element, sections), buffer_of()). So all
+// calls take sections, whatever they do with counts, displacements and extents, and copy directly
+// from and to the array. Values; any thread may read.
 #pragma once
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How Fortran stands in the binary interface (MPI-5.0, section 20.5): the sizes and values of
-// gfortran, which are built in. A program may state its own at any time; only the same are accepted.
+// gfortran, which are built in. A program may state its own at any time; only the same are
+// accepted.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -65,7 +66,8 @@ int PMPI_Abi_set_fortran_info(MPI_Info info) {
     return api_at_any_time("MPI_Abi_set_fortran_info", [&] {
         const Info ours(fortran_entries());
         for (const auto& [key, value] : entries_of(info))
-            if (const std::string* const known = ours.find(key); known != nullptr && *known != value)
+            if (const std::string* const known = ours.find(key);
+                known != nullptr && *known != value)
                 fail(MPI_ERR_ABI, "found {} = {}, expected {}", key, value, *known);
     });
 }

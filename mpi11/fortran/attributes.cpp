@@ -77,7 +77,7 @@ extern "C" {
 void pmpi_keyval_create_(Function* copy, Function* destroy, MPI_Fint* keyval,
                          const MPI_Fint* extra_state, Ierror ierror) {
     ierror = create_keyval<Communicator>("MPI_Keyval_create", Keyval::Convention::fortran_integer,
-                                          copy, destroy, keyval, *extra_state);
+                                         copy, destroy, keyval, *extra_state);
 }
 
 void pmpi_attr_put_(const MPI_Fint* comm, const MPI_Fint* keyval, const MPI_Fint* value,
@@ -112,7 +112,7 @@ void pmpi_comm_get_attr_(const MPI_Fint* comm, const MPI_Fint* keyval, MPI_Aint*
 void pmpi_type_create_keyval_(Function* copy, Function* destroy, MPI_Fint* keyval,
                               const MPI_Aint* extra_state, Ierror ierror) {
     ierror = create_keyval<Datatype>("MPI_Type_create_keyval", Keyval::Convention::fortran_address,
-                                      copy, destroy, keyval, *extra_state);
+                                     copy, destroy, keyval, *extra_state);
 }
 
 void pmpi_type_set_attr_(const MPI_Fint* type, const MPI_Fint* keyval, const MPI_Aint* value,
@@ -134,7 +134,7 @@ void pmpi_type_get_attr_(const MPI_Fint* type, const MPI_Fint* keyval, MPI_Aint*
 void pmpi_win_create_keyval_(Function* copy, Function* destroy, MPI_Fint* keyval,
                              const MPI_Aint* extra_state, Ierror ierror) {
     ierror = create_keyval<Window>("MPI_Win_create_keyval", Keyval::Convention::fortran_address,
-                                    copy, destroy, keyval, *extra_state);
+                                   copy, destroy, keyval, *extra_state);
 }
 
 void pmpi_win_set_attr_(const MPI_Fint* win, const MPI_Fint* keyval, const MPI_Aint* value,
@@ -174,20 +174,20 @@ FORTRAN_NAME_F08(win_get_attr)
 #define PREDEFINED(prefix, Value)                                                                 \
     extern "C" void mpi_##prefix##dup_fn_(const MPI_Fint*, const MPI_Fint*, const Value*,         \
                                           const Value* in, Value* out, MPI_Fint* flag,            \
-                                          Ierror ierror) {                                     \
+                                          Ierror ierror) {                                        \
         *out = *in;                                                                               \
         *flag = 1;                                                                                \
-        ierror = MPI_SUCCESS;                                                                    \
+        ierror = MPI_SUCCESS;                                                                     \
     }                                                                                             \
     extern "C" void mpi_##prefix##null_copy_fn_(const MPI_Fint*, const MPI_Fint*, const Value*,   \
                                                 const Value*, Value*, MPI_Fint* flag,             \
-                                                Ierror ierror) {                               \
+                                                Ierror ierror) {                                  \
         *flag = 0;                                                                                \
-        ierror = MPI_SUCCESS;                                                                    \
+        ierror = MPI_SUCCESS;                                                                     \
     }                                                                                             \
     extern "C" void mpi_##prefix##null_delete_fn_(const MPI_Fint*, const MPI_Fint*, const Value*, \
-                                                  const Value*, Ierror ierror) {               \
-        ierror = MPI_SUCCESS;                                                                    \
+                                                  const Value*, Ierror ierror) {                  \
+        ierror = MPI_SUCCESS;                                                                     \
     }
 
 PREDEFINED(, MPI_Fint)

@@ -25,8 +25,7 @@ void pmpi_win_create_errhandler_(MPI_Win_errhandler_function* function, MPI_Fint
                                  errhandler, ierror);
 }
 
-void pmpi_errhandler_create_(MPI_Handler_function* function, MPI_Fint* errhandler,
-                             Ierror ierror) {
+void pmpi_errhandler_create_(MPI_Handler_function* function, MPI_Fint* errhandler, Ierror ierror) {
     pmpi_comm_create_errhandler_(function, errhandler, ierror);
 }
 

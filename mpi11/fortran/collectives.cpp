@@ -22,18 +22,17 @@ using namespace torusmp::mpi;
 
 // Blocking, non-blocking and persistent.
 #define EXCHANGES(Displacement, partners, lower, Name, ilower, IName)                              \
-    extern "C" void pmpi_##lower##_(TYPED(Displacement), const MPI_Fint* comm, Ierror ierror) { \
-        ierror = exchange<PMPI_##Name>(partners, TYPED_NAMES, comm);                              \
+    extern "C" void pmpi_##lower##_(TYPED(Displacement), const MPI_Fint* comm, Ierror ierror) {    \
+        ierror = exchange<PMPI_##Name>(partners, TYPED_NAMES, comm);                               \
     }                                                                                              \
     extern "C" void pmpi_##ilower##_(TYPED(Displacement), const MPI_Fint* comm, MPI_Fint* request, \
-                                     Ierror ierror) {                                           \
-        ierror =                                                                                  \
+                                     Ierror ierror) {                                              \
+        ierror =                                                                                   \
             exchange<PMPI_##IName>(partners, TYPED_NAMES, comm, Argument<MPI_Request*>(request));  \
     }                                                                                              \
     extern "C" void pmpi_##lower##_init_(TYPED(Displacement), const MPI_Fint* comm,                \
-                                         const MPI_Fint* info, MPI_Fint* request,                  \
-                                         Ierror ierror) {                                       \
-        ierror =                                                                                  \
+                                         const MPI_Fint* info, MPI_Fint* request, Ierror ierror) { \
+        ierror =                                                                                   \
             exchange<PMPI_##Name##_init>(partners, TYPED_NAMES, comm, Argument<MPI_Info>(info),    \
                                          Argument<MPI_Request*>(request));                         \
     }                                                                                              \
@@ -58,9 +57,9 @@ void pmpi_dist_graph_create_(const MPI_Fint* comm, const MPI_Fint* n, const MPI_
                              const MPI_Fint* degrees, const MPI_Fint* destinations,
                              const MPI_Fint* weights, const MPI_Fint* info, const MPI_Fint* reorder,
                              MPI_Fint* graph, Ierror ierror) {
-    ierror = PMPI_Dist_graph_create(
-        from_fortran<MPI_Comm>(*comm), *n, sources, degrees, destinations, c_weights(weights),
-        from_fortran<MPI_Info>(*info), *reorder, Argument<MPI_Comm*>(graph).in_c());
+    ierror = PMPI_Dist_graph_create(from_fortran<MPI_Comm>(*comm), *n, sources, degrees,
+                                    destinations, c_weights(weights), from_fortran<MPI_Info>(*info),
+                                    *reorder, Argument<MPI_Comm*>(graph).in_c());
 }
 
 void pmpi_dist_graph_create_adjacent_(const MPI_Fint* comm, const MPI_Fint* indegree,
@@ -69,9 +68,9 @@ void pmpi_dist_graph_create_adjacent_(const MPI_Fint* comm, const MPI_Fint* inde
                                       const MPI_Fint* weights, const MPI_Fint* info,
                                       const MPI_Fint* reorder, MPI_Fint* graph, Ierror ierror) {
     ierror = PMPI_Dist_graph_create_adjacent(from_fortran<MPI_Comm>(*comm), *indegree, sources,
-                                              c_weights(source_weights), *outdegree, destinations,
-                                              c_weights(weights), from_fortran<MPI_Info>(*info),
-                                              *reorder, Argument<MPI_Comm*>(graph).in_c());
+                                             c_weights(source_weights), *outdegree, destinations,
+                                             c_weights(weights), from_fortran<MPI_Info>(*info),
+                                             *reorder, Argument<MPI_Comm*>(graph).in_c());
 }
 
 void pmpi_dist_graph_neighbors_(const MPI_Fint* comm, const MPI_Fint* maxindegree,
@@ -79,8 +78,8 @@ void pmpi_dist_graph_neighbors_(const MPI_Fint* comm, const MPI_Fint* maxindegre
                                 const MPI_Fint* maxoutdegree, MPI_Fint* destinations,
                                 MPI_Fint* weights, Ierror ierror) {
     ierror = PMPI_Dist_graph_neighbors(from_fortran<MPI_Comm>(*comm), *maxindegree, sources,
-                                        c_weights(source_weights), *maxoutdegree, destinations,
-                                        c_weights(weights));
+                                       c_weights(source_weights), *maxoutdegree, destinations,
+                                       c_weights(weights));
 }
 }
 

@@ -50,7 +50,7 @@ void pmpi_file_open_(const MPI_Fint* comm, const char* filename, const MPI_Fint*
                      const MPI_Fint* info, MPI_Fint* fh, Ierror ierror, std::size_t length) {
     MPI_File file = MPI_FILE_NULL;
     ierror = PMPI_File_open(from_fortran<MPI_Comm>(*comm), name_from(filename, length).c_str(),
-                             *amode, from_fortran<MPI_Info>(*info), &file);
+                            *amode, from_fortran<MPI_Info>(*info), &file);
     *fh = to_fortran(file);
 }
 

@@ -41,13 +41,16 @@ install(FILES ${mpi_include}/mpif.h DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 if(TORUSMP_HAS_FORTRAN)
   # The descriptors of mpi_f08 are those of gfortran since version 12.
   set(modules mpi_f08_types mpi)
+  set(TORUSMP_HAS_F08 OFF)
   check_include_file_cxx(ISO_Fortran_binding.h TORUSMP_HAS_FORTRAN_DESCRIPTORS)
   if(TORUSMP_HAS_FORTRAN_DESCRIPTORS AND CMAKE_Fortran_COMPILER_ID STREQUAL "GNU"
      AND CMAKE_Fortran_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
     list(APPEND modules mpi_f08)
+    set(TORUSMP_HAS_F08 ON)
     target_sources(torusmp_mpi PRIVATE
       ${fortran}/f08/by_hand.cpp ${fortran}/f08/descriptor.cpp ${fortran}/f08/routines.cpp)
   endif()
+  set(TORUSMP_HAS_F08 ${TORUSMP_HAS_F08} PARENT_SCOPE)  # for the tests
   set(module_files "")
   foreach(module ${modules})
     add_custom_command(

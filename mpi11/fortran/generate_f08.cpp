@@ -23,9 +23,9 @@ bool contains(const std::string& text, const char* part) {
 // Names that the standard does not have any more.
 bool is_of_mpi_1(const std::string& function) {
     static const std::set<std::string> names{
-        "Address",         "Type_extent",    "Type_lb",        "Type_ub",       "Type_hvector",
-        "Type_hindexed",   "Type_struct",    "Keyval_create",  "Keyval_free",   "Attr_put",
-        "Attr_get",        "Attr_delete",    "Errhandler_set", "Errhandler_get", "Errhandler_create"};
+        "Address",       "Type_extent", "Type_lb",        "Type_ub",        "Type_hvector",
+        "Type_hindexed", "Type_struct", "Keyval_create",  "Keyval_free",    "Attr_put",
+        "Attr_get",      "Attr_delete", "Errhandler_set", "Errhandler_get", "Errhandler_create"};
     return names.contains(function);
 }
 
@@ -48,7 +48,8 @@ bool is_boolean(const Parameter& parameter) {
     return parameter.name == "logical_true" || parameter.name == "logical_false";
 }
 bool is_choice(const Parameter& parameter) {
-    return !is_boolean(parameter) && parameter.type.ends_with("void*") && !is_pointer(parameter) && !is_attribute(parameter);
+    return !is_boolean(parameter) && parameter.type.ends_with("void*") && !is_pointer(parameter) &&
+           !is_attribute(parameter);
 }
 bool is_function(const Parameter& parameter) {
     return contains(parameter.type, "_function");
@@ -62,8 +63,8 @@ bool has(const Function& function, Test&& test) {
 // A routine that C binds cannot take a procedure of Fortran.
 bool takes_descriptors(const Function& function) {
     if (has(function, is_function)) return false;
-    return has(function, is_choice) || is_wide(function.name) || contains(function.name, "etach_buffer") ||
-           function.name == "Buffer_detach";
+    return has(function, is_choice) || is_wide(function.name) ||
+           contains(function.name, "etach_buffer") || function.name == "Buffer_detach";
 }
 
 // ---- declarations ----
@@ -71,8 +72,9 @@ bool takes_descriptors(const Function& function) {
 // Calls after whose return the library still uses their arrays and buffers.
 bool is_asynchronous(const Function& function) {
     const std::string& name = function.name;
-    for (const char* part : {"_init", "_begin", "_end", "_attach", "_detach", "attach_buffer", "Win_create", "Free_mem",
-                             "Get_address", "ccumulate", "Fetch_and_op", "Compare_and_swap"})
+    for (const char* part :
+         {"_init", "_begin", "_end", "_attach", "_detach", "attach_buffer", "Win_create",
+          "Free_mem", "Get_address", "ccumulate", "Fetch_and_op", "Compare_and_swap"})
         if (contains(name, part) && name != "Session_init") return true;
     if (name == "Put" || name == "Get" || name == "Put_c" || name == "Get_c") return true;
     const bool starts = has(function, [](const Parameter& parameter) {
@@ -92,7 +94,8 @@ bool is_changed(const Function& function, const Parameter& parameter) {
     if (parameter.name == "array_of_requests") return true;
     if (base == "MPI_Message") return contains(name, "recv");
     if (base == "MPI_Request")
-        return function.parameters.size() <= 3 && (name == "Start" || name == "Wait" || name == "Test" || name == "Request_free");
+        return function.parameters.size() <= 3 &&
+               (name == "Start" || name == "Wait" || name == "Test" || name == "Request_free");
     for (const char* end : {"_free", "_commit", "_disconnect", "_close", "_finalize"})
         if (name.ends_with(end) && function.parameters.size() == 1) return true;
     return false;
@@ -101,14 +104,18 @@ bool is_changed(const Function& function, const Parameter& parameter) {
 std::string intent(const Function& function, const Parameter& parameter) {
     const std::string& type = parameter.type;
     const bool value = type == base_of(type);
-    if (is_choice(parameter) && (function.name == "Get_address" || function.name == "Win_detach")) return "";
-    if (is_boolean(parameter)) return contains(function.name, "_get_") ? ", intent(out)" : ", intent(in)";
+    if (is_choice(parameter) && (function.name == "Get_address" || function.name == "Win_detach"))
+        return "";
+    if (is_boolean(parameter))
+        return contains(function.name, "_get_") ? ", intent(out)" : ", intent(in)";
     // These may be constants that the call recognizes by their addresses.
-    if (!type.starts_with("const ") && (base_of(type) == "MPI_Status" || parameter.name.ends_with("weights") ||
-                                        parameter.name == "array_of_errcodes") &&
+    if (!type.starts_with("const ") &&
+        (base_of(type) == "MPI_Status" || parameter.name.ends_with("weights") ||
+         parameter.name == "array_of_errcodes") &&
         !is_changed(function, parameter))
         return "";
-    if (is_attribute(parameter)) return contains(function.name, "_get_attr") ? ", intent(out)" : ", intent(in)";
+    if (is_attribute(parameter))
+        return contains(function.name, "_get_attr") ? ", intent(out)" : ", intent(in)";
     if (value || type.starts_with("const ") || is_function(parameter)) return ", intent(in)";
     if (parameter.name == "ranges" || function.name == "Cancel") return ", intent(in)";
     if (parameter.name == "argv" || parameter.name.starts_with("array_of_argv") ||
@@ -122,7 +129,7 @@ std::string name_of(const Parameter& parameter) {
     return parameter.name == "indx" ? "index" : parameter.name;
 }
 
-std::string declare(const Header& header, const Function& function, const Parameter& parameter) {
+std::string declare_f08(const Header& header, const Function& function, const Parameter& parameter) {
     const std::string& type = parameter.type;
     const std::string base = base_of(type), name = name_of(parameter);
     const std::string given = intent(function, parameter);
@@ -130,14 +137,18 @@ std::string declare(const Header& header, const Function& function, const Parame
     if (is_attribute(parameter)) return address_kind + given + " :: " + name;
     if (is_boolean(parameter)) return "logical" + given + " :: " + name;
     if (is_pointer(parameter)) return "type(c_ptr)" + given + " :: " + name;
-    const std::string later = is_asynchronous(function) || function.name.starts_with("Comm_idup") ? ", asynchronous" : "";
+    const std::string later =
+        is_asynchronous(function) || function.name.starts_with("Comm_idup") ? ", asynchronous" : "";
     if (is_choice(parameter)) return "type(*), dimension(..)" + given + later + " :: " + name;
     const bool array = contains(type, "[") || name.ends_with("weights") || type.ends_with("**") ||
                        name.starts_with("array_of_");
     if (is_string(parameter)) {
-        const bool list = type != "char*" && type != "const char*" && type != "char[]" && type != "const char[]";
+        const bool list =
+            type != "char*" && type != "const char*" && type != "char[]" && type != "const char[]";
         return "character(len=*)" + given + " :: " + name +
-               (type.ends_with("***") || contains(type, "**[") ? "(array_length, *)" : list ? "(*)" : "");
+               (type.ends_with("***") || contains(type, "**[") ? "(array_length, *)"
+                : list                                         ? "(*)"
+                                                               : "");
     }
     std::string fortran;
     if (base == "int")
@@ -161,15 +172,21 @@ std::string shape_of(const Function& function) {
     std::string all;
     for (const Parameter& parameter : function.parameters) {
         const std::string base = base_of(parameter.type);
-        all += (base == "MPI_Aint" ? "MPI_Count" : is_function(parameter) ? "function" : base) + ",";
+        all += (base == "MPI_Aint"       ? "MPI_Count"
+                : is_function(parameter) ? "function"
+                                         : base) +
+               ",";
     }
     return all;
 }
 
 // ---- interfaces ----
 
-void write_head(std::ostream& out, const std::string& head, const Function& function, bool has_error,
-                const std::string& binding) {
+// Not used by the module itself: gfortran would take a program's own use of the type for another.
+constexpr const char* use_pointer = "    use, intrinsic :: iso_c_binding, only: c_ptr\n";
+
+void write_head(std::ostream& out, const std::string& head, const Function& function,
+                bool has_error, const std::string& binding, bool pointers) {
     std::string line = head + "(";
     bool first = true;
     const auto add = [&](const std::string& name) {
@@ -180,16 +197,18 @@ void write_head(std::ostream& out, const std::string& head, const Function& func
     };
     for (const Parameter& parameter : function.parameters) add(name_of(parameter));
     if (has_error) add("ierror");
-    out << "  " << line << ")" << (binding.empty() ? "" : " &\n      bind(C, name=\"" + binding + "\")") << "\n    import\n";
+    out << "  " << line << ")"
+        << (binding.empty() ? "" : " &\n      bind(C, name=\"" + binding + "\")") << "\n"
+        << (pointers ? use_pointer : "") << "    import\n";
 }
 
 void write_interface(std::ostream& out, const Header& header, const Function& function,
                      const std::string& name, const std::string& binding) {
     const bool value = function.result != "int";
     write_head(out, (value ? "function " : "subroutine ") + name, function,
-               !value && function.name != "Pcontrol", binding);
+               !value && function.name != "Pcontrol", binding, has(function, is_pointer));
     for (const Parameter& parameter : function.parameters)
-        out << "    " << declare(header, function, parameter) << "\n";
+        out << "    " << declare_f08(header, function, parameter) << "\n";
     if (value) {
         out << "    " << (function.result == "double" ? "double precision" : address_kind)
             << " :: " << name << "\n  end function\n";
@@ -223,14 +242,16 @@ class Writer {
         // A CHARACTER of a routine that C binds would be a descriptor.
         const bool of_fortran = has(function, is_function) ||
                                 (has(function, is_string) && !takes_descriptors(function));
-        const bool generic = wide != nullptr || takes_descriptors(function) ||
-                             (of_fortran && prefix_ == "MPI_");
+        const bool generic =
+            wide != nullptr || takes_descriptors(function) || (of_fortran && prefix_ == "MPI_");
         out_ << "  interface" << (generic ? " " + name : "") << "\n";
         if (of_fortran)
             write_interface(out_, header_, function, prefix_ == "MPI_" ? name + "_f08" : name, "");
         else
             write_interface(out_, header_, function,
-                            name + (takes_descriptors(function) ? "_f08ts" : generic ? "_f08" : ""),
+                            name + (takes_descriptors(function) ? "_f08ts"
+                                    : generic                   ? "_f08"
+                                                                : ""),
                             binding(function));
         if (wide != nullptr)
             write_interface(out_, header_, *wide, prefix_ + wide->name + "_f08ts", binding(*wide));
@@ -241,7 +262,9 @@ class Writer {
     std::string binding(const Function& function) const {
         const std::string name = lower(prefix_ + function.name);
         if (takes_descriptors(function)) return name + "_f08ts_";
-        return prefix_ == "MPI_" && function.result == "int" && function.name != "Pcontrol" ? name + "_f08_" : name + "_";
+        return prefix_ == "MPI_" && function.result == "int" && function.name != "Pcontrol"
+                   ? name + "_f08_"
+                   : name + "_";
     }
 
     std::ostream& out_;
@@ -269,7 +292,11 @@ void write_callbacks(std::ostream& out, const Header& header) {
     out << "  abstract interface\n";
     for (const Callback& callback : header.callbacks) {
         const bool error = callback.result == "int";
-        write_head(out, "subroutine " + callback.name, {"int", "", callback.parameters}, error, "");
+        const Function function{"int", "", callback.parameters};
+        const bool pointers = has(function, [&](const Parameter& parameter) {
+            return contains(declared(parameter), "c_ptr");
+        });
+        write_head(out, "subroutine " + callback.name, function, error, "", pointers);
         for (const Parameter& parameter : callback.parameters)
             out << "    " << declared(parameter) << "\n";
         if (error) out << "    integer :: ierror\n";
@@ -277,8 +304,9 @@ void write_callbacks(std::ostream& out, const Header& header) {
     }
     out << "  end interface\n";
     const auto known = [&](const Predefined& function) {
-        return std::any_of(header.callbacks.begin(), header.callbacks.end(),
-                           [&](const Callback& callback) { return callback.name == function.type; });
+        return std::any_of(
+            header.callbacks.begin(), header.callbacks.end(),
+            [&](const Callback& callback) { return callback.name == function.type; });
     };
     for (const Predefined& function : header.predefined)
         if (known(function))
@@ -313,8 +341,10 @@ void write_variables(std::ostream& out) {
         {"character(len=1)", "MPI_ARGV_NULL(1)"},
         {"character(len=1)", "MPI_ARGVS_NULL(1, 1)"},
     };
-    constexpr const char* blocks[] = {"fbottom",   "finplace",    "fbufferautomatic", "fstatus", "fstatuses", "ferrcodes",
-                                      "funweighted", "fweightsempty", "fargv",     "fargvs"};
+    constexpr const char* blocks[] = {"fbottom",       "finplace",  "fbufferautomatic",
+                                      "fstatus",       "fstatuses", "ferrcodes",
+                                      "funweighted",   "fweightsempty", "fargv",
+                                      "fargvs"};
     for (std::size_t i = 0; i < std::size(variables); ++i)
         out << "  " << variables[i][0] << ", bind(C, name=\"torusmp_" << blocks[i]
             << "_\") :: " << variables[i][1] << "\n";
@@ -337,7 +367,8 @@ void write_types(std::ostream& out, const Header& header) {
     for (const char* relation : {"==", "/="}) {
         out << "  interface operator(" << relation << ")\n";
         for (const std::string& handle : header.handles) {
-            const std::string name = std::string("torusmp_f") + (relation[0] == '=' ? "same_" : "other_") +
+            const std::string name = std::string("torusmp_f") +
+                                     (relation[0] == '=' ? "same_" : "other_") +
                                      lower(handle.substr(4));
             out << "  elemental function " << name << "(a, b)\n    import\n    type(" << handle
                 << "), intent(in) :: a, b\n    logical :: " << name << "\n  end function\n";
@@ -361,9 +392,7 @@ void write_types(std::ostream& out, const Header& header) {
 
 void write_f08(std::ostream& out, const Header& header) {
     out << "! MPI as the module mpi_f08. Made from mpi.h.\n"
-           "module mpi_f08\n  use mpi_f08_types\n"
-           "  use, intrinsic :: iso_c_binding, only: c_ptr\n  implicit none\n  public\n"
-           "  private :: c_ptr\n";
+           "module mpi_f08\n  use mpi_f08_types\n  implicit none\n  public\n";
     for (const Constant& constant : constants_of_fortran())
         out << "  integer, parameter :: " << constant.name << " = " << constant.value << "\n";
     write_constants(out, header);
@@ -376,7 +405,8 @@ void write_f08(std::ostream& out, const Header& header) {
                 writer.write(function);
         out << "  interface\n  subroutine " << prefix << "F_sync_reg(buf) bind(C, name=\""
             << lower(prefix) << "f_sync_reg_f08ts_\")\n    import\n"
-            << "    type(*), dimension(..), asynchronous :: buf\n  end subroutine\n  end interface\n";
+            << "    type(*), dimension(..), asynchronous :: buf\n  end subroutine\n  end "
+               "interface\n";
     }
     out << "end module mpi_f08\n";
 }
@@ -389,17 +419,21 @@ void write_f08_routines(std::ostream& out, const Header& header) {
     static const std::set<std::string> addresses{"Get_address", "Free_mem", "Win_detach"};
     for (const Function& function : header.functions) {
         const std::string& name = function.name;
-        if (is_absent(function) || !takes_descriptors(function) || by_hand.contains(name) || contains(name, "lltoallw"))
+        if (is_absent(function) || !takes_descriptors(function) || by_hand.contains(name) ||
+            contains(name, "lltoallw"))
             continue;
         if (is_wide(name) && !is_alone(function)) {
             const std::string narrow = name.substr(0, name.size() - 2);
-            const auto same = std::find_if(header.functions.begin(), header.functions.end(),
-                                           [&](const Function& other) { return other.name == narrow; });
+            const auto same =
+                std::find_if(header.functions.begin(), header.functions.end(),
+                             [&](const Function& other) { return other.name == narrow; });
             if (same == header.functions.end() || wide_form(header, *same) == nullptr) continue;
         }
         const bool descriptors = has(function, is_choice) || has(function, is_string);
-        const char* untyped = addresses.contains(name) || name.ends_with("_end") ? "address" : "block";
-        out << (descriptors ? "WITH_DESCRIPTORS(" : "PLAIN(") << function.parameters.size() << ", " << lower(name)
-            << ", " << name << (descriptors ? std::string(", ") + untyped : "") << ")\n";
+        const char* untyped =
+            addresses.contains(name) || name.ends_with("_end") ? "address" : "block";
+        out << (descriptors ? "WITH_DESCRIPTORS(" : "PLAIN(") << function.parameters.size() << ", "
+            << lower(name) << ", " << name << (descriptors ? std::string(", ") + untyped : "")
+            << ")\n";
     }
 }

@@ -122,9 +122,9 @@ std::string base_of(const std::string& type) {
 }
 
 bool is_logical(const Parameter& parameter) {
-    static const std::set<std::string> logicals{"flag",    "periods", "reorder",  "remain_dims",
-                                                "commute", "high",    "weighted", "complete",
-                                                "is_set"};
+    static const std::set<std::string> logicals{"flag",        "periods",  "reorder",
+                                                "remain_dims", "commute",  "high",
+                                                "weighted",    "complete", "is_set"};
     return logicals.contains(parameter.name);
 }
 
@@ -134,8 +134,8 @@ bool is_wide(const std::string& function) {
 
 bool is_for_c_alone(const std::string& function) {
     if (function.starts_with("T_")) return true;
-    for (const char* end : {"_c2f", "_f2c", "_toint", "_fromint", "_f082c", "_c2f08",
-                            "_f2f08", "_f082f"})
+    for (const char* end :
+         {"_c2f", "_f2c", "_toint", "_fromint", "_f082c", "_c2f08", "_f2f08", "_f082f"})
         if (function.ends_with(end)) return true;
     return false;
 }

@@ -118,12 +118,12 @@ CONVERSIONS(Session, MPI_Session)
 CONVERSIONS(Win, MPI_Win)
 
 // A status has the same layout in C and in both forms of Fortran.
-#define STATUSES(name, From, To)                                               \
-    extern "C" int PMPI_Status_##name(const From* from, To* to) {              \
-        if (from == nullptr || to == nullptr) return MPI_ERR_ARG;              \
-        std::memcpy(to, from, sizeof(MPI_Status));                             \
-        return MPI_SUCCESS;                                                    \
-    }                                                                          \
+#define STATUSES(name, From, To)                                  \
+    extern "C" int PMPI_Status_##name(const From* from, To* to) { \
+        if (from == nullptr || to == nullptr) return MPI_ERR_ARG; \
+        std::memcpy(to, from, sizeof(MPI_Status));                \
+        return MPI_SUCCESS;                                       \
+    }                                                             \
     WEAK(Status_##name)
 
 STATUSES(c2f, MPI_Status, MPI_Fint)

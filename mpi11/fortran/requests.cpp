@@ -47,8 +47,7 @@ void pmpi_startall_(const MPI_Fint* count, MPI_Fint* requests, Ierror ierror) {
     array.give_back();
 }
 
-void pmpi_waitall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
-                   Ierror ierror) {
+void pmpi_waitall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses, Ierror ierror) {
     Requests array(requests, *count);
     ierror = PMPI_Waitall(*count, array.in_c(), c_status(statuses));
     array.give_back();

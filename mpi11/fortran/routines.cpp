@@ -9,11 +9,11 @@ using torusmp::mpi::CallInC;
 using torusmp::mpi::Ierror;
 using torusmp::mpi::Passed;
 
-#define ROUTINE(parameters, lower, Name, names)                                         \
-    static_assert(CallInC<PMPI_##Name>::arity == parameters);                           \
+#define ROUTINE(parameters, lower, Name, names)                                           \
+    static_assert(CallInC<PMPI_##Name>::arity == parameters);                             \
     extern "C" void pmpi_##lower##_(PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) { \
-        ierror = CallInC<PMPI_##Name>::run(NAMES_##parameters);                         \
-    }                                                                                   \
+        ierror = CallInC<PMPI_##Name>::run(NAMES_##parameters);                           \
+    }                                                                                     \
     names(lower)
 
 #include "fortran_routines.inc"

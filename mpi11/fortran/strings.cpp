@@ -29,10 +29,9 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-void pmpi_get_library_version_(char* version, MPI_Fint* resultlen, Ierror ierror,
-                               Length length) {
+void pmpi_get_library_version_(char* version, MPI_Fint* resultlen, Ierror ierror, Length length) {
     ierror = fill_from<MPI_MAX_LIBRARY_VERSION_STRING>(version, resultlen, length,
-                                                        PMPI_Get_library_version);
+                                                       PMPI_Get_library_version);
 }
 
 void pmpi_get_processor_name_(char* name, MPI_Fint* resultlen, Ierror ierror, Length length) {
@@ -46,8 +45,7 @@ void pmpi_error_string_(const MPI_Fint* code, char* text, MPI_Fint* resultlen, I
         [&](char* buffer, int* found) { return PMPI_Error_string(*code, buffer, found); });
 }
 
-void pmpi_add_error_string_(const MPI_Fint* code, const char* text, Ierror ierror,
-                            Length length) {
+void pmpi_add_error_string_(const MPI_Fint* code, const char* text, Ierror ierror, Length length) {
     ierror = PMPI_Add_error_string(*code, c_string(text, length).c_str());
 }
 
@@ -59,10 +57,9 @@ void pmpi_comm_set_name_(const MPI_Fint* comm, const char* name, Ierror ierror, 
 
 void pmpi_comm_get_name_(const MPI_Fint* comm, char* name, MPI_Fint* resultlen, Ierror ierror,
                          Length length) {
-    ierror =
-        fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
-            return PMPI_Comm_get_name(from_fortran<MPI_Comm>(*comm), buffer, found);
-        });
+    ierror = fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
+        return PMPI_Comm_get_name(from_fortran<MPI_Comm>(*comm), buffer, found);
+    });
 }
 
 void pmpi_type_set_name_(const MPI_Fint* type, const char* name, Ierror ierror, Length length) {
@@ -71,10 +68,9 @@ void pmpi_type_set_name_(const MPI_Fint* type, const char* name, Ierror ierror, 
 
 void pmpi_type_get_name_(const MPI_Fint* type, char* name, MPI_Fint* resultlen, Ierror ierror,
                          Length length) {
-    ierror =
-        fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
-            return PMPI_Type_get_name(from_fortran<MPI_Datatype>(*type), buffer, found);
-        });
+    ierror = fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
+        return PMPI_Type_get_name(from_fortran<MPI_Datatype>(*type), buffer, found);
+    });
 }
 
 void pmpi_win_set_name_(const MPI_Fint* win, const char* name, Ierror ierror, Length length) {
@@ -83,10 +79,9 @@ void pmpi_win_set_name_(const MPI_Fint* win, const char* name, Ierror ierror, Le
 
 void pmpi_win_get_name_(const MPI_Fint* win, char* name, MPI_Fint* resultlen, Ierror ierror,
                         Length length) {
-    ierror =
-        fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
-            return PMPI_Win_get_name(from_fortran<MPI_Win>(*win), buffer, found);
-        });
+    ierror = fill_from<MPI_MAX_OBJECT_NAME>(name, resultlen, length, [&](char* buffer, int* found) {
+        return PMPI_Win_get_name(from_fortran<MPI_Win>(*win), buffer, found);
+    });
 }
 
 // ---- external data ----
@@ -110,7 +105,7 @@ void pmpi_unpack_external_(const char* datarep, void* inbuf, const MPI_Aint* ins
 void pmpi_pack_external_size_(const char* datarep, const MPI_Fint* incount, const MPI_Fint* type,
                               MPI_Aint* size, Ierror ierror, Length length) {
     ierror = PMPI_Pack_external_size(c_string(datarep, length).c_str(), *incount,
-                                      from_fortran<MPI_Datatype>(*type), size);
+                                     from_fortran<MPI_Datatype>(*type), size);
 }
 
 // ---- infos ----
@@ -118,7 +113,7 @@ void pmpi_pack_external_size_(const char* datarep, const MPI_Fint* incount, cons
 void pmpi_info_set_(const MPI_Fint* info, const char* key, const char* value, Ierror ierror,
                     Length key_length, Length value_length) {
     ierror = PMPI_Info_set(from_fortran<MPI_Info>(*info), trimmed(key, key_length).c_str(),
-                            trimmed(value, value_length).c_str());
+                           trimmed(value, value_length).c_str());
 }
 
 void pmpi_info_delete_(const MPI_Fint* info, const char* key, Ierror ierror, Length length) {
@@ -129,20 +124,19 @@ void pmpi_info_get_(const MPI_Fint* info, const char* key, const MPI_Fint* value
                     MPI_Fint* flag, Ierror ierror, Length key_length, Length value_length) {
     char buffer[MPI_MAX_INFO_VAL + 1] = "";
     const int code = PMPI_Info_get(from_fortran<MPI_Info>(*info), trimmed(key, key_length).c_str(),
-                            std::clamp(*valuelen, 0, MPI_MAX_INFO_VAL), buffer, flag);
+                                   std::clamp(*valuelen, 0, MPI_MAX_INFO_VAL), buffer, flag);
     ierror = code;
     if (code == MPI_SUCCESS && *flag != 0) fill(value, value_length, buffer);
 }
 
 void pmpi_info_get_string_(const MPI_Fint* info, const char* key, MPI_Fint* buflen, char* value,
-                           MPI_Fint* flag, Ierror ierror, Length key_length,
-                           Length value_length) {
+                           MPI_Fint* flag, Ierror ierror, Length key_length, Length value_length) {
     char buffer[MPI_MAX_INFO_VAL + 1] = "";
     // C counts the null, Fortran has none.
     const bool wanted = *buflen > 0;
     int room = wanted ? std::min(*buflen, MPI_MAX_INFO_VAL) + 1 : 0;
-    const int code = PMPI_Info_get_string(from_fortran<MPI_Info>(*info), trimmed(key, key_length).c_str(),
-                                   &room, buffer, flag);
+    const int code = PMPI_Info_get_string(from_fortran<MPI_Info>(*info),
+                                          trimmed(key, key_length).c_str(), &room, buffer, flag);
     ierror = code;
     if (code != MPI_SUCCESS || *flag == 0) return;
     *buflen = room - 1;
@@ -152,11 +146,11 @@ void pmpi_info_get_string_(const MPI_Fint* info, const char* key, MPI_Fint* bufl
 void pmpi_info_get_valuelen_(const MPI_Fint* info, const char* key, MPI_Fint* valuelen,
                              MPI_Fint* flag, Ierror ierror, Length length) {
     ierror = PMPI_Info_get_valuelen(from_fortran<MPI_Info>(*info), trimmed(key, length).c_str(),
-                                     valuelen, flag);
+                                    valuelen, flag);
 }
 
-void pmpi_info_get_nthkey_(const MPI_Fint* info, const MPI_Fint* number, char* key,
-                           Ierror ierror, Length length) {
+void pmpi_info_get_nthkey_(const MPI_Fint* info, const MPI_Fint* number, char* key, Ierror ierror,
+                           Length length) {
     char buffer[MPI_MAX_INFO_KEY] = "";
     const int code = PMPI_Info_get_nthkey(from_fortran<MPI_Info>(*info), *number, buffer);
     ierror = code;

@@ -119,8 +119,8 @@ void pmpi_type_get_contents_(const MPI_Fint* type, const MPI_Fint* max_integers,
     const MPI_Datatype in_c = from_fortran<MPI_Datatype>(*type);
     std::vector<MPI_Datatype> found(std::size_t(*max_datatypes > 0 ? *max_datatypes : 0),
                                     MPI_DATATYPE_NULL);
-    const int code = PMPI_Type_get_contents(in_c, *max_integers, *max_addresses, *max_datatypes, integers,
-                                     addresses, found.data());
+    const int code = PMPI_Type_get_contents(in_c, *max_integers, *max_addresses, *max_datatypes,
+                                            integers, addresses, found.data());
     ierror = code;
     if (code != MPI_SUCCESS) return;
     for (std::size_t i = 0; i < found.size() && found[i] != MPI_DATATYPE_NULL; ++i)

@@ -162,7 +162,7 @@ int make_alone(Window& window) {
     const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
                       window.flavor == MPI_WIN_FLAVOR_SHARED;
     if (!made) return MPI_SUCCESS;
-    if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_NO_MEM;
+    if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
     window.memory = runtime().allocate(std::max<std::size_t>(size, 1), size < page ? line : page);
     own.memory = static_cast<std::byte*>(window.memory);
@@ -189,6 +189,11 @@ void exchange_ids(Window& window, const char* call, int error) {
     if (window.size() > 1) gather_all(*window.comm, words.data(), sizeof(Word), call);
     for (std::size_t rank = 0; rank < words.size(); ++rank) {
         window.core.parts[rank].id = words[rank].id;
+        if (words[rank].error == MPI_ERR_RMA_SHARED)
+            fail(MPI_ERR_RMA_SHARED,
+                 "rank {} cannot share memory with the others of its host: they reach each other "
+                 "over links (transport.local), or shared memory is used up (ulimit -v)",
+                 rank);
         if (words[rank].error != MPI_SUCCESS)
             fail(words[rank].error, "rank {} has no memory for its {} bytes", rank,
                  window.members[rank].size);

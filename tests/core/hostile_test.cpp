@@ -148,6 +148,10 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(closed(0, from_enemy(PacketKind::matched), bytes_of(MatchedBody{3, 1, 5})));
         REQUIRE(closed(0, from_enemy(PacketKind::data), bytes_of(DataBody{9, 0, 0})));
     }
+    SECTION("a refusal of announcements that is not the next one") {
+        REQUIRE(closed(0, from_enemy(PacketKind::refuse), bytes_of(EpochBody{7, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::refuse), bytes_of(EpochBody{0, 0})));
+    }
     SECTION("data past the end of a receive handle") {
         PacketHeader matched = from_enemy(PacketKind::matched);
         const auto body = bytes_of(MatchedBody{first_id, 0, 900});

@@ -55,6 +55,17 @@ struct Transfer {
 
 }  // namespace
 
+TEST_CASE("a rank alone has memory to share although its job has transports of links",
+          "[core][link-transports]") {
+    JobOptions options = placing({1}, 1);
+    options.link_transports = 2;
+    Job job(options);
+    void* const memory = job[0].allocate(4096, 64);
+    REQUIRE(memory != nullptr);
+    std::memset(memory, 1, 4096);
+    job[0].free(memory);
+}
+
 TEST_CASE("the last relay puts a large message into its place, whoever comes first",
           "[core][link-transports]") {
     const bool receiver_first = GENERATE(true, false);

@@ -123,16 +123,17 @@ static void making(void) {
 static void shared_memory(void) {
     MPI_Win win;
     MPI_Comm host;
-    int *mine, *theirs, unit = 0, i, near, here;
+    int *mine, *theirs, unit = 0, i, near, here, class_of_error;
     MPI_Aint size = 0;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
     MPI_Comm_size(host, &near);
     MPI_Comm_rank(host, &here);
     MPI_Comm_set_errhandler(host, MPI_ERRORS_RETURN);
-    if (MPI_Win_allocate_shared((here + 1) * 4, 4, MPI_INFO_NULL, host, &mine, &win) !=
-        MPI_SUCCESS) {
+    class_of_error = MPI_Win_allocate_shared((here + 1) * 4, 4, MPI_INFO_NULL, host, &mine, &win);
+    if (class_of_error != MPI_SUCCESS) {
         /* Where ranks of a host reach each other over links alone, no memory is shared. */
         const char* local = getenv("TORUSMP_TRANSPORT_LOCAL");
+        CHECK_CLASS(class_of_error, MPI_ERR_RMA_SHARED);
         CHECK(local != NULL && strcmp(local, "links") == 0);
         MPI_Comm_free(&host);
         return;

@@ -19,7 +19,8 @@ class SectionTypes {
         if (buffer.block()) return;
         const Section section = buffer.section(place);
         made_ = std::make_unique<SectionType[]>(std::size_t(count));
-        for (int i = 0; i < count; ++i) types.in_c()[i] = made_[std::size_t(i)].make(types[i], {section});
+        for (int i = 0; i < count; ++i)
+            types.in_c()[i] = made_[std::size_t(i)].make(types[i], {section});
         buffer.set(section.address());
     }
 
@@ -51,30 +52,28 @@ int exchange_described(Partners (*partners_of)(MPI_Comm), const CFI_cdesc_t* sen
 using namespace torusmp::mpi;
 
 // Blocking, non-blocking and persistent.
-#define DESCRIBED(Count, Displacement)                                               \
-    const CFI_cdesc_t *sendbuf, const Count *sendcounts, const Displacement *sdispls, \
+#define DESCRIBED(Count, Displacement)                                                  \
+    const CFI_cdesc_t *sendbuf, const Count *sendcounts, const Displacement *sdispls,   \
         const MPI_Fint *sendtypes, const CFI_cdesc_t *recvbuf, const Count *recvcounts, \
         const Displacement *rdispls, const MPI_Fint *recvtypes, const MPI_Fint *comm
 #define DESCRIBED_NAMES \
     sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
-#define EXCHANGES_F08(Count, Displacement, partners, lower, Name, ilower, IName, wide)              \
-    extern "C" void pmpi_##lower##wide##_f08ts_(DESCRIBED(Count, Displacement), Ierror ierror) {    \
-        ierror = exchange_described<PMPI_##Name##wide>(partners, DESCRIBED_NAMES);                  \
-    }                                                                                               \
-    extern "C" void pmpi_##ilower##wide##_f08ts_(DESCRIBED(Count, Displacement), MPI_Fint* request, \
-                                                 Ierror ierror) {                                   \
-        ierror = exchange_described<PMPI_##IName##wide>(partners, DESCRIBED_NAMES,                  \
-                                                        Argument<MPI_Request*>(request));           \
-    }                                                                                               \
-    extern "C" void pmpi_##lower##_init##wide##_f08ts_(DESCRIBED(Count, Displacement),              \
-                                                       const MPI_Fint* info, MPI_Fint* request,     \
-                                                       Ierror ierror) {                             \
-        ierror = exchange_described<PMPI_##Name##_init##wide>(partners, DESCRIBED_NAMES,            \
-                                                              Argument<MPI_Info>(info),             \
-                                                              Argument<MPI_Request*>(request));     \
-    }                                                                                               \
-    F08TS_NAME(lower##wide)                                                                         \
-    F08TS_NAME(ilower##wide)                                                                        \
+#define EXCHANGES_F08(Count, Displacement, partners, lower, Name, ilower, IName, wide)             \
+    extern "C" void pmpi_##lower##wide##_f08ts_(DESCRIBED(Count, Displacement), Ierror ierror) {   \
+        ierror = exchange_described<PMPI_##Name##wide>(partners, DESCRIBED_NAMES);                 \
+    }                                                                                              \
+    extern "C" void pmpi_##ilower##wide##_f08ts_(DESCRIBED(Count, Displacement),                   \
+                                                 MPI_Fint* request, Ierror ierror) {               \
+        ierror = exchange_described<PMPI_##IName##wide>(partners, DESCRIBED_NAMES,                 \
+                                                        Argument<MPI_Request*>(request));          \
+    }                                                                                              \
+    extern "C" void pmpi_##lower##_init##wide##_f08ts_(                                            \
+        DESCRIBED(Count, Displacement), const MPI_Fint* info, MPI_Fint* request, Ierror ierror) {  \
+        ierror = exchange_described<PMPI_##Name##_init##wide>(                                     \
+            partners, DESCRIBED_NAMES, Argument<MPI_Info>(info), Argument<MPI_Request*>(request)); \
+    }                                                                                              \
+    F08TS_NAME(lower##wide)                                                                        \
+    F08TS_NAME(ilower##wide)                                                                       \
     F08TS_NAME(lower##_init##wide)
 
 EXCHANGES_F08(MPI_Fint, MPI_Fint, everybody, alltoallw, Alltoallw, ialltoallw, Ialltoallw, )

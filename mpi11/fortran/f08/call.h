@@ -154,7 +154,7 @@ struct DescribedCall<function, address> {
     }
     template <std::size_t place>
     static constexpr bool is_typed =
-        is_buffer<Parameter<place>> && facts_of<Parameters...>(place).use == BufferUse::typed;
+        is_buffer<Parameter<place>>&& facts_of<Parameters...>(place).use == BufferUse::typed;
 
   public:
     template <std::size_t place>
@@ -164,6 +164,6 @@ struct DescribedCall<function, address> {
 }  // namespace torusmp::mpi
 
 // The routine of mpi_f08 in its own name and in the one that a profiler may define.
-#define F08TS_NAME(name)                                    \
+#define F08TS_NAME(name)                                          \
     extern "C" decltype(pmpi_##name##_f08ts_) mpi_##name##_f08ts_ \
         __attribute__((weak, alias("pmpi_" #name "_f08ts_")));

@@ -13,12 +13,11 @@ constexpr bool block = false;
 template <auto function, std::size_t place>
 using Passed = typename DescribedCall<function, false>::template Passed<place>;
 
-#define WITH_DESCRIPTORS(parameters, lower, Name, untyped)                                   \
-    static_assert(DescribedCall<PMPI_##Name, untyped>::arity == parameters);                 \
-    extern "C" void pmpi_##lower##_f08ts_(                                                   \
-        PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) {                                \
-        ierror = DescribedCall<PMPI_##Name, untyped>::run("MPI_" #Name, NAMES_##parameters); \
-    }                                                                                        \
+#define WITH_DESCRIPTORS(parameters, lower, Name, untyped)                                      \
+    static_assert(DescribedCall<PMPI_##Name, untyped>::arity == parameters);                    \
+    extern "C" void pmpi_##lower##_f08ts_(PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) { \
+        ierror = DescribedCall<PMPI_##Name, untyped>::run("MPI_" #Name, NAMES_##parameters);    \
+    }                                                                                           \
     F08TS_NAME(lower)
 #define PLAIN(parameters, lower, Name)
 #include "f08_routines.inc"
@@ -29,12 +28,11 @@ using Passed = typename DescribedCall<function, false>::template Passed<place>;
 
 namespace torusmp::mpi::plain {
 
-#define PLAIN(parameters, lower, Name)                            \
-    static_assert(CallInC<PMPI_##Name>::arity == parameters);     \
-    extern "C" void pmpi_##lower##_f08ts_(                        \
-        PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) {     \
-        ierror = CallInC<PMPI_##Name>::run(NAMES_##parameters);   \
-    }                                                             \
+#define PLAIN(parameters, lower, Name)                                                          \
+    static_assert(CallInC<PMPI_##Name>::arity == parameters);                                   \
+    extern "C" void pmpi_##lower##_f08ts_(PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) { \
+        ierror = CallInC<PMPI_##Name>::run(NAMES_##parameters);                                 \
+    }                                                                                           \
     F08TS_NAME(lower)
 #define WITH_DESCRIPTORS(parameters, lower, Name, untyped)
 #include "f08_routines.inc"

@@ -6,12 +6,12 @@
 
 #include "mpi11/fortran/arguments.h"
 
-#define COMPARISONS(handle)                                                                  \
-    extern "C" MPI_Fint torusmp_fsame_##handle##_(const MPI_Fint* a, const MPI_Fint* b) {    \
-        return *a == *b ? 1 : 0;                                                             \
-    }                                                                                        \
-    extern "C" MPI_Fint torusmp_fother_##handle##_(const MPI_Fint* a, const MPI_Fint* b) {   \
-        return *a != *b ? 1 : 0;                                                             \
+#define COMPARISONS(handle)                                                                \
+    extern "C" MPI_Fint torusmp_fsame_##handle##_(const MPI_Fint* a, const MPI_Fint* b) {  \
+        return *a == *b ? 1 : 0;                                                           \
+    }                                                                                      \
+    extern "C" MPI_Fint torusmp_fother_##handle##_(const MPI_Fint* a, const MPI_Fint* b) { \
+        return *a != *b ? 1 : 0;                                                           \
     }
 
 COMPARISONS(comm)
@@ -28,12 +28,14 @@ COMPARISONS(win)
 
 extern "C" {
 
-void pmpi_status_f2f08_(const MPI_Fint* f_status, MPI_Fint* f08_status, torusmp::mpi::Ierror ierror) {
+void pmpi_status_f2f08_(const MPI_Fint* f_status, MPI_Fint* f08_status,
+                        torusmp::mpi::Ierror ierror) {
     std::memcpy(f08_status, f_status, MPI_F_STATUS_SIZE * sizeof(MPI_Fint));
     ierror = MPI_SUCCESS;
 }
 
-void pmpi_status_f082f_(const MPI_Fint* f08_status, MPI_Fint* f_status, torusmp::mpi::Ierror ierror) {
+void pmpi_status_f082f_(const MPI_Fint* f08_status, MPI_Fint* f_status,
+                        torusmp::mpi::Ierror ierror) {
     pmpi_status_f2f08_(f08_status, f_status, ierror);
 }
 }
