@@ -132,7 +132,7 @@ std::string name_of(const Parameter& parameter) {
     return parameter.name == "indx" ? "index" : parameter.name;
 }
 
-std::string declare(const Header& header, const Function& function, const Parameter& parameter) {
+std::string declare_f08(const Header& header, const Function& function, const Parameter& parameter) {
     const std::string& type = parameter.type;
     const std::string base = base_of(type), name = name_of(parameter);
     const std::string given = intent(function, parameter);
@@ -211,7 +211,7 @@ void write_interface(std::ostream& out, const Header& header, const Function& fu
     write_head(out, (value ? "function " : "subroutine ") + name, function,
                !value && function.name != "Pcontrol", binding, has(function, is_pointer));
     for (const Parameter& parameter : function.parameters)
-        out << "    " << declare(header, function, parameter) << "\n";
+        out << "    " << declare_f08(header, function, parameter) << "\n";
     if (value) {
         out << "    " << (function.result == "double" ? "double precision" : address_kind)
             << " :: " << name << "\n  end function\n";
