@@ -90,7 +90,8 @@ bool is_asynchronous(const Function& function) {
 bool is_changed(const Function& function, const Parameter& parameter) {
     const std::string& name = function.name;
     const std::string base = base_of(parameter.type);
-    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "pset_len" || parameter.name == "dims")
+    if (parameter.name == "position" || parameter.name == "buflen" ||
+        parameter.name == "pset_len" || parameter.name == "dims")
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
@@ -132,7 +133,8 @@ std::string name_of(const Parameter& parameter) {
     return parameter.name == "indx" ? "index" : parameter.name;
 }
 
-std::string declare_f08(const Header& header, const Function& function, const Parameter& parameter) {
+std::string declare_f08(const Header& header, const Function& function,
+                        const Parameter& parameter) {
     const std::string& type = parameter.type;
     const std::string base = base_of(type), name = name_of(parameter);
     const std::string given = intent(function, parameter);
@@ -346,10 +348,9 @@ void write_variables(std::ostream& out) {
         {"character(len=1)", "MPI_ARGV_NULL(1)"},
         {"character(len=1)", "MPI_ARGVS_NULL(1, 1)"},
     };
-    constexpr const char* blocks[] = {"fbottom",       "finplace",  "fbufferautomatic",
-                                      "fstatus",       "fstatuses", "ferrcodes",
-                                      "funweighted",   "fweightsempty", "fargv",
-                                      "fargvs"};
+    constexpr const char* blocks[] = {"fbottom",   "finplace",  "fbufferautomatic", "fstatus",
+                                      "fstatuses", "ferrcodes", "funweighted",      "fweightsempty",
+                                      "fargv",     "fargvs"};
     for (std::size_t i = 0; i < std::size(variables); ++i)
         out << "  " << variables[i][0] << ", bind(C, name=\"torusmp_" << blocks[i]
             << "_\") :: " << variables[i][1] << "\n";

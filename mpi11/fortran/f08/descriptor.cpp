@@ -71,8 +71,7 @@ bool SectionCall::begin(std::span<DescribedBuffer> buffers) {
             if (!buffers[place].buffer->block())
                 sections.push_back(buffers[place].buffer->section(int(place)));
         }
-        if (!done && !sections.empty())
-            *type = types_[types++].make(*type, std::move(sections));
+        if (!done && !sections.empty()) *type = types_[types++].make(*type, std::move(sections));
     }
     return true;
 }
