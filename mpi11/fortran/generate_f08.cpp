@@ -87,7 +87,7 @@ bool is_asynchronous(const Function& function) {
 bool is_changed(const Function& function, const Parameter& parameter) {
     const std::string& name = function.name;
     const std::string base = base_of(parameter.type);
-    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "dims")
+    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "pset_len" || parameter.name == "dims")
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
