@@ -36,7 +36,7 @@ std::vector<routing::Link> links_over(const Settings& settings, const routing::T
     std::vector<routing::Link> links;
     if (cables.empty()) return links;
     for (routing::Rank rank = 0; rank < ranks.size(); ++rank)
-        for (int d = 0; d < ranks.dimensions(); ++d)
+        for (int d = 0; d < ranks.link_dimensions(); ++d)
             if (const auto cable = cable_under(settings, ranks, rank, {d, +1});
                 cable && std::find(cables.begin(), cables.end(), *cable) != cables.end())
                 links.push_back({rank, d});
@@ -53,7 +53,7 @@ std::optional<routing::Link> cable_under(const Settings& settings, const routing
 
 std::optional<routing::Link> cable_at(const Settings& settings, int node, std::string_view device) {
     const routing::Torus torus = *node_torus(settings);
-    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         if (torus.neighbour(node, direction) && link_device(settings, node, direction) == device)
             return routing::link_by(torus, node, direction);

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "base/text.h"
+#include "config/check.h"
 #include "config/geometry.h"
 #include "config/geometry_text.h"
 #include "config/network.h"
@@ -51,9 +52,37 @@ Links links_in(const Links& links, const std::function<bool(routing::Direction)>
     return kept;
 }
 
+// Leaves only these hosts of a graph, in the order of the file.
+void keep_hosts(Settings& settings, const std::vector<std::string>& names, const std::string& why) {
+    const auto kept = [&](const std::string& host) {
+        return std::find(names.begin(), names.end(), host) != names.end();
+    };
+    const Origin origin{Origin::Kind::flag, why};
+    Hosts hosts = settings[setting::hosts];
+    std::erase_if(hosts.names, [&](const std::string& host) { return !kept(host); });
+    Cables cables = settings[setting::cables];
+    cables.nodes = nullptr;
+    std::erase_if(cables.list, [&](const Cables::Cable& cable) {
+        return !kept(cable.one.host) || !kept(cable.other.host);
+    });
+    const bool alone = hosts.names.size() == 1;
+    settings.set(setting::hosts, std::move(hosts), origin);
+    settings.set(setting::dims, {int(names.size())}, origin);
+    settings.set(setting::cables, std::move(cables), alone ? Origin() : origin);
+    if (settings[setting::cables].list.empty() && !alone)
+        throw ConfigError(fmt::format("{}: no cable joins {}", why, base::listed(names)));
+    complete(settings, {});
+}
+
 // Leaves only the nodes of the box.
 void keep(Settings& settings, const Box& box, const std::string& why) {
     const std::vector<int> dims = settings[setting::dims];
+    if (settings[setting::cables].nodes) {
+        std::vector<std::string> names;
+        for (int place = 0; place < box.extents[0]; ++place)
+            names.push_back(host_names(settings)[std::size_t(box.start[0] + place)]);
+        return keep_hosts(settings, names, why);
+    }
     const Origin origin{Origin::Kind::flag, why};
     std::vector<bool> periodic;
     for (std::size_t d = 0; d < dims.size(); ++d)
@@ -154,6 +183,7 @@ std::pair<int, int> arc(const std::vector<bool>& occurs, bool ring) {
 
 void take_hosts(Settings& settings, const std::vector<std::string>& names,
                 const std::string& option) {
+    if (settings[setting::cables].nodes) return keep_hosts(settings, names, option);
     const std::vector<int>& dims = settings[setting::dims];
     std::vector<std::vector<bool>> occurs;
     for (const int extent : dims) occurs.emplace_back(std::size_t(extent));

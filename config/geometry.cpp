@@ -69,10 +69,27 @@ routing::Torus rank_torus(const Settings& settings, int ranks) {
         return routing::Torus(routing::balanced_dims(ranks, balanced_dimensions), periodic);
     const std::vector<int> extents = rank_extents(settings);
     if (product(extents) != ranks) wrong_rank_count(settings, product(extents), ranks);
+    if (const auto& nodes = settings[setting::cables].nodes)
+        return routing::Torus(with_ranks(nodes, ranks_on_a_node(settings)));
     return routing::Torus(extents, periodic);
 }
 
+std::string end_of_cable(const Settings& settings, int node, routing::Direction direction) {
+    const Cables& cables = settings[setting::cables];
+    const std::string& host = host_names(settings)[std::size_t(node)];
+    for (std::size_t i = 0; i < cables.list.size(); ++i) {
+        const routing::GraphCable& cable = cables.nodes->cables()[i];
+        if (cable.dimension != direction.dimension ||
+            (direction.sign > 0 ? cable.from : cable.to) != node)
+            continue;
+        const auto& [one, other] = cables.list[i];
+        return one.host == host ? one.device : other.device;
+    }
+    return {};
+}
+
 std::optional<routing::Torus> node_torus(const Settings& settings) {
+    if (settings[setting::cables].nodes) return routing::Torus(settings[setting::cables].nodes);
     if (settings[setting::dims].empty()) return std::nullopt;
     return routing::Torus(settings[setting::dims], settings[setting::periodic]);
 }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,11 +34,31 @@ struct Hosts {
 using Links = std::map<std::string, std::string>;  // name of a direction ("0+") -> device
 using HostLinks = std::map<std::string, Links>;    // host -> links of its own
 
+// Cables that form another graph than a torus, each named by its ends.
+struct Cables {
+    struct End {
+        std::string host, device;
+        friend bool operator==(const End&, const End&) = default;
+        friend auto operator<=>(const End&, const End&) = default;
+    };
+    struct Cable {
+        End one, other;
+        friend bool operator==(const Cable&, const Cable&) = default;
+    };
+    std::vector<Cable> list;
+    // The graph of the nodes, whose cables are in the order of the list. Null until the hosts are
+    // known; empty list: null.
+    std::shared_ptr<const routing::Graph> nodes;
+
+    friend bool operator==(const Cables& a, const Cables& b) { return a.list == b.list; }
+};
+
 // How ranks without a direct link are reached.
 enum class Forward { relay, kernel, automatic };
 
 Type<std::vector<int>> extents_type(std::string_view accepts);
 Type<std::vector<bool>> periodic_type();
+Type<Cables> cables_type();
 Type<Hosts> hosts_type();
 Type<Links> links_type();
 Type<HostLinks> host_links_type();
@@ -67,6 +88,13 @@ inline const Setting<std::vector<int>> ranks_per_node{
     "each "
     "dimension.",
     {.unset = "1 in every dimension", .example = "1x1x2"}};
+inline const Setting<Cables> cables{
+    "torus.cables",
+    cables_type(),
+    {},
+    "Cables between the hosts, if they do not form a torus: any connected graph. It takes the place "
+    "of torus.dims and [links]; torus-check --discover writes it.",
+    {.unset = "the cables of the torus", .example = "a eth0 - b eth0,a eth1 - c eth0"}};
 inline const Setting<Hosts> hosts{
     "nodes.hosts",
     hosts_type(),
@@ -99,7 +127,8 @@ inline const Setting<Forward> forward{
     "does. auto: relay, but kernels forward small messages where routes work "
     "(torus-info netplan plans routes)."};
 
-inline const Table table{&dims, &periodic, &ranks_per_node, &hosts, &links, &host_links, &forward};
+inline const Table table{&dims,  &periodic, &ranks_per_node, &cables,
+                         &hosts, &links,    &host_links,     &forward};
 
 }  // namespace setting
 
@@ -115,6 +144,8 @@ const std::vector<std::string>& host_names(const Settings& settings);
 routing::Torus rank_torus(const Settings& settings, int ranks);
 // The torus of nodes; empty if no dims are set.
 std::optional<routing::Torus> node_torus(const Settings& settings);
+// The device of a cable of torus.cables, whose graph is known; empty if there is none.
+std::string end_of_cable(const Settings& settings, int node, routing::Direction direction);
 // The product of ranks_per_node.
 int ranks_on_a_node(const Settings& settings);
 // The node of a rank, as its number in the torus of nodes (the index of its host in host_names()).

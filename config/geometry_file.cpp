@@ -166,7 +166,8 @@ class Reader {
                 fail(value.line, fmt::format("unknown key '{}'{}", base::printable(full),
                                              schema().suggest(full)));
             settings_.assign(*setting, value, at(value.line));
-            for (std::size_t i = 0; setting == &setting::hosts && i < value.items.size(); ++i)
+            const bool listed = setting == &setting::hosts || setting == &setting::cables;
+            for (std::size_t i = 0; listed && i < value.items.size(); ++i)
                 locations_[fmt::format("{}.{}", full, i)] = at(value.items[i].line).where;
         }
     }

@@ -120,6 +120,43 @@ std::string format_hosts(const Hosts& hosts) {
     return hosts.pattern.empty() ? fmt::format("{}", fmt::join(hosts.names, ",")) : hosts.pattern;
 }
 
+Cables::End read_end(const Raw& item, std::string_view text) {
+    const std::size_t space = text.find(' ');
+    if (space == std::string_view::npos)
+        throw Mismatch(
+            fmt::format("{} does not name a host and a device at each end", item.quoted()),
+            item.line);
+    Cables::End end{std::string(text.substr(0, space)), std::string(text.substr(space + 1))};
+    check_host(end.host, item.line);
+    check_device(end.device, item.line);
+    return end;
+}
+
+// "a eth0 - b eth1"
+Cables read_cables(const Raw& found) {
+    std::vector<Raw> items{found};
+    if (found.is_words() || found.form == Raw::Form::list) items = read_items(found);
+    if (items.empty()) throw Mismatch("the list is empty", found.line);
+    Cables cables;
+    for (const Raw& item : items) {
+        const std::size_t dash = item.is_text() ? item.text.find(" - ") : std::string::npos;
+        if (dash == std::string::npos)
+            throw Mismatch(fmt::format("{} is not a cable", item.quoted()), item.line);
+        const std::string_view text = item.text;
+        cables.list.push_back({read_end(item, text.substr(0, dash)),
+                               read_end(item, text.substr(dash + 3))});
+    }
+    return cables;
+}
+
+std::string format_cables(const Cables& cables) {
+    std::string out;
+    for (const auto& [one, other] : cables.list)
+        out += fmt::format("{}{} {} - {} {}", out.empty() ? "" : ",", one.host, one.device,
+                           other.host, other.device);
+    return out;
+}
+
 void add_link(Links& links, const std::string& direction, const Raw& device) {
     check_direction(direction, device.line);
     if (!device.is_text())
@@ -229,6 +266,12 @@ Type<std::vector<bool>> periodic_type() {
     return {"list", always("true or false for each dimension, like [true, true, false]"),
             [wraps](const Raw& found) { return read_dimensions(found, read_items(found), wraps); },
             [wraps](const std::vector<bool>& all) { return format_dimensions(all, wraps, ","); }};
+}
+
+Type<Cables> cables_type() {
+    return {"list", always("a list of cables like \"a eth0 - b eth1\", from device eth0 of host a to "
+                           "device eth1 of host b"),
+            read_cables, format_cables};
 }
 
 Type<Hosts> hosts_type() {

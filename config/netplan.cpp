@@ -46,7 +46,7 @@ Torus torus_of(const Settings& settings) {
 }
 
 void check_room(const Torus& torus, const NetplanOptions& options) {
-    const auto cables = std::uint64_t(torus.size()) * std::uint64_t(torus.dimensions());
+    const auto cables = std::uint64_t(torus.size()) * std::uint64_t(torus.link_dimensions());
     if (4 * cables > room(options.cables))
         throw ConfigError(fmt::format(
             "the network {} has {} addresses, but {} needs {} for its cables: expected "
@@ -68,8 +68,8 @@ base::Address node_address(const NetplanOptions& options, int node) {
 // counted.
 std::uint32_t cable_number(const Torus& torus, int node, int dimension) {
     std::uint32_t wired = 0, before = 0;
-    for (int d = 0; d < torus.dimensions(); ++d) {
-        if (torus.extent(d) == 1) continue;
+    for (int d = 0; d < torus.link_dimensions(); ++d) {
+        if (torus.graph() == nullptr && torus.extent(d) == 1) continue;
         if (d < dimension) ++before;
         ++wired;
     }
@@ -114,7 +114,7 @@ const PlannedLink& link_of(const NodePlan& plan, Direction direction) {
 
 // Routes to the addresses of another node's links; the far ends of the node's own cables need none.
 void plan_ways_into(NodePlan& plan, const Torus& torus, const NetplanOptions& options, int target) {
-    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
         const Direction entrance = Direction::from_index(i);
         const auto before = torus.neighbour(target, entrance);
         if (!before || *before == plan.node) continue;
@@ -140,7 +140,7 @@ NodePlan plan_node(const Settings& settings, int node, const NetplanOptions& opt
     if (!host_names(settings).empty()) plan.host = host_names(settings)[std::size_t(node)];
     plan.address = node_address(options, node);
     plan.mtu = options.mtu;
-    for (int i = 0; i < 2 * torus.dimensions(); ++i)
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i)
         if (const Direction direction = Direction::from_index(i); torus.neighbour(node, direction))
             plan.links.push_back(plan_link(settings, torus, options, node, direction));
     if (options.dynamic) {
@@ -205,7 +205,8 @@ std::string as_ip_batch(const NodePlan& plan) {
     std::string out;
     for (const auto& [name, value] : planned_sysctls(plan))
         out += fmt::format("# sysctl -w {}={}\n", name, value);
-    out += fmt::format("addr replace {} dev lo\n", plan.address.with_prefix());
+    out +=
+        fmt::format("addr replace {} dev lo label {}\n", plan.address.with_prefix(), node_label);
     for (const PlannedLink& link : plan.links) {
         out += fmt::format("link set dev {}{} up\n", link.device,
                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "");

@@ -237,7 +237,7 @@ HostFacts this_host(const std::string& geometry_file, bool with_routes) {
 std::vector<std::string> link_devices(const Settings& settings, int node) {
     const auto torus = node_torus(settings);
     std::vector<std::string> names;
-    for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
+    for (int i = 0; torus && i < 2 * torus->link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const std::string device = link_device(settings, node, direction);
         if (torus->neighbour(node, direction) && !device.empty()) names.push_back(device);

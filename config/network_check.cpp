@@ -171,7 +171,7 @@ class MachineCheck {
 
     std::vector<End> ends_of(int node) const {
         std::vector<End> ends;
-        for (int i = 0; i < 2 * torus_.dimensions(); ++i)
+        for (int i = 0; i < 2 * torus_.link_dimensions(); ++i)
             if (auto end = end_at(node, Direction::from_index(i))) ends.push_back(std::move(*end));
         return ends;
     }
@@ -400,6 +400,8 @@ std::string direction_name(Direction direction) {
 }
 
 std::string link_device(const Settings& settings, int node, Direction direction) {
+    if (const Cables& cables = settings[setting::cables]; cables.nodes != nullptr)
+        return end_of_cable(settings, node, direction);
     const std::string name = direction_name(direction);
     if (std::size_t(node) < host_names(settings).size()) {
         const auto own =

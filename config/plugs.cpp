@@ -25,7 +25,7 @@ class Finder {
     Finder(const Settings& settings, const Plugs& heard) : settings_(settings), heard_(heard) {
         const routing::Torus torus = *node_torus(settings);
         for (int node = 0; node < torus.size(); ++node)
-            for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+            for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
                 const auto direction = Direction::from_index(i);
                 const auto peer = torus.neighbour(node, direction);
                 if (!peer) continue;

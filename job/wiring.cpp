@@ -42,7 +42,7 @@ std::vector<transport::PortDevice> link_devices(const Settings& settings,
     std::vector<transport::PortDevice> devices;
     if (settings[config::setting::dims].empty()) return devices;
     const int node = node_of(settings, options.rank);
-    for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options.torus.link_dimensions(); ++i) {
         const auto direction = Direction::from_index(i);
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;
@@ -88,7 +88,7 @@ void Wiring::choose_links(const Settings& settings, const launch::Bootstrap& boo
     const int node = node_of(settings, options.rank);
     const auto& local = bootstrap.local_ranks();
     const bool speaker = speaks(settings, options.rank);
-    for (int i = 0; i < 2 * options.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options.torus.link_dimensions(); ++i) {
         const auto direction = Direction::from_index(i);
         const auto neighbour = options.torus.neighbour(options.rank, direction);
         if (!neighbour || node_of(settings, *neighbour) == node) continue;

@@ -85,7 +85,7 @@ Parts::Parts(const Torus& torus, std::span<const Link> dead)
     : torus_(torus), dead_(dead.begin(), dead.end()) {
     std::sort(dead_.begin(), dead_.end());
     dead_.erase(std::unique(dead_.begin(), dead_.end()), dead_.end());
-    const auto ways = std::size_t(2 * torus_.dimensions());
+    const auto ways = std::size_t(2 * torus_.link_dimensions());
     std::vector<bool> gone(std::size_t(torus_.size()) * ways);
     const auto end_of = [&](Rank rank, Direction direction) {
         return gone[std::size_t(rank) * ways + std::size_t(direction.index())];
@@ -166,7 +166,7 @@ void Detours::choose_root(int part, std::span<const Rank> members) {
             if (std::find(roots.begin(), roots.end(), end) == roots.end()) roots.push_back(end);
     }
     if (roots.empty()) roots.push_back(parts_.lowest(part));
-    const auto steps = (detours + 1) * std::int64_t(members.size()) * parts_.torus().dimensions();
+    const auto steps = (detours + 1) * std::int64_t(members.size()) * parts_.torus().link_dimensions();
     roots.resize(std::clamp(std::size_t(most_steps / steps), std::size_t(1),
                             std::min(roots.size(), most_roots)));
     Rank best = roots.front();

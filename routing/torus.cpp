@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "base/assert.h"
 
@@ -106,6 +107,17 @@ Torus::Torus(std::span<const int> dims, const std::vector<bool>& periodic)
     size_ = int(size);
 }
 
+Torus::Torus(std::shared_ptr<const Graph> graph)
+    : Torus(std::vector<int>{graph->size()},
+            {graph->size() > 2 && graph->distance(graph->size() - 1, 0) == 1}) {
+    graph_ = std::move(graph);
+}
+
+bool Torus::turns(Rank here, Direction in, Direction out) const {
+    if (!graph_) return in.dimension != out.dimension;
+    return graph_->turns(*neighbour(here, in), here, *neighbour(here, out));
+}
+
 // With l = ceil(log2 divisor) and factor = ceil(2^(31+l) / divisor), the error of factor stays
 // below 2^l / divisor, too little to show in a quotient of a dividend below 2^31.
 Torus::Divisor::Divisor(int divisor) {
@@ -144,6 +156,7 @@ Rank Torus::rank(const Coordinates& coordinates) const {
 }
 
 std::optional<Rank> Torus::neighbour(Rank from, Direction direction) const {
+    if (graph_) return graph_->neighbour(from, direction);
     const int d = direction.dimension;
     if (d < 0 || d >= dimensions_ || extent_[d] == 1) return std::nullopt;
     const int at = coordinate(from, d);
@@ -158,6 +171,7 @@ int Torus::offset(Rank from, Rank to, int dimension) const {
 }
 
 int Torus::distance(Rank from, Rank to) const {
+    if (graph_) return graph_->distance(from, to);
     const Coordinates a = coordinates(from), b = coordinates(to);
     int steps = 0;
     for (int d = 0; d < dimensions_; ++d) steps += std::abs(shortest(b[d] - a[d], d));
@@ -165,6 +179,7 @@ int Torus::distance(Rank from, Rank to) const {
 }
 
 std::optional<Hop> Torus::next_hop(Rank from, Rank to) const {
+    if (graph_) return graph_->next_hop(from, to);
     if (from == to) return std::nullopt;
     const Coordinates a = coordinates(from), b = coordinates(to);
     unsigned fewest = std::numeric_limits<unsigned>::max();
@@ -194,6 +209,9 @@ std::vector<Hop> Torus::path(Rank from, Rank to) const {
 }
 
 std::string Torus::describe() const {
+    if (graph_)
+        return fmt::format("graph of {} with {} cable{}", size_, graph_->cables().size(),
+                           graph_->cables().size() == 1 ? "" : "s");
     std::string text;
     for (int d = 0; d < dimensions_; ++d) {
         text += fmt::format("{}{}{}", d ? "x" : "", extent_[d], periodic_[d] ? "" : "open");

@@ -3,50 +3,44 @@
 //
 // Pure values without I/O or state: a Torus is immutable, copies are cheap, and every function may
 // be called from any thread. Ranks are row-major, the last dimension fastest.
+//
+// A machine whose cables form another graph is a Torus with this Graph: its links and paths are
+// those of the graph, and the extents only number its ranks.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "routing/direction.h"
+#include "routing/graph.h"
+
 namespace torusmp::routing {
-
-using Rank = int;
-
-inline constexpr int max_dimensions = 6;
 
 // One coordinate per dimension; entries from `Torus::dimensions()` on are zero.
 using Coordinates = std::array<int, max_dimensions>;
-
-// One of the up to 2·D directions out of a node: a dimension and a sign, +1 or -1.
-struct Direction {
-    int dimension = 0;
-    int sign = +1;
-
-    // 0+, 0-, 1+, 1-, ... numbered from 0: the port number in packets.
-    constexpr int index() const { return 2 * dimension + (sign < 0 ? 1 : 0); }
-    static constexpr Direction from_index(int index) {
-        return {index / 2, index % 2 == 0 ? +1 : -1};
-    }
-    constexpr Direction opposite() const { return {dimension, -sign}; }
-    friend constexpr bool operator==(const Direction&, const Direction&) = default;
-};
-
-// One step of a path: the direction taken and the rank reached.
-struct Hop {
-    Direction direction;
-    Rank rank;
-    friend constexpr bool operator==(const Hop&, const Hop&) = default;
-};
 
 class Torus {
   public:
     // dims: 1 to max_dimensions extents, each at least 1; periodic: empty (all wrap around) or one
     // flag per dimension. Throws std::invalid_argument with the found and the expected value.
     explicit Torus(std::span<const int> dims, const std::vector<bool>& periodic = {});
+    // The ranks of a graph, in a line, or a ring if the last rank is next to the first.
+    explicit Torus(std::shared_ptr<const Graph> graph);
+
+    // Null if the links are those of the torus.
+    const Graph* graph() const { return graph_.get(); }
+    // The dimensions in whose directions links leave a rank.
+    int link_dimensions() const { return graph_ ? graph_->dimensions() : dimensions_; }
+    // The virtual channels that packets use, see docs/architecture.md.
+    int virtual_channels() const { return graph_ ? graph_->channels() : dimensions_; }
+    // Whether a packet that arrived at `here` by its link in direction `in` moves to the next
+    // virtual channel when it leaves by `out`. Precondition: there are such links.
+    bool turns(Rank here, Direction in, Direction out) const;
 
     int dimensions() const { return dimensions_; }
     int extent(int dimension) const { return extent_[dimension]; }
@@ -76,9 +70,12 @@ class Torus {
 
     // Whether that dimension is a ring (periodic and larger than 2), where finite slots could
     // deadlock and the bubble rule is needed.
-    bool is_ring(int dimension) const { return periodic_[dimension] && extent_[dimension] > 2; }
+    bool is_ring(int dimension) const {
+        return !graph_ && periodic_[dimension] && extent_[dimension] > 2;
+    }
 
-    // "4x8x8", with "open" after an extent that does not wrap: "4x8open".
+    // "4x8x8", with "open" after an extent that does not wrap: "4x8open". "graph of 5 with 7
+    // cables".
     std::string describe() const;
 
     friend bool operator==(const Torus&, const Torus&) = default;
@@ -110,6 +107,7 @@ class Torus {
     std::array<int, max_dimensions> ahead_{};
     std::array<int, max_dimensions> behind_{};
     std::array<bool, max_dimensions> periodic_{};
+    std::shared_ptr<const Graph> graph_;
 };
 
 // `ranks` split over `dimensions` extents as evenly as possible, largest first: 12 over 3 is 3x2x2.

@@ -87,7 +87,7 @@ void Group::find_grid() {
     strides_.resize(dims_.size());
     int stride = 1;
     for (std::size_t d = dims_.size(); d-- > 0; stride *= dims_[d]) strides_[d] = stride;
-    on_links_ = box && box->linked;
+    on_links_ = box && box->linked && runtime_->torus().graph() == nullptr;
     const std::vector<int> single{1};
     torus_.emplace(dims_.empty() ? single : dims_,
                    dims_.empty() ? std::vector<bool>{false} : periodic);
@@ -101,7 +101,7 @@ void Group::find_neighbours() {
         if (!place) continue;
         Neighbour& neighbour = neighbours_[std::size_t(i)];
         neighbour.rank = rank_of(member_at(*place));
-        if (machine_dimension_.empty()) continue;
+        if (machine_dimension_.empty() || machine.graph() != nullptr) continue;
         const routing::Direction link{machine_dimension_[std::size_t(direction.dimension)],
                                       direction.sign};
         if (machine.neighbour(runtime_->rank(), link) == neighbour.rank) neighbour.link = link;

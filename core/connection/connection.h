@@ -90,6 +90,9 @@ struct Connection {
     bool misled = false;     // packets arrived here that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
+    // Bit mask, by link index: the links on which packets that arrived here move to the next virtual
+    // channel.
+    std::uint16_t turns = 0;
     int virtual_channels = 1;  // 0 for a shortcut, whose packets the dispatcher handles separately
 
     OutgoingQueue messages;  // control and eager packets, in FIFO order

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
+#include "core/connection/pieces.h"
 #include "core/link/frames.h"
 #include "routing/ways.h"
 
@@ -171,7 +172,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
         ports.push_back(port);
     }
     if (all_direct()) return ports;
-    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options_.torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour || carrier_of(*neighbour, direction) != carrier) continue;
@@ -187,7 +188,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
 
 int Connections::credits_of(int virtual_channel) const {
     if (virtual_channel == 0) return options_.credits;
-    return virtual_channel == options_.torus.dimensions() + 1 ? control_credits
+    return virtual_channel == options_.torus.virtual_channels() + 1 ? control_credits
                                                               : options_.relay_credits;
 }
 
@@ -221,7 +222,7 @@ Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) 
     Connection& connection = *connections_.emplace_back(std::make_unique<Connection>());
     connection.peer = peer;
     connection.link = link;
-    connection.virtual_channels = link ? options_.torus.dimensions() : 1;
+    connection.virtual_channels = link ? options_.torus.virtual_channels() : 1;
     return connection;
 }
 
@@ -232,8 +233,10 @@ void Connections::begin(Connection& connection) const {
     for (int k = 0; k < (link ? link_virtual_channels() : 1); ++k) {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         // Credits of the control virtual channel are soon returned.
-        const bool control = k == options_.torus.dimensions() + 1;
-        fresh.add(k, credits, control ? 3 * credits / 4 : std::max(1, credits / 2));
+        const bool control = k == options_.torus.virtual_channels() + 1;
+        const int half = std::max(1, credits / 2);
+        fresh.add(k, credits,
+                  control ? 3 * credits / 4 : link ? std::min(half, pieces::returned) : half);
     }
     if (!link) fresh.return_with_packets();
     if (link && options_.torus.is_ring(link->dimension)) fresh.keep_bubble();
@@ -293,7 +296,7 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
                         addresses_by_rank.size(), peers_.size()));
     addresses_ = std::move(addresses_by_rank);
     learn_hosts();
-    for (int i = 0; i < 2 * options_.torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * options_.torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto neighbour = options_.torus.neighbour(options_.rank, direction);
         if (!neighbour) continue;
@@ -302,8 +305,16 @@ void Connections::connect(std::vector<std::vector<std::byte>> addresses_by_rank)
         else if (peers_[*neighbour].via == nullptr)
             open(*neighbour, std::nullopt);
     }
-    if (!all_direct())
-        for (Peer& peer : peers_) route(peer);
+    if (all_direct()) return;
+    for (Connection* const link : links_)
+        if (link != nullptr) find_turns(*link);
+    for (Peer& peer : peers_) route(peer);
+}
+
+void Connections::find_turns(Connection& connection) const {
+    for (const Connection* const out : links_)
+        if (out != nullptr && options_.torus.turns(options_.rank, *connection.link, *out->link))
+            connection.turns |= std::uint16_t(1u << out->link->index());
 }
 
 // Sets the path to a peer over the links; none if it is reached directly, on first use.
@@ -312,15 +323,10 @@ void Connections::route(Peer& peer) {
     const Rank self = options_.rank;
     const int distance = torus.distance(self, peer.rank);
     if (distance == 0) return;
-    const auto here = torus.coordinates(self);
-    const auto there = torus.coordinates(peer.rank);
-    for (int d = 0; d < torus.dimensions(); ++d)
-        if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
-    peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
-    const auto path = torus.path(peer.rank, self);
-    TORUSMP_ASSERT(peer.onward != nullptr && !path.empty(), self, peer.rank, distance);
-    peer.via = peer.onward;
+    const auto path = routing::usual_path(torus, peer.rank, self);
+    peer.via = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    TORUSMP_ASSERT(peer.via != nullptr && !path.empty(), self, peer.rank, distance);
     if (!may_cut_short(peer.rank) || !carriers_[carrier_of(peer.rank, {})]->can().renews)
         peer.quick = peer.via;
     else
@@ -340,7 +346,7 @@ Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
     const bool made = peer.shortcut != nullptr && !peer.shortcut->down();
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
-    // 0: it is due, and Shortcuts has not acted yet.
+    // It is 0 when the shortcut is due and Shortcuts has not acted yet.
     if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
         fall_due(peer.rank, made ? Due::overdue : Due::wanted);
     return *peer.via;

@@ -110,7 +110,7 @@ class Connections {
     int credits_between(Rank a, Rank b) const;
     // The number of virtual channels of a link, including those of LinkManager.
     int link_virtual_channels() const {
-        return options_.torus.dimensions() + (options_.detour ? 2 : 0);
+        return options_.torus.virtual_channels() + (options_.detour ? 2 : 0);
     }
     int credits_of(int virtual_channel) const;
     transport::ChannelOptions ports_to(Rank peer, std::optional<routing::Direction> link) const;
@@ -118,6 +118,7 @@ class Connections {
     void begin(Connection& connection) const;
     void attach(Connection& connection, const transport::ChannelOptions& ports);
     Connection& open(Rank peer, std::optional<routing::Direction> link);
+    void find_turns(Connection& connection) const;
     void route(Peer& peer);
     [[gnu::noinline]] Connection& find_way(Peer& peer);
     void fall_due(Rank rank, decltype(Due::why) why);

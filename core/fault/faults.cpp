@@ -24,7 +24,7 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
         }
         return false;
     };
-    if (uses(torus.path(from, to))) return true;
+    if (uses(routing::usual_path(torus, from, to))) return true;
     const auto spreads = [](const transport::Interface* it) { return it->can().separate_links; };
     const auto interfaces = connections_.interfaces();
     if (std::none_of(interfaces.begin(), interfaces.end(), spreads)) return false;
@@ -98,7 +98,7 @@ bool Faults::on_link_dead(Connection& connection, const std::byte* payload, std:
     if (bytes < sizeof body) return false;
     std::memcpy(&body, payload, sizeof body);
     if (body.rank >= std::uint32_t(connections_.size()) ||
-        body.direction >= std::uint32_t(2 * commons_.torus().dimensions()))
+        body.direction >= std::uint32_t(2 * commons_.torus().link_dimensions()))
         return false;
     const auto direction = routing::Direction::from_index(int(body.direction));
     if (!commons_.torus().neighbour(Rank(body.rank), direction)) return false;

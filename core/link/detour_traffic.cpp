@@ -38,7 +38,7 @@ void DetourTraffic::pump(LinkEnd& end) {
 Verdict DetourTraffic::take(Connection& in, const PacketHeader& header, const std::byte* payload) {
     DetourBody body;
     if (header.length < sizeof body || header.tag < 0 ||
-        header.tag >= 2 * commons_.torus().dimensions()) {
+        header.tag >= 2 * commons_.torus().link_dimensions()) {
         faults_.close(in, Error::protocol, "a truncated frame of a detour");
         return Verdict::taken;
     }
@@ -123,7 +123,7 @@ bool DetourTraffic::arrive_piece(LinkEnd& end, ConstBytes content) {
     if (content.size() < sizeof body) return false;
     std::memcpy(&body, content.data(), sizeof body);
     const ConstBytes bytes = content.subspan(sizeof body);
-    // Ignores writes to memory that is no longer exposed.
+    // Ignores writes to memory that was exposed before and now is not.
     const transport::Bytes memory =
         end.connection().interface->registered(body.memory, body.offset, bytes.size());
     if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());

@@ -25,7 +25,7 @@ LinkManager::LinkManager(Commons& commons, Connections& connections, PacketSende
       faults_(faults),
       sink_(sink),
       transfers_(transfers),
-      detour_vc_(commons.torus().dimensions()),
+      detour_vc_(commons.torus().virtual_channels()),
       control_vc_(detour_vc_ + 1),
       vc_count_(commons.options.detour ? control_vc_ + 1 : 0),
       states_(commons.torus()),
@@ -92,7 +92,7 @@ bool LinkManager::follow_version(LinkEnd& end, LinkCarrier& it) {
     if (version == end.cable_version()) return false;
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
-        tell(it, routing::LinkNews::State::dead);
+        report_state(it, routing::LinkNews::State::dead);
         end.lose_cable(version, "its other end reports it dead");
         it.drop_queues();
         if (connections_.peer(end.connection().peer).dead)
@@ -185,7 +185,7 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
-void LinkManager::tell(LinkCarrier& it, routing::LinkNews::State state) {
+void LinkManager::report_state(LinkCarrier& it, routing::LinkNews::State state) {
     routing::LinkNews news{.direction = *it.connection->link,
                            .peer = it.connection->peer,
                            .state = state,
@@ -193,7 +193,7 @@ void LinkManager::tell(LinkCarrier& it, routing::LinkNews::State state) {
                            .why = std::exchange(it.why, {})};
     if (state == routing::LinkNews::State::detour)
         news.path = states_.detours().around(commons_.rank(), news.direction).value();
-    if (std::exchange(it.told, news.path) == news.path && !news.path.empty()) return;
+    if (std::exchange(it.reported, news.path) == news.path && !news.path.empty()) return;
     if (commons_.options.log_link)
         commons_.options.log_link(news);
     else if (!news.why.empty())
@@ -231,7 +231,7 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
 
 void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_t number, bool ok) {
     if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable())
-        end.on_transfer(number);
+        end.finish_write(number);
 }
 
 // ---- control packets ----
@@ -275,7 +275,7 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
 // Handles a cable that was plugged in elsewhere while it was away.
 void LinkManager::refuse_cable(LinkEnd& end, const Channel& channel, const PacketHeader& header) {
     if (&channel != end.candidate()) return;
-    const int ports = 2 * commons_.torus().dimensions();
+    const int ports = 2 * commons_.torus().link_dimensions();
     const std::string port =
         header.tag < 0 || header.tag >= ports
             ? fmt::format("port {}", header.tag)
@@ -297,7 +297,7 @@ bool LinkManager::take_news(Connection& in, const PacketHeader& header, const st
     for (std::size_t at = 0; at < header.length; at += sizeof body) {
         std::memcpy(&body, payload + at, sizeof body);
         if (body.rank >= std::uint32_t(torus.size()) ||
-            body.dimension >= std::uint32_t(torus.dimensions()))
+            body.dimension >= std::uint32_t(torus.link_dimensions()))
             return false;
         const Link link{Rank(body.rank), int(body.dimension)};
         if (!torus.neighbour(link.rank, link.direction())) return false;
@@ -335,7 +335,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
                              const std::byte* payload) {
     SetupBody body;
     if (header.length != sizeof body || header.tag < 0 ||
-        header.tag >= 2 * commons_.torus().dimensions())
+        header.tag >= 2 * commons_.torus().link_dimensions())
         return false;
     std::memcpy(&body, payload, sizeof body);
     const LinkSetup setup{Rank(header.source), Rank(header.destination), header.tag, body};
@@ -365,7 +365,7 @@ bool LinkManager::agree_on_cable(LinkEnd& end, const Channel& channel, const Set
     if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
     TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their cable, version {}",
                   end.connection().peer, end.cable_version());
-    tell(carriers_.of(end), routing::LinkNews::State::alive);
+    report_state(carriers_.of(end), routing::LinkNews::State::alive);
     end.resume_on_cable();
     commons_.stirred = true;
     return true;
@@ -376,7 +376,7 @@ bool LinkManager::agree_on_detour(LinkEnd& end, const SetupBody& body) {
     if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
     TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their detour",
                   end.connection().peer);
-    tell(carriers_.of(end), routing::LinkNews::State::detour);
+    report_state(carriers_.of(end), routing::LinkNews::State::detour);
     detours_.pump(end);
     commons_.stirred = true;
     return true;

@@ -153,7 +153,7 @@ WayCounts& Publisher::way_of(const Connection& connection, PageState& state) con
     };
     if (connection.link) return in_direction(*connection.link);
     for (const int sign : {+1, -1})
-        for (int dimension = 0; dimension < torus.dimensions(); ++dimension)
+        for (int dimension = 0; dimension < torus.link_dimensions(); ++dimension)
             if (const routing::Direction direction{dimension, sign};
                 torus.neighbour(commons_.rank(), direction) == connection.peer)
                 return in_direction(direction);

@@ -130,7 +130,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
     streams_.start(request, peer, connection, memory);
 }
 
-void RemoteWrites::on_transfer(Connection& connection, std::uint32_t send_handle, bool ok) {
+void RemoteWrites::on_part_end(Connection& connection, std::uint32_t send_handle, bool ok) {
     SendRequest* request = sends_.find(send_handle);
     if (request == nullptr) return;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} to {}: a write has {}, {} were left",

@@ -148,7 +148,7 @@ std::vector<std::string> machine_notes(const Settings& settings,
     for (int node = 0; node < torus->size(); ++node) {
         const HostFacts& facts = by_node[std::size_t(node)];
         for (const Descriptor* it : candidates) {
-            for (int d = 0; d < torus->dimensions(); ++d) {
+            for (int d = 0; d < torus->link_dimensions(); ++d) {
                 const Direction up{d, +1};
                 const auto next = torus->neighbour(node, up);
                 if (!next || *next == node) continue;

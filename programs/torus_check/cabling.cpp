@@ -9,7 +9,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -65,7 +65,7 @@ Cabling cabling_of(const config::Settings& settings) {
     const auto& hosts = config::host_names(settings);
     Cabling cabling;
     for (int node = 0; node < torus.size(); ++node)
-        for (int dimension = 0; dimension < torus.dimensions(); ++dimension) {
+        for (int dimension = 0; dimension < torus.link_dimensions(); ++dimension) {
             const auto neighbour = torus.neighbour(node, {dimension, 1});
             if (!neighbour) continue;
             const CablingEnd own{hosts[std::size_t(node)],
@@ -117,4 +117,4 @@ std::vector<std::string> changes_of_cabling(Cabling before, Cabling now) {
     return changes;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

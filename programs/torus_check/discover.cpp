@@ -6,13 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/text.h"
 #include "config/network.h"
+#include "programs/torus_check/cable_map.h"
+#include "routing/graph_order.h"
 #include "routing/missing_cables.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -20,8 +24,6 @@ using routing::Cable;
 using routing::CableEnd;
 using routing::Direction;
 using routing::Recognized;
-
-using EndKey = std::pair<int, std::string>;  // host and device
 
 std::string quote_toml(const std::string& text) {
     std::string out = "\"";
@@ -32,89 +34,13 @@ std::string quote_toml(const std::string& text) {
     return out + "\"";
 }
 
-// ---- Cables ----
-
-class CableMap {
-  public:
-    CableMap(const std::vector<HostResult>& results,
-             const std::function<bool(const std::string&)>& wanted) {
-        for (std::size_t node = 0; node < results.size(); ++node)
-            for (const Heard& heard : results[node].report.heard)
-                if (wanted(heard.device) && wanted(heard.from)) {
-                    far_[{int(node), heard.device}].insert({heard.node, heard.from});
-                    far_[{heard.node, heard.from}].insert({int(node), heard.device});
-                    arrived_.insert({{heard.node, heard.from}, {int(node), heard.device}});
-                }
-        for (std::size_t node = 0; node < results.size(); ++node)
-            for (const config::Device& device : results[node].facts.devices)
-                if (!device.loopback && wanted(device.name) &&
-                    !far_.count({int(node), device.name}))
-                    idle_.insert({int(node), device.name});
-        number_ports();
-    }
-
-    // Devices on which nothing is heard, and that nobody hears.
-    std::vector<CableEnd> idle() const {
-        std::vector<CableEnd> ends;
-        for (const EndKey& end : idle_) ends.push_back({end.first, port(end)});
-        return ends;
-    }
-
-    // Whether anything has arrived over that cable from one end at the other.
-    bool arrives(const CableEnd& from, const CableEnd& to) const {
-        return arrived_.count({{from.node, device(from.port)}, {to.node, device(to.port)}}) != 0;
-    }
-
-    bool knows(int port) const { return port >= 0 && std::size_t(port) < names_.size(); }
-
-    // Ends that hear exactly one far end and are heard by it alone; notes on the others.
-    std::vector<Cable> cables(std::vector<std::string>& notes) const {
-        std::vector<Cable> found;
-        std::map<std::string, int> shared;  // device -> hosts on which it is not on a cable
-        for (const auto& [end, far] : far_) {
-            const EndKey& other = *far.begin();
-            if (far.size() > 1)
-                ++shared[end.second];
-            else if (far_.at(other).size() == 1 && end < other)
-                found.push_back({{end.first, port(end)}, {other.first, port(other)}});
-        }
-        for (const auto& [device, count] : shared)
-            notes.push_back(
-                fmt::format("{} of {} host{} hears more than one far end: taken for a "
-                            "switched network and left out",
-                            device, count, count == 1 ? "" : "s"));
-        return found;
-    }
-
-    const std::string& device(int port) const { return names_[std::size_t(port)]; }
-
-  private:
-    int port(const EndKey& end) const {
-        const auto at = std::lower_bound(names_.begin(), names_.end(), end.second);
-        return int(at - names_.begin());
-    }
-
-    // One number for each device name, the same on all hosts.
-    void number_ports() {
-        std::set<std::string> names;
-        for (const auto& [end, far] : far_) names.insert(end.second);
-        for (const EndKey& end : idle_) names.insert(end.second);
-        names_.assign(names.begin(), names.end());
-    }
-
-    std::map<EndKey, std::set<EndKey>> far_;
-    std::set<std::pair<EndKey, EndKey>> arrived_;  // from, at
-    std::set<EndKey> idle_;
-    std::vector<std::string> names_;
-};
-
 // ---- The file ----
 
 // The devices of the links as the file names them.
 struct Devices {
     using OfLinks = std::array<std::string, 2 * routing::max_dimensions>;  // by Direction::index()
     OfLinks common;                // [links]; empty: each host names its own
-    std::vector<OfLinks> of_node;  // empty: no such link, or nobody knows a device for it
+    std::vector<OfLinks> of_node;  // empty without such a link, or if its device is unknown
 };
 
 // Whether some node has links in both directions, so that they cannot have one device.
@@ -146,7 +72,7 @@ Devices::OfLinks common_devices(const Recognized& torus, const CableMap& cable_m
     return common;
 }
 
-// A link whose device nobody knows gets the common one, or one that is free on its node.
+// A link whose device is unknown gets the common one, or one that is free on its node.
 std::string guess_device(const Devices::OfLinks& known, const std::string& common,
                          const CableMap& cable_map) {
     const auto is_free = [&](const std::string& device) {
@@ -234,10 +160,9 @@ std::pair<Placed, Placed> ends_of(const Placed& one, const Placed& other) {
     return one.index() % 2 == 0 ? std::pair(one, other) : std::pair(other, one);
 }
 
-void find_holes(Discovery& discovery, const CableMap& cable_map, const Devices& devices,
-                const std::vector<std::string>& hosts, const std::vector<Cable>& cables,
-                const std::vector<Cable>& missing) {
-    const Recognized& torus = *discovery.torus;
+void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& cable_map,
+                const Devices& devices, const std::vector<std::string>& hosts,
+                const std::vector<Cable>& cables, const std::vector<Cable>& missing) {
     const auto placed = [&](const CableEnd& end) { return Placed{torus, devices, hosts, end}; };
     for (const Cable& cable : missing) {
         const auto [a, b] = ends_of(placed(cable.a), placed(cable.b));
@@ -258,7 +183,7 @@ void find_holes(Discovery& discovery, const CableMap& cable_map, const Devices& 
     }
 }
 
-// ---- Why there is no torus ----
+// ---- Why the cables do not form a torus ----
 
 // Agents name the host in what they print, so hosts fail alike if the rest is equal.
 std::string cannot_ask(const std::vector<std::string>& hosts,
@@ -294,7 +219,7 @@ std::string cannot_ask(const std::vector<std::string>& hosts,
     return fmt::format("{}", fmt::join(groups, "; "));
 }
 
-// Names the devices that are down, as all are on a fresh host; empty: none are.
+// Names the devices that are down, as all are on a fresh host.
 std::string devices_down(const std::vector<std::string>& hosts,
                          const std::vector<HostResult>& results,
                          const std::function<bool(const std::string&)>& wanted) {
@@ -317,60 +242,106 @@ std::string devices_down(const std::vector<std::string>& hosts,
     return fmt::format("{}", fmt::join(groups, "; "));
 }
 
-// ---- More cables than a torus has ----
+// ---- Other graphs than tori ----
 
-// A torus of some of the cables.
-struct Part {
-    Recognized torus;
-    std::vector<Cable> used, left_out;
-};
+// The cables of a graph, named for the file and for messages.
+class CableGraphFile {
+  public:
+    CableGraphFile(const std::vector<std::string>& hosts, const CableMap& cable_map,
+                   const std::vector<Cable>& cables)
+        : hosts_(hosts), cable_map_(cable_map), cables_(cables), place_(hosts.size()) {
+        for (const Cable& cable : cables) pairs_.push_back({cable.a.node, cable.b.node});
+    }
 
-// Parallel cables count once; where every host is joined to every other (a full mesh), the ring in
-// the order of the hosts remains.
-std::optional<Part> use_fewer(const std::vector<std::string>& hosts,
-                              const std::vector<Cable>& cables) {
-    const int size = int(hosts.size());
-    if (size < 3) return std::nullopt;  // one of the cables may lead through another network
-    std::map<std::pair<int, int>, Cable> one;
-    for (const Cable& cable : cables) one.insert({std::minmax(cable.a.node, cable.b.node), cable});
-    const auto recognized = [&](const auto& keep) -> std::optional<Part> {
-        std::vector<Cable> used, left_out;
-        for (const Cable& cable : cables) {
-            const auto ends = std::pair(std::minmax(cable.a.node, cable.b.node));
-            const Cable& first = one.at(ends);
-            const bool is_first = cable.a == first.a && cable.b == first.b;
-            (is_first && keep(ends.first, ends.second) ? used : left_out).push_back(cable);
+    // Why the file cannot describe it; empty if it can.
+    std::string reason() const {
+        std::vector<int> count(hosts_.size());
+        for (const auto& [a, b] : pairs_) ++count[std::size_t(a)], ++count[std::size_t(b)];
+        for (std::size_t node = 0; node < hosts_.size(); ++node)
+            if (count[node] > 2 * routing::max_dimensions)
+                return fmt::format("{} has {} cables: expected at most {}. Choose some with --devices",
+                                   hosts_[node], count[node], 2 * routing::max_dimensions);
+        const std::vector<std::vector<std::string>> parts = connected_parts();
+        if (parts.size() == 1) return {};
+        std::vector<std::string> texts;
+        for (std::vector<std::string> part : parts) texts.push_back(base::listed(std::move(part)));
+        return fmt::format("no cable was found between {}", fmt::join(texts, " and "));
+    }
+
+    std::string shape() const {
+        return fmt::format("graph of {} hosts", hosts_.size());
+    }
+
+    std::string write(const std::string& agent) {
+        const std::vector<int> order = routing::nearby_order(int(hosts_.size()), pairs_);
+        std::vector<std::string> by_rank, lines;
+        for (std::size_t rank = 0; rank < order.size(); ++rank) {
+            place_[std::size_t(order[rank])] = int(rank);
+            by_rank.push_back(quote_toml(hosts_[std::size_t(order[rank])]));
         }
-        auto torus = routing::recognize_torus(hosts, used).found;
-        if (!torus) return std::nullopt;
-        return Part{std::move(*torus), std::move(used), std::move(left_out)};
-    };
-    if (one.size() < cables.size())
-        if (auto part = recognized([](int, int) { return true; })) return part;
-    if (int(one.size()) != size * (size - 1) / 2) return std::nullopt;
-    return recognized([&](int a, int b) { return b == a + 1 || (a == 0 && b == size - 1); });
-}
+        std::vector<Cable> sorted = cables_;
+        for (Cable& cable : sorted)
+            if (place(cable.a) > place(cable.b)) std::swap(cable.a, cable.b);
+        std::stable_sort(sorted.begin(), sorted.end(), [&](const Cable& a, const Cable& b) {
+            return std::pair(place(a.a), place(a.b)) < std::pair(place(b.a), place(b.b));
+        });
+        for (const Cable& cable : sorted)
+            lines.push_back(quote_toml(fmt::format("{} - {}", end(cable.a), end(cable.b))));
+        std::string out = fmt::format(
+            "# Written by torus-check --discover from what was found on the cables, which form no "
+            "torus.\n[torus]\ncables = [\n    {}\n]\n\n[nodes]\nhosts = [\n    {}\n]\n",
+            fmt::join(lines, ",\n    "), fmt::join(by_rank, ",\n    "));
+        if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
+        return out;
+    }
 
-std::string describe_part(const Part& part, const CableMap& cable_map,
-                          const std::vector<std::string>& hosts, const std::string& reason) {
-    const auto end = [&](const CableEnd& it) {
-        return hosts[std::size_t(it.node)] + " " + cable_map.device(it.port);
-    };
-    std::vector<std::string> left_out;
-    for (const Cable& cable : part.left_out)
-        left_out.push_back(fmt::format("{} - {}", end(cable.a), end(cable.b)));
-    return fmt::format(
-        "the {} cables found between {} hosts make no torus ({}); {} of them make a "
-        "torus of {}, which the file describes. Left out: {}",
-        part.used.size() + part.left_out.size(), hosts.size(), reason, part.used.size(),
-        part.torus.torus.describe(), base::listed(left_out));
-}
+    void find_holes(Discovery& discovery) const {
+        for (const Cable& cable : cables_) {
+            const bool there = cable_map_.arrives(cable.a, cable.b);
+            if (there && cable_map_.arrives(cable.b, cable.a)) continue;
+            discovery.holes.push_back(fmt::format(
+                "the cable from {} to {} answers at one end only: nothing arrives at {}; the file "
+                "contains it anyway",
+                end(cable.a), end(cable.b), host(there ? cable.a : cable.b)));
+        }
+    }
+
+  private:
+    const std::string& host(const CableEnd& it) const { return hosts_[std::size_t(it.node)]; }
+    std::string end(const CableEnd& it) const {
+        return host(it) + " " + cable_map_.device(it.port);
+    }
+    int place(const CableEnd& it) const { return place_[std::size_t(it.node)]; }
+
+    std::vector<std::vector<std::string>> connected_parts() const {
+        std::vector<int> part(hosts_.size());
+        for (std::size_t node = 0; node < part.size(); ++node) part[node] = int(node);
+        for (bool more = true; std::exchange(more, false);)
+            for (const auto& [a, b] : pairs_) {
+                const int lower = std::min(part[std::size_t(a)], part[std::size_t(b)]);
+                for (int* const each : {&part[std::size_t(a)], &part[std::size_t(b)]})
+                    if (std::exchange(*each, lower) != lower) more = true;
+            }
+        std::map<int, std::vector<std::string>> parts;
+        for (std::size_t node = 0; node < part.size(); ++node)
+            parts[part[node]].push_back(hosts_[node]);
+        std::vector<std::vector<std::string>> all;
+        for (auto& [number, names] : parts) all.push_back(std::move(names));
+        return all;
+    }
+
+    const std::vector<std::string>& hosts_;
+    const CableMap& cable_map_;
+    const std::vector<Cable>& cables_;
+    std::vector<std::pair<int, int>> pairs_;
+    std::vector<int> place_;  // by node: its rank
+};
 
 }  // namespace
 
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                    const std::function<bool(const std::string&)>& wanted,
-                   const std::string& agent) {
+                   const std::string& agent, bool chosen) {
     Discovery discovery;
     const CableMap cable_map(results, wanted);
     std::vector<Cable> cables = cable_map.cables(discovery.notes);
@@ -379,29 +350,33 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     if (!discovery.reason.empty()) return discovery;
     routing::Completion completion = routing::complete_torus(hosts, cables, cable_map.idle());
     discovery.torus = std::move(completion.torus.found);
-    if (!discovery.torus)
-        if (auto part = use_fewer(hosts, cables)) {
-            discovery.notes.push_back(
-                describe_part(*part, cable_map, hosts, completion.torus.reason));
-            discovery.torus = std::move(part->torus);
-            cables = std::move(part->used);
-            discovery.cables = cables.size();
-        }
-    if (!discovery.torus) {
-        const std::string down = devices_down(hosts, results, wanted);
-        if (!cables.empty() || down.empty())
-            discovery.reason =
-                fmt::format("the {} {} found between {} hosts do{} not form a torus: {}",
-                            cables.size(), cables.size() == 1 ? "cable" : "cables", hosts.size(),
-                            cables.size() == 1 ? "es" : "", completion.torus.reason);
-        if (!down.empty())
-            discovery.reason += (discovery.reason.empty() ? "no cables were found: " : ". ") + down;
+    if (const auto& torus = discovery.torus) {
+        const Devices devices = name_devices(*torus, cable_map);
+        find_holes(discovery, *torus, cable_map, devices, hosts, cables, completion.missing);
+        discovery.shape = "torus of " + torus->torus.describe();
+        discovery.geometry = write_geometry(*torus, devices, hosts, agent);
         return discovery;
     }
-    const Devices devices = name_devices(*discovery.torus, cable_map);
-    find_holes(discovery, cable_map, devices, hosts, cables, completion.missing);
-    discovery.geometry = write_geometry(*discovery.torus, devices, hosts, agent);
+    CableGraphFile graph(hosts, cable_map, cables);
+    const std::string down = devices_down(hosts, results, wanted);
+    if (cables.empty())
+        discovery.reason = down.empty() ? "no cables were found" : "no cables were found: " + down;
+    else if (hosts.size() == 2 && !chosen)
+        discovery.reason = fmt::format(
+            "{} cables join {} and {}, and one of them may be another network: name the devices of "
+            "the cables with --devices",
+            cables.size(), hosts[0], hosts[1]);
+    else if (const std::string reason = graph.reason(); !reason.empty())
+        discovery.reason = fmt::format("{}{}{}", reason, down.empty() ? "" : ". ", down);
+    if (!discovery.reason.empty()) return discovery;
+    discovery.notes.push_back(
+        fmt::format("the {} cables do not form a torus ({}): the file lists each of them, and all "
+                    "are used",
+                    cables.size(), completion.torus.reason));
+    graph.find_holes(discovery);
+    discovery.shape = graph.shape();
+    discovery.geometry = graph.write(agent);
     return discovery;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 #include "core/settings.h"
 #include "routing/detours.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -53,7 +53,7 @@ class Judge {
     std::vector<CableResult> run() {
         std::vector<CableResult> cables;
         for (int node = 0; node < torus_.size(); ++node)
-            for (int d = 0; d < torus_.dimensions(); ++d)
+            for (int d = 0; d < torus_.link_dimensions(); ++d)
                 if (const auto peer = torus_.neighbour(node, {d, +1})) {
                     CableResult cable{end_at(node, {d, +1}), end_at(*peer, {d, -1}), {}, {}, {}};
                     judge_cable(cable);
@@ -84,7 +84,7 @@ class Judge {
     void collect_expected() {
         std::map<int, int> speeds, mtus;
         for (int node = 0; node < torus_.size(); ++node)
-            for (int i = 0; i < 2 * torus_.dimensions(); ++i) {
+            for (int i = 0; i < 2 * torus_.link_dimensions(); ++i) {
                 const Direction direction = Direction::from_index(i);
                 const auto peer = torus_.neighbour(node, direction);
                 if (!peer) continue;
@@ -167,11 +167,21 @@ class Judge {
         return !cable.findings.empty();
     }
 
+    // Whether several devices of these two hosts, and of no other, are on one cable.
+    bool are_twins(const EndKey& a, const EndKey& b) const {
+        const auto all_here = [&](const EndKey& end) {
+            return std::all_of(partners(end).begin(), partners(end).end(), [&](const EndKey& far) {
+                return far.first == a.first || far.first == b.first;
+            });
+        };
+        return partners(a).count(b) != 0 && all_here(a) && all_here(b);
+    }
+
     // True if both ends receive only from each other, or one end does and the other receives
-    // nothing.
+    // nothing; and for twins.
     bool judge_place(CableResult& cable, const EndKey& a, const EndKey& b) const {
         for (const EndKey& end : {a, b})
-            if (partners(end).size() > 1) {
+            if (partners(end).size() > 1 && !are_twins(a, b)) {
                 std::vector<std::string> names;
                 for (const EndKey& far : partners(end))
                     if (names.size() < 4) names.push_back(describe(far));
@@ -311,6 +321,8 @@ const char* name_of(Fault fault) {
             return "unknown";
         case Fault::missing:
             return "missing";
+        case Fault::blocked:
+            return "blocked";
         case Fault::swapped:
             return "swapped";
         case Fault::crossed:
@@ -363,4 +375,4 @@ std::string outlook_for_jobs(const config::Settings& settings,
     return dead.size() == 1 ? "jobs use a detour around it" : "jobs use detours around them";
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

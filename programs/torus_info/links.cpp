@@ -14,7 +14,9 @@
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -86,7 +88,7 @@ std::vector<CableReport> cables_of(const Settings& settings) {
     const routing::Torus torus = *node_torus(settings);
     std::vector<CableReport> cables;
     for (int node = 0; node < torus.size(); ++node)
-        for (int d = 0; d < torus.dimensions(); ++d) {
+        for (int d = 0; d < torus.link_dimensions(); ++d) {
             const routing::Direction direction{d, +1};
             const auto peer = torus.neighbour(node, direction);
             if (!peer || *peer == node) continue;
@@ -141,7 +143,7 @@ std::vector<LinkReport> links_of(const Settings& settings, int node) {
     const routing::Torus torus = *node_torus(settings);
     const HostFacts facts = transport::facts_of_links(settings, node);
     std::vector<LinkReport> links;
-    for (int i = 0; i < 2 * torus.dimensions(); ++i) {
+    for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto peer = torus.neighbour(node, direction);
         if (peer && *peer != node)
@@ -176,4 +178,4 @@ std::string links_json(const std::vector<LinkReport>& links) {
     return base::json_enclose(parts, '[', ']', 1);
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

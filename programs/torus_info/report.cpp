@@ -16,8 +16,11 @@
 #include "core/transport/list.h"
 #include "launch/settings.h"
 #include "programs/torus_info/explain.h"
+#include "routing/graph_order.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -59,6 +62,15 @@ struct LinkCount {
 
 LinkCount count_links(const routing::Torus& nodes) {
     LinkCount count;
+    if (const routing::Graph* const graph = nodes.graph()) {
+        std::vector<int> links(std::size_t(nodes.size()));
+        for (const routing::GraphCable& cable : graph->cables()) {
+            ++links[std::size_t(cable.from)];
+            ++links[std::size_t(cable.to)];
+        }
+        const auto [fewest, most] = std::minmax_element(links.begin(), links.end());
+        return {*fewest, *most, std::int64_t(graph->cables().size())};
+    }
     for (int d = 0; d < nodes.dimensions(); ++d) {
         const int extent = nodes.extent(d);
         if (extent == 1) continue;
@@ -74,8 +86,23 @@ std::string range(int low, int high) {
     return low == high ? std::to_string(low) : fmt::format("{} to {}", low, high);
 }
 
+// How far apart the hosts of a graph are, and what one more cable would change.
+void add_distances(std::vector<base::Row>& rows, const Report& report, const routing::Torus& nodes) {
+    int diameter = 0;
+    for (routing::Rank a = 0; a < nodes.size(); ++a)
+        for (routing::Rank b = 0; b < a; ++b) diameter = std::max(diameter, nodes.distance(a, b));
+    rows.push_back({"hops between hosts", fmt::format("{:.2f} on average, at most {}",
+                                                      routing::mean_distance(nodes), diameter)});
+    const auto& hosts = host_names(report.settings);
+    if (const auto best = routing::best_cable(nodes))
+        rows.push_back({"one more cable",
+                        fmt::format("between {} and {}: {:.2f} hops on average",
+                                    hosts[std::size_t(best->a)], hosts[std::size_t(best->b)],
+                                    best->mean)});
+}
+
 void print_torus(std::string& out, const Report& report) {
-    line(out, "Torus");
+    line(out, report.torus.graph() != nullptr ? "Machine" : "Torus");
     std::vector<base::Row> rows;
     rows.push_back({"ranks", fmt::format("{}: {}", report.torus.describe(), report.ranks)});
     if (const auto nodes = node_torus(report.settings)) {
@@ -84,6 +111,7 @@ void print_torus(std::string& out, const Report& report) {
         rows.push_back({"ranks per node", std::to_string(ranks_on_a_node(report.settings))});
         rows.push_back({"links per node", range(links.fewest, links.most)});
         rows.push_back({"cables", std::to_string(links.cables)});
+        if (nodes->graph() != nullptr) add_distances(rows, report, *nodes);
     }
     const std::vector<std::string>& hosts = host_names(report.settings);
     if (hosts.empty())
@@ -251,9 +279,13 @@ std::string torus_json(const Report& report) {
         fmt::format("\"dims\": {}", flat(report.torus.extents())),
         fmt::format("\"periodic\": {}", flat(periodic)),
         fmt::format("\"ranks_per_node\": {}", ranks_on_a_node(report.settings))};
-    if (const auto nodes = node_torus(report.settings))
+    if (const auto nodes = node_torus(report.settings)) {
         parts.push_back(fmt::format("\"nodes\": {}, \"cables\": {}", nodes->size(),
                                     count_links(*nodes).cables));
+        if (nodes->graph() != nullptr)
+            parts.push_back(
+                fmt::format("\"graph\": true, \"mean_hops\": {:.4f}", routing::mean_distance(*nodes)));
+    }
     parts.push_back(fmt::format("\"hosts\": {}", flat(hosts)));
     return base::json_enclose(parts, '{', '}', 1);
 }
@@ -367,4 +399,4 @@ std::string report_json(const Report& report) {
            "\n";
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
-using launch::RankState;
+using torus_run::RankState;
 
 namespace {
 
@@ -94,8 +94,8 @@ std::vector<Row> rank_rows(const JobView& view, const Choice& choice, Line& name
                                 "UNEXP", "WHAT"));
     std::vector<Row> rows;
     for (const RankView* rank : sorted(view, choice)) {
-        const launch::RankRecord& it = rank->record;
-        const std::string state = launch::name_of(it.state), mark = marks_of(*rank);
+        const torus_run::RankRecord& it = rank->record;
+        const std::string state = torus_run::name_of(it.state), mark = marks_of(*rank);
         const std::string what = view.describe(*rank);
         Row row;
         row.line = {{fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
@@ -202,12 +202,20 @@ std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& nam
         if (down >= 0) at[std::size_t(down)] = y;
         return torus.rank(at);
     };
+    // The link in that direction; if the cables form no torus, any link between the two ranks.
+    const auto link_between = [&](int from, int to, int way) {
+        const auto usual = links.find({from, way});
+        if (usual == links.end() || usual->second.to == to) return usual;
+        return std::find_if(links.begin(), links.end(), [&](const auto& link) {
+            return link.first.first == from && link.second.to == to;
+        });
+    };
     // Both directions of the link that leaves in the positive direction.
     const auto link_piece = [&](int rank, int dimension, bool level) -> Piece {
         const auto next = torus.neighbour(rank, {dimension, +1});
         if (!next) return {std::string(9, ' ')};
-        const auto there = links.find({rank, 2 * dimension});
-        auto back = links.find({*next, 2 * dimension + 1});
+        const auto there = link_between(rank, *next, 2 * dimension);
+        const auto back = link_between(*next, rank, 2 * dimension + 1);
         double out = 0;
         Style style = Style::load0;
         for (const auto& it : {there, back})
@@ -298,7 +306,7 @@ void cut(Line& line, std::size_t width) {
 }  // namespace
 
 std::vector<Line> draw(const JobView& view, const Choice& choice, int width, int height) {
-    const launch::JobDescription& job = view.job();
+    const torus_run::JobDescription& job = view.job();
     std::vector<Line> lines;
     std::string title = fmt::format("job {}  {}  torus {}", job.pid,
                                     base::printable(job.program, 60), view.torus().describe());
@@ -360,4 +368,4 @@ std::string plain_text(const std::vector<Line>& lines) {
     return text;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

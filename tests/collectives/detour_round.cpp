@@ -15,10 +15,11 @@ constexpr int large = 32;
 
 }  // namespace
 
-core::testing::DetourRound run_collectives_among_faults(std::uint64_t seed) {
-    const JobOptions options = core::testing::detour_job(seed);
+core::testing::DetourRound run_collectives_among_faults(std::uint64_t seed,
+                                                        core::testing::Shapes shapes) {
+    const JobOptions options = core::testing::detour_job(seed, shapes);
     Random random(seed ^ 0x636f6c6cu);
-    std::vector<Team> teams = random_teams(routing::Torus(options.dims, options.periodic), random);
+    std::vector<Team> teams = random_teams(core::testing::torus_of(options), random);
     Job job(options);
     core::testing::CableSchedule cables(job, options, random, job.size() > large ? 4 : 2);
     core::testing::DetourRound round;

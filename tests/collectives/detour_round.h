@@ -7,6 +7,7 @@
 
 namespace torusmp::collectives::testing {
 
-core::testing::DetourRound run_collectives_among_faults(std::uint64_t seed);
+core::testing::DetourRound run_collectives_among_faults(
+    std::uint64_t seed, core::testing::Shapes shapes = core::testing::Shapes::tori);
 
 }  // namespace torusmp::collectives::testing

@@ -3,9 +3,9 @@
 // delays and schedules of faults of core's detour_soak. Every collective must end with the right
 // answer on all members, and when all cables are back every link must be back on its own.
 //
-//   collectives_detour_soak [FIRST [COUNT]]
+//   collectives_detour_soak [FIRST [COUNT]] [--graphs 0]
 //
-// runs the schedules of COUNT seeds from FIRST on.
+// runs the schedules of COUNT seeds from FIRST on; with --graphs 1 on random connected graphs.
 //
 // Exit code: 0 all was right, 1 not (the seed is printed: collectives_detour_soak SEED 1 repeats
 // it), 2 bad arguments.
@@ -21,16 +21,22 @@ using namespace torusmp::core::testing;
 
 int main(int argc, char** argv) {
     Seeds seeds;
+    std::uint64_t graphs = 0;
     try {
         std::vector<char*> rest(argv, argv + argc);
         seeds = take_seeds(rest);
-        read_numbers(int(rest.size()), rest.data(), {});
+        const NumberArgument known[] = {{"--graphs", &graphs, 0}};
+        read_numbers(int(rest.size()), rest.data(), known);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr,
-                   "collectives_detour_soak: {}\nusage: collectives_detour_soak [FIRST [COUNT]]\n",
+                   "collectives_detour_soak: {}\nusage: collectives_detour_soak [FIRST [COUNT]] "
+                   "[--graphs 1]\n",
                    error.what());
         return 2;
     }
-    return soak_detours("collectives_detour_soak", seeds, "rounds of collectives",
-                        torusmp::collectives::testing::run_collectives_among_faults);
+    const Shapes shapes = graphs != 0 ? Shapes::graphs : Shapes::tori;
+    return soak_detours(
+        "collectives_detour_soak", seeds, "rounds of collectives", [&](std::uint64_t seed) {
+            return torusmp::collectives::testing::run_collectives_among_faults(seed, shapes);
+        });
 }

@@ -70,7 +70,7 @@ simulated::Plan Job::plan_of(const JobOptions& options) {
 
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
-      torus_(options.dims, options.periodic),
+      torus_(torus_of(options)),
       random_(options.seed * 2 + 1),
       ranks_(plan_of(options)) {
     auto addresses = ranks_.addresses();
@@ -99,7 +99,7 @@ bool Job::turn() {
         // Several events at a time, so that a poll sometimes finds more than one.
         const auto events = 1 + random_.below(8);
         for (std::uint64_t i = 0; i < events; ++i) {
-            // Nobody is so slow that what all wait for comes first.
+            // No rank is so slow that what all wait for arrives first.
             if (!ready_.empty() && world().next_event() > world().now() + slowest) break;
             const auto index = world().step();
             if (!index) break;

@@ -129,6 +129,32 @@ class UpAndDown(TestbedTest):
         self.assertEqual(self.namespaces(name), before)
 
 
+class Wirings(TestbedTest):
+    def test_cables_lead_where_the_list_says_and_twins_hear_each_other(self):
+        name = self.name()
+        tool("up", "4", "--name", name, "--cables", "0-1,0-1,0:eth7-3:x,1:a+b-2:c+d")
+        plan = Plan(name, [4], wiring="0-1,0-1,0:eth7-3:x,1:a+b-2:c+d")
+        self.assertEqual(self.namespaces(name), sorted(plan.namespaces()))
+        heard = far_ends(plan)
+        for end in [(0, "e0"), (0, "e1"), (0, "eth7"), (1, "e0"), (1, "e1"), (3, "x")]:
+            self.assertEqual(heard[end], plan.peer(*end))
+        twins = {(1, "a"), (1, "b"), (2, "c"), (2, "d")}
+        for end in twins:
+            self.assertIn(heard[end], twins - {end})
+        tool("cut", name, "0:e1")
+        self.assertIsNone(far_ends(plan, deaf=2)[1, "e1"])
+        tool("down", name)
+        self.expect_no_trace(name)
+
+    def test_a_fresh_host_has_devices_that_are_down_and_without_addresses(self):
+        name = self.name()
+        tool("up", "2", "--name", name, "--cables", "0-1", "--fresh")
+        shown = subprocess.run(["ip", "-n", f"{name}-0", "-j", "addr", "show", "dev", "e0"], text=True,
+                               capture_output=True).stdout
+        device = json.loads(shown)[0]
+        self.assertEqual((device["operstate"], device["addr_info"]), ("DOWN", []))
+
+
 class Running(TestbedTest):
     def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(self):
         for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
@@ -293,7 +319,10 @@ class BadInput(TestbedTest):
                             (["up", "2", "--open", "3"], "no such dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
                             (["up", "2", "--name", "A B"], "A B"), (["up", "2", "--bogus", "1"], "--bogus"),
                             (["run", "2"], "which command"), (["down"], "which testbed"), (["down", "nosuch"], "nosuch"),
-                            (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly")):
+                            (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly"),
+                            (["up", "3", "--cables", "0-3"], "'0-3' is no cable"),
+                            (["up", "3x3", "--cables", "0-1"], "number of nodes"),
+                            (["up", "3", "--cables", "0:a-1:b,2:c-0:a"], "is on two cables")):
             done = tool(*words, status=2)
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)

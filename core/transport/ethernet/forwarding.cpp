@@ -236,6 +236,10 @@ Links links_of(const Settings& settings, const Torus& torus, int node) {
 
 std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node) const {
     const Torus torus = *config::node_torus(settings);
+    if (torus.graph() != nullptr)
+        throw config::ConfigError(
+            "kernels forward Ethernet frames along the coordinates of a torus: found cables that "
+            "form no torus (torus.cables). Leave routing.forward at relay; nothing was changed");
     const Links links = links_of(settings, torus, node);
     for (std::size_t i = 0; i < links.names.size(); ++i)
         if (links.numbers[i] == 0)

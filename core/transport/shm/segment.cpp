@@ -82,7 +82,7 @@ std::uint64_t limit(auto which) {
     return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
 }
 
-// Text that explains why there is no room for a mapping: the limit, if any, and its value.
+// Explains why a mapping does not fit: the limit, if any, and its value.
 std::string want_of_address_space() {
     const std::uint64_t most = limit(RLIMIT_AS);
     if (most == RLIM_INFINITY) return "the address space of this process is used up";

@@ -7,7 +7,7 @@
 #include "config/cable.h"
 #include "config/geometry.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::duration;
@@ -26,7 +26,7 @@ std::string length(CableNews::Clock::duration time) {
 // Whether the path of a detour leads from rank to rank, and to the peer.
 bool leads(const routing::Torus& ranks, routing::Rank rank, const routing::LinkNews& news) {
     for (const routing::Hop& hop : news.path) {
-        if (hop.direction.dimension >= ranks.dimensions() ||
+        if (hop.direction.dimension >= ranks.link_dimensions() ||
             ranks.neighbour(rank, hop.direction) != hop.rank)
             return false;
         rank = hop.rank;
@@ -50,7 +50,7 @@ void CableNews::dead_at_start(std::span<const routing::Link> cables, Moment now)
 
 bool CableNews::heard(routing::Rank rank, const routing::LinkNews& news, Moment now) {
     if (!ranks_) return true;
-    if (news.direction.dimension >= ranks_->dimensions() ||
+    if (news.direction.dimension >= ranks_->link_dimensions() ||
         ranks_->neighbour(rank, news.direction) != news.peer)
         return false;
     const bool detour = news.state == routing::LinkNews::State::detour;
@@ -183,4 +183,4 @@ std::optional<std::string> CableNews::report_line(const routing::Link& link, Cab
                                       cable.why.empty() ? "" : "; ", cable.why);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

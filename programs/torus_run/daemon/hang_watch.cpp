@@ -15,7 +15,7 @@
 #include "core/settings.h"
 #include "job/hang/summary.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -117,7 +117,7 @@ void HangWatch::finish() {
 std::string HangWatch::name_of_cable(int rank, int direction) const {
     if (!node_torus(job_.settings)) return {};
     const routing::Torus ranks = rank_torus(job_.settings, job_.size());
-    if (direction >= 2 * ranks.dimensions()) return {};
+    if (direction >= 2 * ranks.link_dimensions()) return {};
     const auto cable =
         config::cable_under(job_.settings, ranks, rank, routing::Direction::from_index(direction));
     return cable ? "the cable from " + config::describe_cable(job_.settings, *cable) : "";
@@ -141,4 +141,4 @@ void HangWatch::write_reports(const job::Snapshot& states) {
         outputs_.print(fmt::format("  reports of all ranks: {}/rank.*\n", job_.reports));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using base::LinkCounters;
@@ -44,7 +44,7 @@ LinkWatch::LinkWatch(const config::Settings& settings, int node) {
     const auto torus = node_torus(settings);
     if (node < 0 || !torus) return;
     devices_ = config::link_devices(settings, node);
-    for (int way = 0; way < 2 * torus->dimensions(); ++way) {
+    for (int way = 0; way < 2 * torus->link_dimensions(); ++way) {
         const auto direction = routing::Direction::from_index(way);
         const std::string device = config::link_device(settings, node, direction);
         if (device.empty() || !torus->neighbour(node, direction)) continue;
@@ -169,4 +169,4 @@ std::vector<LinkTrouble> LinkWatch::compare(const std::map<std::string, LinkCoun
     return news;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

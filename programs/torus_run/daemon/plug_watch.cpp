@@ -14,7 +14,7 @@
 #include "config/network.h"
 #include "core/transport/common/secret.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -48,7 +48,7 @@ PlugWatch::PlugWatch(Loop& loop, const config::Settings& settings, int node,
     if (node < 0 || !torus || torus->size() == 1) return;
     nodes_ = torus->size();
     nonce_ = nonce_of(secret);
-    for (int way = 0; way < 2 * torus->dimensions(); ++way) {
+    for (int way = 0; way < 2 * torus->link_dimensions(); ++way) {
         const auto direction = routing::Direction::from_index(way);
         const auto peer = torus->neighbour(node, direction);
         const std::string device = config::link_device(settings, node, direction);
@@ -149,4 +149,4 @@ void PlugWatch::close(Link& link) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -19,7 +19,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -110,7 +110,7 @@ template <class Use>
 void for_each_link(const config::Settings& settings, int node, const std::vector<int>& neighbours,
                    Use&& use) {
     const auto torus = node_torus(settings);
-    for (int i = 0; torus && i < 2 * torus->dimensions(); ++i) {
+    for (int i = 0; torus && i < 2 * torus->link_dimensions(); ++i) {
         const auto direction = routing::Direction::from_index(i);
         const auto other = torus->neighbour(node, direction);
         const std::string device = config::link_device(settings, node, direction);
@@ -181,4 +181,4 @@ std::vector<std::string> addresses_on_links(milliseconds timeout) {
     return addresses;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

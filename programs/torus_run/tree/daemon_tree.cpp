@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to) {
     for (std::size_t steps = 0; steps < parents.size(); ++steps) {
@@ -57,7 +57,7 @@ bool DaemonTree::failed(int node) {
     // Prefers running daemons; it is unknown whether the others will ever run.
     std::stable_partition(found.begin(), found.end(), [&](int it) { return has_greeted(it); });
     for (std::size_t next = 0; next < found.size(); ++next)
-        for (int i = 0; i < 2 * nodes_->dimensions(); ++i) {
+        for (int i = 0; i < 2 * nodes_->link_dimensions(); ++i) {
             const auto other = nodes_->neighbour(found[next], routing::Direction::from_index(i));
             if (!other || reached[std::size_t(*other)] || barred_.count({found[next], *other}) != 0)
                 continue;
@@ -113,7 +113,7 @@ std::optional<int> DaemonTree::way_to(int node, const std::vector<bool>& reached
     std::optional<int> found;
     const int before = parents_[std::size_t(node)];
     if (before < 0 && !barred(before, node)) found = before;
-    for (int i = 0; i < 2 * nodes_->dimensions(); ++i) {
+    for (int i = 0; i < 2 * nodes_->link_dimensions(); ++i) {
         const auto other = nodes_->neighbour(node, routing::Direction::from_index(i));
         if (!other || !reached[std::size_t(*other)] || barred(*other, node)) continue;
         if (!found || *found == before) found = *other;
@@ -180,4 +180,4 @@ void DaemonTree::enter(std::optional<int> by_another_way) {
         if (!reached[std::size_t(it)]) no_way_.insert(it);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

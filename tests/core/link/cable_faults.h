@@ -16,7 +16,7 @@ class CableFaults {
     CableFaults(Job& job, std::uint64_t seed) : job_(job), random_(seed) {
         const routing::Torus& torus = job.torus();
         for (Rank rank = 0; rank < torus.size(); ++rank)
-            for (int d = 0; d < torus.dimensions(); ++d)
+            for (int d = 0; d < torus.link_dimensions(); ++d)
                 if (torus.neighbour(rank, {d, +1})) all_.push_back({rank, d});
         favourite_ = all_[random_.below(all_.size())];
     }

@@ -3,9 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <exception>
 #include <functional>
-#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/link/retained.h"
@@ -21,10 +22,10 @@ struct Shape {
 
 // What link ends keep has its bounds at any time, and nothing is left of it in the end.
 std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
-    const std::size_t links = 2 * std::size_t(job.torus().dimensions());
+    const std::size_t links = 2 * std::size_t(job.torus().link_dimensions());
     const std::size_t most_packets =
         links *
-        std::size_t(options.credits + (job.torus().dimensions() - 1) * options.relay_credits);
+        std::size_t(options.credits + (job.torus().virtual_channels() - 1) * options.relay_credits);
     const std::size_t most_news = links * links / 2 * std::size_t(job.size());
     const std::size_t most_bytes =
         most_packets * (sizeof(Retained::Packet) + job[0].options().body() + 128);
@@ -42,9 +43,52 @@ std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) 
     return {};
 }
 
+// A tree, between a star and a line, and further cables, some of them parallel.
+class GraphMaker {
+  public:
+    explicit GraphMaker(std::uint64_t seed) : random_(seed) {
+        const std::uint64_t reach = 1 + random_.below(size_);
+        for (Rank rank = 1; rank < Rank(size_); ++rank)
+            while (!add(rank, rank - 1 - Rank(random_.below(std::min<std::uint64_t>(reach, rank)))))
+                continue;
+        const int usual = 3 + int(random_.below(6));  // cables of a rank
+        for (std::uint64_t more = random_.below(2 * size_); more > 0; --more) {
+            const Rank a = Rank(random_.below(size_)), b = Rank(random_.below(size_));
+            if (cables_of(a) < usual && cables_of(b) < usual) add(a, b);
+        }
+    }
+    // Now and then as if there were too few virtual channels for shortest paths.
+    std::shared_ptr<const routing::Graph> graph() {
+        const int channels = random_.below(4) == 0 ? 1 : routing::max_dimensions;
+        return std::make_shared<const routing::Graph>(
+            int(size_), routing::assign_directions(int(size_), cables_), channels);
+    }
+
+  private:
+    int cables_of(Rank rank) const {
+        return int(std::count_if(cables_.begin(), cables_.end(), [&](const auto& cable) {
+            return cable.first == rank || cable.second == rank;
+        }));
+    }
+    bool add(Rank a, Rank b) {
+        constexpr int most = 2 * routing::max_dimensions;
+        if (a == b || cables_of(a) >= most || cables_of(b) >= most) return false;
+        cables_.push_back({a, b});
+        return true;
+    }
+
+    sim::Random random_;
+    const std::uint64_t size_ = 2 + random_.below(31);
+    std::vector<std::pair<Rank, Rank>> cables_;
+};
+
 }  // namespace
 
-JobOptions detour_job(std::uint64_t seed) {
+std::shared_ptr<const routing::Graph> random_graph(std::uint64_t seed) {
+    return GraphMaker(seed).graph();
+}
+
+JobOptions detour_job(std::uint64_t seed, Shapes which) {
     static const std::vector<Shape> shapes{{{2, 2, 2}, {}},
                                            {{3, 3, 2}, {}},
                                            {{4, 4}, {}},
@@ -60,6 +104,7 @@ JobOptions detour_job(std::uint64_t seed) {
     JobOptions options;
     options.dims = shape.dims;
     options.periodic = shape.periodic;
+    if (which == Shapes::graphs) options.graph = random_graph(seed);
     options.seed = seed;
     options.eager_limit = random.below(2) == 0 ? 512 : 3000;
     options.credits = 2 + int(random.below(3) * random.below(3));
@@ -68,8 +113,7 @@ JobOptions detour_job(std::uint64_t seed) {
     // Of a large torus that is cut all the time the ranks would not agree on one state before the
     // next, so that nothing but the hold-down ends this.
     static constexpr std::int64_t hold_downs[] = {20'000, 300'000, 3'000'000};
-    const std::size_t big =
-        std::accumulate(shape.dims.begin(), shape.dims.end(), 1, std::multiplies<>()) > 32;
+    const bool big = torus_of(options).size() > (options.graph ? 16 : 32);
     options.hold_down = sim::Time(hold_downs[big ? 2 : random.below(3)]);
     options.world.read = sim::Remote::refused;
     options.world.notifies = random.below(3) != 0;
@@ -123,9 +167,9 @@ std::string CableSchedule::end() {
     return kept_too_much(job_, options_, true);
 }
 
-DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages) {
+DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages, Shapes shapes) {
     DetourRound round;
-    const JobOptions options = detour_job(seed);
+    const JobOptions options = detour_job(seed, shapes);
     sim::Random random(seed ^ 0x64657461u);
     TrafficOptions traffic_options;
     traffic_options.messages = round.messages = messages / 2 + random.below(messages);

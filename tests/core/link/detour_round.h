@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "core/link/cable_faults.h"
@@ -20,8 +21,13 @@ struct DetourRound {
     std::uint64_t messages = 0;  // or collectives
 };
 
+enum class Shapes { tori, graphs };
+
+// A connected graph of 2 to 32 ranks.
+std::shared_ptr<const routing::Graph> random_graph(std::uint64_t seed);
+
 // A job for such a round: shape, credits and delays by the seed.
-JobOptions detour_job(std::uint64_t seed);
+JobOptions detour_job(std::uint64_t seed, Shapes shapes = Shapes::tori);
 
 // What happens to the cables while a round runs.
 class CableSchedule {
@@ -53,7 +59,8 @@ class CableSchedule {
 };
 
 // messages: how many, more or less.
-DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages);
+DetourRound run_detour_round(std::uint64_t seed, std::uint64_t messages,
+                             Shapes shapes = Shapes::tori);
 
 // The rounds of a program of these seeds, one after the other. Prints the first that fails, or the
 // sum of all, whose messages are called `what`. Returns the exit code.

@@ -3,9 +3,9 @@
 // and schedule. Every message must arrive, once, in order and right, and when all cables are back
 // every link must be back on its own.
 //
-//   detour_soak [FIRST [COUNT]] [--messages 400]
+//   detour_soak [FIRST [COUNT]] [--messages 400] [--graphs 0]
 //
-// runs the schedules of COUNT seeds from FIRST on.
+// runs the schedules of COUNT seeds from FIRST on; with --graphs 1 on random connected graphs.
 //
 // Exit code: 0 all was right, 1 not (the seed is printed: detour_soak SEED 1 repeats that round),
 // 2 bad arguments.
@@ -21,17 +21,20 @@ using namespace torusmp::core::testing;
 
 int main(int argc, char** argv) {
     Seeds seeds;
-    std::uint64_t messages = 400;
+    std::uint64_t messages = 400, graphs = 0;
     try {
         std::vector<char*> rest(argv, argv + argc);
         seeds = take_seeds(rest);
-        const NumberArgument known[] = {{"--messages", &messages}};
+        const NumberArgument known[] = {{"--messages", &messages}, {"--graphs", &graphs, 0}};
         read_numbers(int(rest.size()), rest.data(), known);
     } catch (const std::invalid_argument& error) {
-        fmt::print(stderr, "detour_soak: {}\nusage: detour_soak [FIRST [COUNT]] [--messages N]\n",
+        fmt::print(stderr, "detour_soak: {}\nusage: detour_soak [FIRST [COUNT]] [--messages N] "
+                   "[--graphs 1]\n",
                    error.what());
         return 2;
     }
-    return soak_detours("detour_soak", seeds, "messages",
-                        [&](std::uint64_t seed) { return run_detour_round(seed, messages); });
+    const Shapes shapes = graphs != 0 ? Shapes::graphs : Shapes::tori;
+    return soak_detours("detour_soak", seeds, "messages", [&](std::uint64_t seed) {
+        return run_detour_round(seed, messages, shapes);
+    });
 }

@@ -10,6 +10,7 @@ import re
 
 MAX_DIMENSIONS = 6
 MAX_NODES = 4096          # what 10.255.x.y and 10.254.x.y hold with room to spare
+SWITCHES = "switches"
 FRONT = "front"           # the namespace of the management network, where `run` runs its command
 
 
@@ -82,16 +83,46 @@ def direction_name(dimension, sign):
     return f"{dimension}{'+' if sign > 0 else '-'}"
 
 
+def parse_cables(text, nodes):
+    """[[node, device, node, device]...] and groups of cables that share one segment, of
+    "0-1,1:eth0-2:eth5,0:a+b-3:c+d": a device without a name is the next free of e0, e1, ...; "a+b-c+d" joins
+    twins, two devices of each host on one cable."""
+    cables, twins, counts, named = [], [], {}, set()
+    for item in filter(None, text.split(",")):
+        match = re.fullmatch(r"(\d+)(?::([\w.+]+))?-(\d+)(?::([\w.+]+))?", item)
+        if not match or int(match[1]) >= nodes or int(match[3]) >= nodes or match[1] == match[3]:
+            raise PlanError(f"--cables: '{item}' is no cable: expected two nodes from 0 to {nodes - 1} as 0-1 or "
+                            "0:eth0-1:eth1")
+        ends = []
+        for node, devices in ((int(match[1]), match[2]), (int(match[3]), match[4])):
+            if devices is None:
+                devices = f"e{counts.setdefault(node, 0)}"
+                counts[node] += 1
+            ends.append([(node, device) for device in devices.split("+")])
+        if len(ends[0]) != len(ends[1]):
+            raise PlanError(f"--cables: '{item}' has {len(ends[0])} and {len(ends[1])} devices: expected as many")
+        for end in ends[0] + ends[1]:
+            if end in named:
+                raise PlanError(f"--cables: device {end[1]} of node {end[0]} is on two cables")
+            named.add(end)
+        if len(ends[0]) > 1:
+            twins.append(list(range(len(cables), len(cables) + len(ends[0]))))
+        cables += [[*a, *b] for a, b in zip(*ends)]
+    return cables, twins
+
+
 class Plan:
     def __init__(self, name, dims, *, open_dims=(), mbit=None, mtu=9000, routes=True, management=True,
-                 ipv4=True, ranks_per_node=None, burst=None):
+                 ipv4=True, ranks_per_node=None, burst=None, wiring=None, fresh=False):
         self.name, self.dims = name, list(dims)
+        self.wiring, self.fresh = wiring, fresh
         self.open_dims = sorted(set(open_dims))
         self.mbit, self.mtu, self.routes, self.management = mbit, mtu, routes, management
         self.ipv4, self.ranks_per_node, self.burst = ipv4, ranks_per_node, burst
         self.check()
         self.torus = Torus(self.dims, [d not in self.open_dims for d in range(len(self.dims))])
-        self.cables = self.planned_cables()
+        self.cables, self.twins = parse_cables(wiring, self.torus.size) if wiring is not None else (
+            self.planned_cables(), [])
         self.addresses = self.planned_addresses()
         self.faults = {}    # "3:d0p" -> {"loss": percent, "rate": Mbit/s, "mtu": bytes, "down": True}
 
@@ -103,6 +134,8 @@ class Plan:
                 raise PlanError(f"--open {d}: there is no such dimension; expected 0 to {len(self.dims) - 1}")
         if self.ranks_per_node and len(self.ranks_per_node) != len(self.dims):
             raise PlanError(f"--ranks-per-node has {len(self.ranks_per_node)} extents: expected {len(self.dims)}")
+        if self.wiring is not None and len(self.dims) != 1:
+            raise PlanError("--cables: the number of nodes is expected, like 5, in place of extents")
 
     # ---- who there is ----
 
@@ -116,7 +149,12 @@ class Plan:
         return f"{self.name}-{FRONT}"
 
     def namespaces(self):
-        return [self.host(node) for node in self.nodes()] + ([self.front()] if self.management else [])
+        return ([self.host(node) for node in self.nodes()] + ([self.front()] if self.management else [])
+                + ([self.switches()] if self.twins else []))
+
+    def switches(self):
+        """The namespace of the bridges that stand for cables with twins."""
+        return f"{self.name}-{SWITCHES}"
 
     def node_number(self, word):
         """A node by number or by host name."""
@@ -185,8 +223,8 @@ class Plan:
         return [v6] if not self.ipv4 else [f"10.254.{low >> 8}.{low & 255}/16", v6]
 
     def route_lines(self, node, only_device=None):
-        """`ip` batch lines: to every other node and to each of its link addresses, along SDF paths."""
-        if not self.routes or not self.ipv4:
+        """`ip` batch lines, none with cables of its own: to every other node and to each of its link addresses, along SDF paths."""
+        if not self.routes or not self.ipv4 or self.fresh or self.wiring is not None:
             return []
         lines = []
         source = self.node_address(node)
@@ -211,6 +249,8 @@ class Plan:
     def geometry(self):
         def words(values):
             return "[" + ", ".join(values) + "]"
+        if self.wiring is not None:
+            return "\n".join(self.geometry_of_launch()[1:]) + "\n"
         lines = ["[torus]", f"dims = {words(map(str, self.dims))}",
                  f"periodic = {words('true' if p else 'false' for p in self.torus.periodic)}"]
         if self.ranks_per_node:
@@ -236,6 +276,7 @@ class Plan:
         return {"name": self.name, "dims": self.dims, "open": self.open_dims, "mbit": self.mbit,
                 "mtu": self.mtu, "routes": self.routes, "management": self.management, "ipv4": self.ipv4,
                 "ranks_per_node": self.ranks_per_node, "burst": self.burst, "cables": self.cables,
+                "wiring": self.wiring, "fresh": self.fresh,
                 "faults": self.faults}
 
     @staticmethod
@@ -243,6 +284,6 @@ class Plan:
         plan = Plan(saved["name"], saved["dims"], open_dims=saved["open"], mbit=saved["mbit"],
                     mtu=saved["mtu"], routes=saved["routes"], management=saved["management"],
                     ipv4=saved["ipv4"], ranks_per_node=saved["ranks_per_node"],
-                    burst=saved.get("burst"))
+                    burst=saved.get("burst"), wiring=saved.get("wiring"), fresh=saved.get("fresh", False))
         plan.cables, plan.faults = saved["cables"], saved["faults"]
         return plan

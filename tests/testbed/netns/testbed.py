@@ -16,7 +16,7 @@ import tempfile
 import time
 
 from netns import kernel
-from netns.plan import FRONT, Plan, PlanError
+from netns.plan import FRONT, SWITCHES, Plan, PlanError
 
 STATE_VARIABLE = "TORUS_NETNS_STATE"    # where the state of testbeds is kept, handed down to nested calls
 READY_SECONDS = 20
@@ -31,7 +31,7 @@ def make_state_root():
     os.makedirs(root, mode=0o700, exist_ok=True)
     found = os.lstat(root)   # /tmp is everybody's: a link to another place is not believed
     if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
-        raise PlanError(f"{root} belongs to somebody else, or is no directory: remove it, or set {STATE_VARIABLE} "
+        raise PlanError(f"{root} belongs to another user, or is not a directory: remove it, or set {STATE_VARIABLE} "
                         "to a directory of yours")
     return root
 
@@ -123,14 +123,19 @@ class Testbed:
         for name in plan.namespaces():
             kernel.prepare_namespace(name)
         # Made from inside the first node, so that the machine's own namespace never sees a device.
-        kernel.batch("ip", [cable_line(plan, cable) for cable in plan.cables], plan.host(0))
+        bridged = {number for group in plan.twins for number in group}
+        kernel.batch("ip", [cable_line(plan, cable) for number, cable in enumerate(plan.cables)
+                            if number not in bridged], plan.host(0))
+        for number, group in enumerate(plan.twins):
+            kernel.batch("ip", twin_lines(plan, number, [plan.cables[cable] for cable in group]), plan.switches())
         if plan.management:
             self.build_management(plan)
         for node in plan.nodes():
             self.dress_node(plan, node)
         for node in plan.nodes():   # a route needs its device up, and that needs both ends
             kernel.batch("ip", plan.route_lines(node), plan.host(node))
-        await_ready(plan, list(plan.addresses))
+        if not plan.fresh:
+            await_ready(plan, list(plan.addresses))
 
     def build_management(self, plan):
         bridge = ["link set lo up", "link add mgmt type bridge forward_delay 0 stp_state 0", "link set mgmt up"]
@@ -142,13 +147,14 @@ class Testbed:
 
     def dress_node(self, plan, node):
         lines = ["link set lo up"]
-        if plan.ipv4:
+        if plan.ipv4 and not plan.fresh:
             lines.append(f"addr add {plan.node_address(node)}/32 dev lo")
         if plan.management:
             lines += [f"addr add {address} dev mgmt" for address in plan.management_addresses(node)]
             lines.append("link set mgmt up")
-        for device in plan.devices(node):
-            lines += dress_lines(plan, node, device)
+        if not plan.fresh:
+            for device in plan.devices(node):
+                lines += dress_lines(plan, node, device)
         kernel.batch("ip", lines, plan.host(node))
         kernel.batch("tc", [line for device in plan.devices(node) for line in shaping(plan, node, device)],
                      plan.host(node))
@@ -158,7 +164,7 @@ class Testbed:
     def down(self):
         """Takes away all that there is of this testbed, however much was made. True: there was something."""
         saved = self.saved() or {}
-        mine = re.compile(re.escape(self.name) + rf"-(\d+|{FRONT})")
+        mine = re.compile(re.escape(self.name) + rf"-(\d+|{FRONT}|{SWITCHES})")
         present = sorted(name for name in kernel.namespaces() if mine.fullmatch(name))
         ids = {kernel.namespace_id(name) for name in present} | set(saved.get("ids", []))
         kernel.kill_processes(ids - {None})
@@ -194,7 +200,7 @@ class Testbed:
                 with open(kept) as f:
                     kernel.restore_backlog(int(f.read() or 1000))
                 os.unlink(kept)
-            with contextlib.suppress(OSError):   # somebody else's file in it is not ours to remove
+            with contextlib.suppress(OSError):   # it may contain a file of another user
                 os.rmdir(root)
 
     # ---- faults ----
@@ -203,7 +209,7 @@ class Testbed:
         with self.lock():
             plan = self.load()
             node, device = plan.find_end(word)
-            kernel.batch("ip", [f"link set {device} down"], plan.host(node))
+            kernel.batch("ip", [f"link set dev {device} down"], plan.host(node))
             fault(plan, node, device)["down"] = True
             self.save(plan)
             peer, peer_device = plan.peer(node, device)
@@ -239,7 +245,7 @@ class Testbed:
             before = dict(fault(plan, node, device))
             fault(plan, node, device).update(changes)
             if "mtu" in changes:
-                kernel.batch("ip", [f"link set {device} mtu {changes['mtu']}"], plan.host(node))
+                kernel.batch("ip", [f"link set dev {device} mtu {changes['mtu']}"], plan.host(node))
             if "rate" in changes or "loss" in changes:
                 kernel.batch("tc", shaping(plan, node, device, before), plan.host(node))
             self.save(plan)
@@ -256,7 +262,7 @@ class Testbed:
             gone = [c for c in plan.cables if tuple(c[:2]) in (end_a, end_b) or tuple(c[2:]) in (end_a, end_b)]
             made = [[*end_a, *far_b], [*end_b, *far_a]]
             for node, device, _, _ in gone:
-                kernel.batch("ip", [f"link del {device}"], plan.host(node))
+                kernel.batch("ip", [f"link del dev {device}"], plan.host(node))
             kernel.batch("ip", [cable_line(plan, cable) for cable in made], plan.host(end_a[0]))
             plan.cables = [c for c in plan.cables if c not in gone] + made
             ends = [end_a, end_b, far_a, far_b]
@@ -278,7 +284,7 @@ class Testbed:
             if host not in kernel.namespaces():
                 raise PlanError(f"{host} is gone already")
             devices = kernel.devices_in(host) & set(plan.devices(plan.node_number(word)) + ["mgmt"])
-            kernel.batch("ip", [f"link set {device} down" for device in sorted(devices)], host)
+            kernel.batch("ip", [f"link set dev {device} down" for device in sorted(devices)], host)
             kernel.kill_processes({kernel.namespace_id(host)})
             kernel.delete_namespaces([host])
             return f"{host} is gone"
@@ -312,12 +318,25 @@ def cable_line(plan, cable):
     return f"link add {ends[0]} type veth peer name {ends[1]}"
 
 
+def twin_lines(plan, number, cables):
+    """A bridge in place of the cable: what one device sends arrives at all others of the cable."""
+    lines = [f"link add twin{number} mtu {plan.mtu} type bridge forward_delay 0 stp_state 0 mcast_snooping 0",
+             f"link set twin{number} up"]
+    ends = [end for a, x, b, y in cables for end in ((a, x), (b, y))]
+    for at, (node, device) in enumerate(ends):
+        port = f"t{number}p{at}"
+        lines.append(f"link add {port} mtu {plan.mtu} type veth peer name {device} mtu {plan.mtu} "
+                     f"netns {plan.host(node)}")
+        lines.append(f"link set {port} master twin{number} up")
+    return lines
+
+
 def dress_lines(plan, node, device):
     now = plan.faults.get(f"{node}:{device}", {})
-    lines = [f"link set {device} mtu {now.get('mtu', plan.mtu)}"]
+    lines = [f"link set dev {device} mtu {now.get('mtu', plan.mtu)}"]
     if plan.ipv4:
         lines.append(f"addr add {plan.addresses[node, device][0]}/30 dev {device}")
-    lines.append(f"link set {device} {'down' if now.get('down') else 'up'}")
+    lines.append(f"link set dev {device} {'down' if now.get('down') else 'up'}")
     return lines
 
 
