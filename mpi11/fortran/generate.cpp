@@ -83,7 +83,7 @@ bool has_short_addresses(const std::string& function) {
     return names.contains(function);
 }
 
-bool is_attribute(const Parameter& parameter) {
+bool is_address(const Parameter& parameter) {
     return parameter.name == "attribute_val" || parameter.name == "extra_state" ||
            parameter.name == "baseptr";
 }
@@ -97,7 +97,7 @@ std::string declare(const Header& header, const Function& function, const Parame
     std::string type = parameter.type;
     const std::string address =
         has_short_addresses(function.name) ? "integer" : "integer(MPI_ADDRESS_KIND)";
-    if (is_attribute(parameter)) return address + " :: " + parameter.name;
+    if (is_address(parameter)) return address + " :: " + parameter.name;
     if (type.ends_with("void*"))
         return "type(*), dimension(*) :: " + parameter.name +
                "\n      !GCC$ ATTRIBUTES NO_ARG_CHECK :: " + parameter.name;
