@@ -9,11 +9,12 @@
 #include <mpi.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { dimensions = 3, faces = 2 * dimensions, warm_up = 20, rounds = 200 };
+enum { dimensions = 3, faces = 2 * dimensions, warm_up = 5, rounds = 50 };
 
 static int threads = 3, parts = 27, doubles;
 static MPI_Comm torus;
@@ -55,7 +56,8 @@ static void by_partitions(int thread, int round) {
         }
     for (int part = thread; part < parts; part += threads)
         for (int face = 0; face < faces; face++) {
-            for (int there = 0; !there;) MPI_Parrived(receives[face], part, &there);
+            for (int there = 0; !there; sched_yield())
+                MPI_Parrived(receives[face], part, &there);
             use(face, part, round);
         }
     pthread_barrier_wait(&barrier);
