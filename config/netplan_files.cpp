@@ -56,10 +56,11 @@ std::vector<PlannedFile> as_ifupdown(const NodePlan& plan) {
             "auto {0}\niface {0} inet manual\n    up ip -batch {1}\n    down ip addr flush dev {0} "
             "scope global\n\n",
             link.device, batch);
-        files.push_back({batch, fmt::format("addr replace {} dev lo label {}\nlink set dev {}{} up\n{}",
-                                            plan.address.with_prefix(), node_label, link.device,
-                                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "",
-                                            as_ip_batch(plan, link.device))});
+        files.push_back(
+            {batch, fmt::format("addr replace {} dev lo label {}\nlink set dev {}{} up\n{}",
+                                plan.address.with_prefix(), node_label, link.device,
+                                plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "",
+                                as_ip_batch(plan, link.device))});
     }
     files.push_back({"/etc/network/interfaces.d/torus", std::move(stanzas)});
     add_common_files(plan, files);
@@ -145,7 +146,8 @@ std::vector<const NodePlan*> walk(const std::vector<NodePlan>& plans) {
                 if (const NodePlan& other = plans[std::size_t(link.neighbour)];
                     !seen[std::size_t(other.node)] && (!next || left(other) < left(*next)))
                     next = &other;
-        if (!next) next = &plans[std::size_t(std::find(seen.begin(), seen.end(), false) - seen.begin())];
+        const auto first_left = std::find(seen.begin(), seen.end(), false);
+        if (!next) next = &plans[std::size_t(first_left - seen.begin())];
         seen[std::size_t(next->node)] = true;
         order.push_back(next);
     }
@@ -168,8 +170,8 @@ std::string as_mlx(const std::vector<NodePlan>& plans) {
                              i == 0 ? "" : ",\n", plan.host,
                              (cable == plan.links.end() ? plan.address : cable->own).text());
     }
-    return fmt::format("{{\n  \"backend\": \"ring\",\n  \"envs\": [],\n  \"hosts\": [\n{}\n  ]\n}}\n",
-                       hosts);
+    return fmt::format(
+        "{{\n  \"backend\": \"ring\",\n  \"envs\": [],\n  \"hosts\": [\n{}\n  ]\n}}\n", hosts);
 }
 
 std::string as_torchrun(const std::vector<NodePlan>& plans) {

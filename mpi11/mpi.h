@@ -1954,10 +1954,10 @@ TORUSMP_FUNCTION(int, Psend_init_c,
                  (const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request))
 TORUSMP_FUNCTION(int, Precv_init,
-                 (void* buf, int partitions, int count, MPI_Datatype datatype, int source, int tag,
+                 (void* buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag,
                   MPI_Comm comm, MPI_Info info, MPI_Request* request))
 TORUSMP_FUNCTION(int, Precv_init_c,
-                 (void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int source,
+                 (void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request))
 TORUSMP_FUNCTION(int, Pready, (int partition, MPI_Request request))
 TORUSMP_FUNCTION(int, Pready_range,
@@ -1987,7 +1987,8 @@ TORUSMP_FUNCTION(int, Intercomm_create_from_groups,
                   int remote_leader, const char* stringtag, MPI_Info info,
                   MPI_Errhandler errhandler, MPI_Comm* newintercomm))
 TORUSMP_FUNCTION(int, Session_create_errhandler,
-                 (MPI_Session_errhandler_function* function, MPI_Errhandler* errhandler))
+                 (MPI_Session_errhandler_function* session_errhandler_fn,
+                  MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, Session_set_errhandler, (MPI_Session session, MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(int, Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, Session_call_errhandler, (MPI_Session session, int errorcode))

@@ -144,6 +144,11 @@ Transfer* move_data(Window& window, const Access& call) {
         if (kept != nullptr) place_hold = std::move(kept);
     }
     place = {reinterpret_cast<std::uint64_t>(there.base), there.bytes, there.layout};
+    if (place.bytes == 0) {
+        const bool moves = call.origin.count > 0 && committed(call.origin.type).size() != 0;
+        if (moves && !keeps) check_sizes(Buffer(static_cast<void*>(nullptr), committed(call.origin.type).size()), place);
+        return nullptr;
+    }
     Buffer origin, result;
     if (!keeps) {
         origin = memory_of(call.origin, chosen.element, origin_hold);
@@ -155,7 +160,6 @@ Transfer* move_data(Window& window, const Access& call) {
         if (accumulates) check_element(chosen, call.result.type, "result");
         check_sizes(result, place);
     }
-    if (place.bytes == 0) return nullptr;
     if (find_here(window, call, place, there)) {
         access_here(window, call, chosen.arithmetic, origin, result, there);
         return nullptr;

@@ -40,7 +40,7 @@ extern "C" {
 int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
     return window_api("MPI_Win_get_group", win, [&](Window& window) {
         check_output("group", group);
-        *group = make_group(Members(window.comm->members()));
+        *group = make_group(Members(window.comm->members()), window.comm->session);
     });
 }
 

@@ -134,19 +134,12 @@ class CableSurvey {
     }
 
   private:
-    // Replaces what is found of cables on which packets arrive that nobody hears.
+    // Adds the likely cause to what is found of cables on which packets arrive that nobody hears.
     void name_firewalls(const std::vector<std::set<std::string>>& blocked) {
-        for (CableResult& cable : survey_.cables) {
-            std::vector<Finding> named;
+        for (CableResult& cable : survey_.cables)
             for (const LinkEnd* end : {&cable.a, &cable.b})
-                if (blocked[std::size_t(end->node)].count(end->device))
-                    named.push_back(
-                        {Fault::blocked,
-                         fmt::format("packets arrive at {}, but its kernel does not deliver them: {}",
-                                     describe(*end),
-                                     advise_firewall(end->host, end->device, "UDP"))});
-            if (!named.empty() && !cable.findings.empty()) cable.findings = std::move(named);
-        }
+                if (!cable.findings.empty() && blocked[std::size_t(end->node)].count(end->device))
+                    cable.findings.back().text += ". " + describe_block(end->host, end->device);
     }
 
     Reports send_probes() {
@@ -214,11 +207,12 @@ class CableSurvey {
                                 speeds.refusal(way).find("refused") == std::string::npos;
             cable.findings.push_back(
                 {Fault::blocked,
-                 fmt::format("UDP packets arrive from {} at {}, but TCP {}: {}", describe(from),
-                             describe(to), speeds.refusal(way),
-                             advise_firewall(either ? to.host + " or " + from.host : to.host,
-                                             either ? to.device + " or " + from.device : to.device,
-                                             "TCP"))});
+                 fmt::format(
+                     "UDP packets arrive from {} at {}, but TCP {}: a firewall of {} blocks TCP. "
+                     "{}",
+                     describe(from), describe(to), speeds.refusal(way),
+                     either ? to.host + " or " + from.host : to.host,
+                     advise_firewall(either ? to.device + " or " + from.device : to.device))});
         }
         std::erase_if(ways, [&](Speeds::Way way) { return refused.count(way / 2) != 0; });
     }
@@ -236,6 +230,8 @@ class CableSurvey {
     // Suspects are measured alone, each in turns with a good cable.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
+            const auto& found = survey_.cables[way / 2].findings;
+            if (!found.empty() && found.front().fault == Fault::blocked) continue;
             for (int i = 0; speeds.is_open(way); ++i) {
                 const auto beside = speeds.reference(way);
                 if (!beside) break;

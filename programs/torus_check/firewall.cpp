@@ -49,11 +49,18 @@ std::vector<std::set<std::string>> blocked_devices(const std::vector<ProbeReport
     return blocked;
 }
 
-std::string advise_firewall(const std::string& host, const std::string& device, const char* what) {
+std::string describe_block(const std::string& host, const std::string& device) {
     return fmt::format(
-        "a firewall of {} blocks {}. Allow all packets on {} there, for example with "
-        "\"iptables -I INPUT -i {} -j ACCEPT\" and the same with ip6tables",
-        host, what, device, device.substr(0, device.find(' ')));
+        "Packets arrive at {} {}, but its kernel does not deliver them: a firewall of {} seems to "
+        "block UDP. {}",
+        host, device, host, advise_firewall(device));
+}
+
+std::string advise_firewall(const std::string& device) {
+    return fmt::format(
+        "Allow all packets on {} there, for example with \"iptables -I INPUT -i {} -j ACCEPT\" and "
+        "the same with ip6tables",
+        device, device.substr(0, device.find(' ')));
 }
 
 }  // namespace torusmp::torus_check

@@ -262,11 +262,7 @@ std::vector<torus_check::HostResult> probe_connections(const po::variables_map& 
     std::vector<torus_check::HostResult> hosts = coordinator.hosts();
     for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].report = reports[node];
     const auto blocked = torus_check::blocked_devices(before, coordinator.ask_reports());
-    for (std::size_t node = 0; node < hosts.size(); ++node)
-        for (const std::string& device : blocked[node])
-            fmt::print(stderr, "torus-check: packets arrive at {} {}, but its kernel does not deliver them: {}\n",
-                       plan.hosts[node], device,
-                       torus_check::advise_firewall(plan.hosts[node], device, "UDP"));
+    for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].blocked = blocked[node];
     return hosts;
 }
 
@@ -276,10 +272,16 @@ int discover_torus(const po::variables_map& given) {
     const auto wanted = torus_check::wanted_devices(given);
     const bool own_agent =
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
+    const auto results = probe_connections(given, settings, make_plan(given, settings, hosts));
     const torus_check::Discovery found = torus_check::discover(
-        hosts, probe_connections(given, settings, make_plan(given, settings, hosts)), wanted,
+        hosts, results, wanted,
         own_agent ? settings[launch::setting::agent] : "", given.count("devices") != 0);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
+    if (found.geometry.empty() || !found.holes.empty())
+        for (std::size_t node = 0; node < hosts.size(); ++node)
+            for (const std::string& device : results[node].blocked)
+                fmt::print(stderr, "torus-check: {}\n",
+                           torus_check::describe_block(hosts[node], device));
     if (found.geometry.empty())
         throw std::runtime_error(fmt::format("{}. No file was written", found.reason));
     for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);

@@ -16,7 +16,7 @@ namespace torusmp::torus_check {
 enum class Fault {
     unknown,    // the host at one end was not tested
     missing,    // no device, device down, no carrier, or nothing arrives
-    blocked,    // a firewall at one end drops what arrives
+    blocked,    // a firewall at one end does not let TCP in
     swapped,    // its far end was exchanged with another cable's
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to the wrong end, and no second cable explains this

@@ -4,17 +4,11 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -27,7 +21,6 @@
 #include <string>
 
 #include "base/address.h"
-#include "base/descriptor.h"
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -39,6 +32,7 @@
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 #include "job/settings.h"
+#include "programs/torus_info/bird.h"
 
 namespace po = boost::program_options;
 
@@ -199,60 +193,7 @@ void apply(const NodePlan& plan) {
                    plan.links.size());
 }
 
-// ---- The routing daemon ----
-
-// A child that runs BIRD with the routes of a plan. It ends with this process, and then removes its
-// routes. Its control socket is in the folder that systemd gives to a service, or in /run.
-class Bird {
-  public:
-    explicit Bird(const NodePlan& plan) {
-        const std::string text = as_bird(plan);
-        const base::Descriptor file(::memfd_create("bird.conf", 0));
-        if (!file || ::write(file.get(), text.data(), text.size()) != ::ssize_t(text.size()))
-            throw std::runtime_error(
-                fmt::format("cannot write the configuration of BIRD: {}", std::strerror(errno)));
-        const std::string path = fmt::format("/proc/self/fd/{}", file.get());
-        const char* const folder = std::getenv("RUNTIME_DIRECTORY");
-        const std::string control =
-            fmt::format("{}/torus-bird-{}.ctl", folder ? folder : "/run", plan.node);
-        const pid_t parent = ::getpid();
-        pid_ = ::fork();
-        if (pid_ < 0)
-            throw std::runtime_error(fmt::format("cannot start bird: {}", std::strerror(errno)));
-        if (pid_ > 0) return;
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-        if (::getppid() != parent) ::_exit(0);  // it ended before the line above
-        // Programs that use all processors must not delay it: its neighbours would take its cables
-        // for dead. It needs little time. Without the right to it, it runs as other programs do.
-        const sched_param first{1};
-        (void)::sched_setscheduler(0, SCHED_RR, &first);
-        ::execlp("bird", "bird", "-f", "-c", path.c_str(), "-s", control.c_str(), nullptr);
-        ::_exit(127);
-    }
-    Bird(const Bird&) = delete;
-    Bird& operator=(const Bird&) = delete;
-    ~Bird() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGTERM);
-        ::waitpid(pid_, nullptr, 0);
-    }
-
-    // Throws std::runtime_error if the daemon has ended.
-    void check() {
-        int status = 0;
-        if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
-        pid_ = -1;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-            throw std::runtime_error(
-                "cannot run bird: expected BIRD 2 in PATH. Install the package bird2");
-        throw std::runtime_error(
-            WIFEXITED(status) ? fmt::format("bird ended with code {}", WEXITSTATUS(status))
-                              : fmt::format("bird was ended by signal {}", WTERMSIG(status)));
-    }
-
-  private:
-    pid_t pid_ = -1;
-};
+// ---- Keeping it ----
 
 constexpr int bird_check_ms = 1000;
 
@@ -399,8 +340,8 @@ const WholeFormat* find_whole_format(std::string_view name) {
 void write_whole(const Settings& settings, const po::variables_map& given,
                  const NetplanOptions& netplan, const WholeFormat& format) {
     if (given.count("node"))
-        throw UsageError(fmt::format("--node cannot be used with --format {}, which lists all nodes",
-                                     format.name));
+        throw UsageError(fmt::format(
+            "--node cannot be used with --format {}, which lists all nodes", format.name));
     std::vector<NodePlan> plans;
     for (const int node : all_nodes(settings)) plans.push_back(plan_node(settings, node, netplan));
     const std::string text = format.text(plans);

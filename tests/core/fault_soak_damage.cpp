@@ -170,7 +170,8 @@ bool Damage::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port
     Rank here = Rank(header.source);
     int dimension = -1;
     int turns = -1;
-    for (const auto& hop : scene_.job->torus().path(here, Rank(header.destination))) {
+    for (const auto& hop :
+         routing::usual_path(scene_.job->torus(), here, Rank(header.destination))) {
         if (std::exchange(dimension, hop.direction.dimension) != hop.direction.dimension) ++turns;
         header.virtual_channel = std::uint8_t(turns);
         if (here == enemy && hop.rank == at && hop.direction == into) return true;

@@ -312,7 +312,7 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
     CHECK_FALSE(found.torus);
     CHECK(found.geometry.empty());
     CHECK(found.reason ==
-          "no cable was found between h0, h1 and h2 and h3, h4, h5, h6, h7 and h8");
+          "no cable was found between these 2 parts: h0, h1 and h2; h3, h4, h5, h6, h7 and h8");
 
     MadeUp silent({3, 3});
     silent.host(2).trouble = "no such host";
@@ -361,5 +361,5 @@ TEST_CASE("Devices that are down are named, with the command that brings them up
         machine.pull({4, mine}, far);
     const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     if (found.torus) return;
-    CHECK_THAT(found.reason, Contains("no cable was found between") && Contains("are down on h4: run"));
+    CHECK_THAT(found.reason, Contains("no cable was found between these 2 parts") && Contains("are down on h4: run"));
 }

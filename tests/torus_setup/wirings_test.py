@@ -4,7 +4,8 @@
 collectives are right, or with one sentence that is true, and its undo restores every host byte for byte.
 wirings_test.py SOURCE TORUS_SETUP TORUS_RUN HALO_EXCHANGE COLLECTIVES [CLASS].
 
-The environment: WIRINGS_SEED (of the first wiring), WIRINGS_COUNT and WIRINGS_HOSTS (at most so many)."""
+The environment: WIRINGS_SEED (of the first wiring), WIRINGS_COUNT, WIRINGS_HOSTS (at most so many) and
+WIRINGS_KINDS (ring,line ...; all)."""
 import itertools
 import math
 import os
@@ -22,6 +23,7 @@ from harness import main, tool                                   # noqa: E402
 COLLECTIVES = sys.argv.pop(1)
 SEED = int(os.environ.get("WIRINGS_SEED", 1))
 COUNT = int(os.environ.get("WIRINGS_COUNT", 3))
+KINDS = os.environ.get("WIRINGS_KINDS", "")
 MOST = int(os.environ.get("WIRINGS_HOSTS", 6))
 PORTS = (["eth0", "eth1", "eth2", "eth3", "eth4", "eth5", "eth6", "eth7"],
          ["enp1s0f0", "enp1s0f1", "enp2s0", "enp3s0", "enp4s0f0", "enp4s0f1", "enp5s0", "enp6s0"],
@@ -59,7 +61,8 @@ class Wiring:
         self.random = random.Random(seed)
         kinds = [self.ring, self.line, self.star, self.mesh, self.torus, self.torus_with_a_hole, self.parallel,
                  self.ring_with_a_double, self.twins, self.tree, self.irregular, self.two_parts]
-        kind = self.random.choice(kinds)
+        kind = self.random.choice([kind for kind in kinds if KINDS in ("", kind.__name__) or
+                                   kind.__name__ in KINDS.split(",")])
         self.twin, self.whole = False, True
         self.kind = kind.__name__
         self.size, pairs = kind()

@@ -213,8 +213,8 @@ void describe_familiar_options(po::options_description& options) {
         "FOLDER/bin/torus-run");
     add("quiet", po::bool_switch(), "do not report ignored options (also -q)");
     add("gdb", po::value<std::string>()->value_name("RANKS"),
-        "start these ranks (0,4-7 or all) under gdb, each in a window of tmux, or of xterm if there "
-        "is a display (also -gdb, for all ranks)");
+        "start these ranks (0,4-7 or all) under gdb, each in a window of tmux, or of xterm if "
+        "there is a display (also -gdb, for all ranks)");
     add("xterm", po::value<std::string>()->value_name("RANKS"),
         "start each of these ranks in a window of xterm");
     add("mca", po::value<Words>()->value_name("KEY=VALUE"),

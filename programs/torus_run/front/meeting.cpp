@@ -98,9 +98,9 @@ bool has_planned_address() {
     return !planned_address().empty();
 }
 
-// Each cable is a network of its own, so NCCL must choose the RDMA device that leads to a peer by its
-// network. It takes "lo:torus" for a device and a port, hence the links, to whose addresses the plan
-// has routes if they have RDMA.
+// Each cable is a network of its own, so NCCL must choose the RDMA device that leads to a peer by
+// its network. It takes "lo:torus" for a device and a port, hence the links, to whose addresses the
+// plan has routes if they have RDMA.
 std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
                                          const std::filesystem::path& root) {
     std::vector<std::string> variables{fmt::format("GLOO_SOCKET_IFNAME={}", config::node_label)};

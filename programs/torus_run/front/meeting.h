@@ -20,8 +20,8 @@ std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts, const
 // Whether this host has the address that the plan of torus-info netplan labels.
 bool has_planned_address();
 
-// "NAME=value", for the ranks of a host that has the planned address, if other hosts have ranks too.
-// `links`: the devices of its links; those with RDMA below `root` are for NCCL.
+// "NAME=value", for the ranks of a host that has the planned address, if other hosts have ranks
+// too. `links`: the devices of its links; those with RDMA below `root` are for NCCL.
 std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
                                          const std::filesystem::path& root = "/");
 
