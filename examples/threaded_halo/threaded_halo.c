@@ -9,7 +9,6 @@
 #include <mpi.h>
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,17 +53,14 @@ static void by_partitions(int thread, int round) {
             fill(face, part, round);
             MPI_Pready(part, sends[face]);
         }
-    for (int part = thread; part < parts; part += threads)
-        for (int face = 0; face < faces; face++) {
-            for (int there = 0; !there; sched_yield())
-                MPI_Parrived(receives[face], part, &there);
-            use(face, part, round);
-        }
+    /* A thread that polled with MPI_Parrived could use each part as soon as it is there, if the
+     * machine had a core for every thread. */
+    if (thread == 0) MPI_Waitall(faces, receives, MPI_STATUSES_IGNORE);
     pthread_barrier_wait(&barrier);
-    if (thread == 0) {
-        MPI_Waitall(faces, sends, MPI_STATUSES_IGNORE);
-        MPI_Waitall(faces, receives, MPI_STATUSES_IGNORE);
-    }
+    for (int part = thread; part < parts; part += threads)
+        for (int face = 0; face < faces; face++) use(face, part, round);
+    if (thread == 0) MPI_Waitall(faces, sends, MPI_STATUSES_IGNORE);
+    pthread_barrier_wait(&barrier);
 }
 
 static void by_messages(int thread, int round) {
