@@ -126,6 +126,7 @@ static void counters(void) {
     }
     if (getenv("LINKS") != NULL) CHECK(links == atoi(getenv("LINKS")));
     MPI_Send(NULL, 0, MPI_CHAR, me, 5, MPI_COMM_WORLD);
+    MPI_Probe(me, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE); /* it has arrived */
     MPI_T_pvar_read(session, unexpected, &waiting);
     CHECK(waiting >= 1);
     MPI_Recv(NULL, 0, MPI_CHAR, me, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
