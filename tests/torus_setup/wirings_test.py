@@ -177,14 +177,14 @@ class Wirings(SetupTest):
         done = run(TORUS_RUN, "--config", self.file, program)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def expect_true(self, wiring, said):
+    def expect_true(self, wiring, said, shown):
         """The reason why there is no machine: one line, whose numbers are those of the cables."""
         lines = [line for line in said.splitlines() if not line.startswith("torus-check: note")]
         reasons = [line for line in lines if not line.startswith("torus-setup: no geometry file was written")]
         self.assertEqual(len(reasons), 1, said)
         for cables, hosts in re.findall(r"(\d+) cables? found between (\d+) hosts", reasons[0]):
             self.assertEqual((int(cables), int(hosts)), (len(wiring.pairs), wiring.size), said)
-        self.assertFalse(wiring.whole, said)
+        self.assertFalse(wiring.whole, said + shown[-1500:])
 
     def try_out(self, seed):
         wiring = Wiring(seed)
@@ -205,7 +205,7 @@ class Wirings(SetupTest):
                 self.expect_all_reach_all()
             else:
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-                self.expect_true(wiring, done.stderr)
+                self.expect_true(wiring, done.stderr, done.stdout)
             self.setup("--undo")
             self.expect_state(before)
             print(f"seed {seed}: {wiring.kind} of {wiring.size}, {len(wiring.pairs)} cables: "
