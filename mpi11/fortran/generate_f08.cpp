@@ -51,6 +51,9 @@ bool is_choice(const Parameter& parameter) {
     return !is_boolean(parameter) && parameter.type.ends_with("void*") && !is_pointer(parameter) &&
            !is_attribute(parameter);
 }
+bool takes_logical(const Parameter& parameter) {
+    return is_logical(parameter) || is_boolean(parameter);
+}
 bool is_function(const Parameter& parameter) {
     return contains(parameter.type, "_function");
 }
@@ -87,7 +90,8 @@ bool is_asynchronous(const Function& function) {
 bool is_changed(const Function& function, const Parameter& parameter) {
     const std::string& name = function.name;
     const std::string base = base_of(parameter.type);
-    if (parameter.name == "position" || parameter.name == "buflen" || parameter.name == "pset_len" || parameter.name == "dims")
+    if (parameter.name == "position" || parameter.name == "buflen" ||
+        parameter.name == "pset_len" || parameter.name == "dims")
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
@@ -129,7 +133,8 @@ std::string name_of(const Parameter& parameter) {
     return parameter.name == "indx" ? "index" : parameter.name;
 }
 
-std::string declare_f08(const Header& header, const Function& function, const Parameter& parameter) {
+std::string declare_f08(const Header& header, const Function& function,
+                        const Parameter& parameter) {
     const std::string& type = parameter.type;
     const std::string base = base_of(type), name = name_of(parameter);
     const std::string given = intent(function, parameter);
@@ -239,9 +244,11 @@ class Writer {
     void write(const Function& function) {
         const Function* const wide = wide_form(header_, function);
         const std::string name = prefix_ + function.name;
-        // A CHARACTER of a routine that C binds would be a descriptor.
-        const bool of_fortran = has(function, is_function) ||
-                                (has(function, is_string) && !takes_descriptors(function));
+        // To a routine that C binds, a CHARACTER would be a descriptor, and gfortran refuses a
+        // LOGICAL with -std.
+        const bool of_fortran = !takes_descriptors(function) &&
+                                (has(function, is_function) || has(function, is_string) ||
+                                 has(function, takes_logical));
         const bool generic =
             wide != nullptr || takes_descriptors(function) || (of_fortran && prefix_ == "MPI_");
         out_ << "  interface" << (generic ? " " + name : "") << "\n";
@@ -341,10 +348,9 @@ void write_variables(std::ostream& out) {
         {"character(len=1)", "MPI_ARGV_NULL(1)"},
         {"character(len=1)", "MPI_ARGVS_NULL(1, 1)"},
     };
-    constexpr const char* blocks[] = {"fbottom",       "finplace",  "fbufferautomatic",
-                                      "fstatus",       "fstatuses", "ferrcodes",
-                                      "funweighted",   "fweightsempty", "fargv",
-                                      "fargvs"};
+    constexpr const char* blocks[] = {"fbottom",   "finplace",  "fbufferautomatic", "fstatus",
+                                      "fstatuses", "ferrcodes", "funweighted",      "fweightsempty",
+                                      "fargv",     "fargvs"};
     for (std::size_t i = 0; i < std::size(variables); ++i)
         out << "  " << variables[i][0] << ", bind(C, name=\"torusmp_" << blocks[i]
             << "_\") :: " << variables[i][1] << "\n";

@@ -79,7 +79,7 @@ contains
   subroutine types_of_the_program
     type(MPI_Datatype) :: every_second
     integer :: a(20), b(20), i
-    double complex :: z(4, 4)
+    complex(kind(1d0)) :: z(4, 4)
     double precision :: d(6)
     a = [(100 * me + i, i = 1, 20)]
     b = -1

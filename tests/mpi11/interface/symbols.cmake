@@ -43,7 +43,7 @@ list(TRANSFORM declared TOLOWER)
 list(TRANSFORM declared APPEND _)
 # In the module mpi_f08 alone: functions of the program with large counts.
 list(APPEND declared mpi_op_create_c_ mpi_register_datarep_c_)
-list(APPEND declared mpi_alloc_mem_cptr_)
+list(APPEND declared mpi_alloc_mem_cptr_ mpi_win_allocate_cptr_ mpi_win_allocate_shared_cptr_ mpi_win_shared_query_cptr_)
 foreach(kind 1 2 4 8 16)
   list(APPEND declared mpi_sizeof_integer${kind}_ mpi_sizeof_logical${kind}_)
 endforeach()
