@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 
 APART = 1.5  # round trips whose ratio is larger are of different modes
+CHANGED = -1  # in place of a round trip: of no mode
 
 
 def probe(program):
@@ -32,7 +33,7 @@ def modes_of(trips):
 
 def prevalent(trips):
     """(least, most) round trip of the mode with the most runs; of equal ones the nearer. None: not known."""
-    known = [trip for trip in trips if trip is not None]
+    known = [trip for trip in trips if trip is not None and trip != CHANGED]
     if not known:
         return None
     group = max(modes_of(known), key=len)
@@ -40,30 +41,44 @@ def prevalent(trips):
 
 
 class Modes:
-    """The mode of each run of a comparison."""
+    """The mode of each run of a library in a comparison."""
 
     def __init__(self, program):
         self.program, self.runs, self.left_out = program, [], Counter()
 
-    def begin_run(self):
-        """Measures the mode; returns its round trip."""
-        trip = probe(self.program) if self.program else None
+    def probe(self):
+        """The present round trip; None if not known."""
+        return probe(self.program) if self.program else None
+
+    def end_run(self, begun):
+        """The round trip of a run of one library, before which it was `begun`. CHANGED: the mode has
+        changed meanwhile; None: not known."""
+        ended = self.probe()
+        if begun is None or ended is None:
+            trip = None
+        else:
+            trip = begun if len(modes_of([begun, ended])) == 1 else CHANGED
         self.runs.append(trip)
         return trip
 
     def divide(self, name, samples):
         """Of [(round trip, value)] per library, the values in the prevalent mode of the measure."""
         limits = prevalent([trip for pairs in samples.values() for trip, _ in pairs])
-        if limits is None:
-            return {library: [value for _, value in pairs] for library, pairs in samples.items()}
-        kept = {library: [value for trip, value in pairs if trip is not None and limits[0] <= trip <= limits[1]]
-                for library, pairs in samples.items()}
+
+        def counts(trip):
+            if limits is None:
+                return trip is None
+            return trip is not None and limits[0] <= trip <= limits[1]
+        kept = {library: [value for trip, value in pairs if counts(trip)] for library, pairs in samples.items()}
         self.left_out[name] += sum(len(samples[l]) - len(kept[l]) for l in samples)
         return {library: values for library, values in kept.items() if values}
 
     def text(self):
         """A line of the report."""
-        groups = modes_of(trip for trip in self.runs if trip is not None)
+        changed = sum(trip == CHANGED for trip in self.runs)
+        groups = modes_of(trip for trip in self.runs if trip is not None and trip != CHANGED)
+        if not groups and changed:
+            return "mode of the machine: not known, since it changed during each run"
         if not groups:
             return "mode of the machine: not known (it needs two processors and a C compiler)"
         parts = []
@@ -71,6 +86,8 @@ class Modes:
             least, most = (f"{trip:.0f}" for trip in (group[0], group[-1]))
             parts.append(f"{least if least == most else f'{least} to {most}'} ns ({len(group)} run{'s' * (len(group) > 1)})")
         text = "a cache line goes from one processor to the other and back in " + " or ".join(parts)
+        if changed:
+            text += f"; it changed during {changed} run{'s' * (changed > 1)}"
         dropped = sum(self.left_out.values())
         return text + (f"; {dropped} samples are left out, whose run was in another mode than most of their measure"
                        if dropped else "")

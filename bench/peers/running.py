@@ -222,7 +222,6 @@ def libraries_of(job, built):
 def run_job(job, built, arguments, results, testbed, steps):
     cores = len(os.sched_getaffinity(0))
     for number in range(arguments.runs):
-        trip = results.modes.begin_run()
         for library in libraries_of(job, built):
             at = steps.text()
             steps.done += 1
@@ -240,10 +239,13 @@ def run_job(job, built, arguments, results, testbed, steps):
                     patient = 1 + len(job.measures)
             else:
                 command = launch_command(library, job, how, cores) + words
+            begun = results.modes.probe()
             try:
                 output, seconds = run(command, arguments.timeout, patient, library)
+                trip = results.modes.end_run(begun)
                 results.add(library, trip, *values_in(job, output, seconds, arguments.best))
             except Problem as problem:
+                trip = results.modes.end_run(begun)
                 if isinstance(problem, TooSlow):
                     results.add(library, trip, *values_in(job, problem.output, 0, arguments.best, False))
                 results.failures[(job.measures[0].name, library)] = str(problem)

@@ -245,27 +245,37 @@ for f in {' '.join(map(str, range(len(trips))))}; do [ -e $f ] && cat $f && rm $
         self.assertIsNone(self.mode.prevalent([None, None]))
 
     def test_samples_of_one_mode_are_kept(self):
-        modes = self.machine(90, 400, 92)
+        near, far = (90, 91), (400, 410)  # before and after each run of a library
+        modes = self.machine(*near, *near, *far, *far, *near, *near)
         runs = {"ours": [], "mpich": []}
         for value in (1, 7, 2):
-            trip = modes.begin_run()
-            runs["ours"].append((trip, value))
-            runs["mpich"].append((trip, 10 * value))
+            for library, times in (("ours", 1), ("mpich", 10)):
+                runs[library].append((modes.end_run(modes.probe()), times * value))
         self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1, 2], "mpich": [10, 20]})
-        self.assertEqual(modes.text(), "a cache line goes from one processor to the other and back in 90 to 92 ns (2 "
-                         "runs) or 400 ns (1 run); 2 samples are left out, whose run was in another mode than "
+        self.assertEqual(modes.text(), "a cache line goes from one processor to the other and back in 90 ns (4 runs) "
+                         "or 400 ns (2 runs); 2 samples are left out, whose run was in another mode than "
                          "most of their measure")
+
+    def test_a_run_during_which_the_mode_changed_does_not_count(self):
+        modes = self.machine(90, 400, 90, 95)
+        runs = {"ours": [(modes.end_run(modes.probe()), value) for value in (7, 1)]}
+        self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1]})
+        self.assertIn("90 ns (1 run); it changed during 1 run; 1 samples", modes.text())
+        modes = self.machine(90, 400)
+        self.assertEqual(modes.divide("x", {"ours": [(modes.end_run(modes.probe()), 7)]}), {})
+        self.assertIn("changed during each run", modes.text())
 
     def test_without_a_known_mode_all_samples_are_kept(self):
         modes = self.machine(None)
-        self.assertEqual(modes.divide("x", {"ours": [(modes.begin_run(), 3), (None, 4)]}), {"ours": [3, 4]})
+        runs = {"ours": [(modes.end_run(modes.probe()), 3), (None, 4)]}
+        self.assertEqual(modes.divide("x", runs), {"ours": [3, 4]})
         self.assertIn("not known", modes.text())
 
     def test_the_mode_is_measured(self):
         done = self.compare("--only", "shm.latency.8")
         self.assert_ok(done)
         if len(os.sched_getaffinity(0)) > 1 and shutil.which("cc"):
-            self.assertRegex(done.stdout, r"# a cache line goes .* in \d+ ns \(1 run\)\n")
+            self.assertRegex(done.stdout, r"# a cache line goes .* ns \(\d+ runs?\)|# mode .* during each run")
 
 
 class Absent(Comparison):
