@@ -43,7 +43,7 @@ class LinkCounters {
     // these.
     std::uint32_t damaged() const;
     std::uint32_t packets() const { return values_[rx_packets] + values_[tx_packets]; }
-    // "12 rx_errors (12 rx_crc_errors), 3 tx_dropped"; empty: no errors.
+    // "12 rx_errors (12 rx_crc_errors), 3 tx_dropped"; empty without errors.
     std::string describe() const;
 
     friend bool operator==(const LinkCounters&, const LinkCounters&) = default;

@@ -62,7 +62,7 @@ void attributes_of(const nlmsghdr& message, Visit&& visit) {
                       visit);
 }
 
-// The value of a numeric attribute; 0: it is not a number.
+// The value of a numeric attribute; 0 if it is not a number.
 inline std::uint32_t number_in(std::span<const std::byte> contents) {
     std::uint32_t number = 0;
     if (contents.size() == sizeof number) std::memcpy(&number, contents.data(), sizeof number);

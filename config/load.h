@@ -20,12 +20,12 @@ namespace torusmp::config {
 struct Flag {
     std::string key;          // "transport.tokens"
     std::string value;        // "8"
-    std::string option = {};  // as the user wrote it, "--torus"; empty: "--set transport.tokens"
+    std::string option = {};  // as the user wrote it, "--torus"; "--set transport.tokens" if empty
 };
 
 struct LoadRequest {
     std::vector<Flag> flags;  // the last one wins
-    std::string file;         // --config; empty: TORUSMP_CONFIG, if set
+    std::string file;         // --config; if empty, TORUSMP_CONFIG, if set
 };
 
 // "NAME=VALUE" strings, as in environ.

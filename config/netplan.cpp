@@ -205,7 +205,8 @@ std::string as_ip_batch(const NodePlan& plan) {
     std::string out;
     for (const auto& [name, value] : planned_sysctls(plan))
         out += fmt::format("# sysctl -w {}={}\n", name, value);
-    out += fmt::format("addr replace {} dev lo\n", plan.address.with_prefix());
+    out +=
+        fmt::format("addr replace {} dev lo label {}\n", plan.address.with_prefix(), node_label);
     for (const PlannedLink& link : plan.links) {
         out += fmt::format("link set dev {}{} up\n", link.device,
                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "");

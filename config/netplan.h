@@ -22,6 +22,9 @@
 
 namespace torusmp::config {
 
+// By this name programs that take the name of a device (Gloo) find the address of a node.
+inline constexpr std::string_view node_label = "lo:torus";
+
 struct NetplanOptions {
     base::Address cables;      // the network of the cables, which take four addresses each
     base::Address nodes;       // the network of the nodes' own addresses
@@ -49,11 +52,11 @@ struct PlannedRoute {
 struct NodePlan {
     int node = 0;
     std::string host;       // empty if hosts have no names
-    base::Address address;  // /32, on the loopback device
+    base::Address address;  // /32, on the loopback device, under the name node_label
     std::vector<PlannedLink> links;
     std::vector<PlannedRoute> routes;
     std::optional<int> mtu;
-    // Networks whose routes BIRD keeps, of the cables and of the nodes; empty: routes are fixed.
+    // Networks whose routes BIRD keeps, of the cables and of the nodes; empty if routes are fixed.
     std::vector<base::Address> dynamic;
 };
 
@@ -85,7 +88,8 @@ std::vector<PlannedFile> as_networkd(const NodePlan& plan);
 std::vector<PlannedFile> as_ifupdown(const NodePlan& plan);
 // For Ubuntu's netplan.
 std::vector<PlannedFile> as_netplan(const NodePlan& plan);
-// Keyfiles of NetworkManager 1.42 and later, which keeps addresses of the loopback device.
+// Keyfiles of NetworkManager 1.42 and later, which keeps addresses of the loopback device, but not
+// their labels.
 std::vector<PlannedFile> as_keyfiles(const NodePlan& plan);
 
 // A service that sets up the network of a host when it starts.
@@ -105,6 +109,13 @@ const NetplanFormat* find_netplan_format(std::string_view name);
 std::string as_hosts(const std::vector<NodePlan>& plans);
 // The file with this block in place of its existing block; if there is none, the block is appended.
 std::string with_hosts(std::string_view file, const std::string& block);
+
+// Hostfiles of other launchers, from the plans of all nodes.
+// For the ring of mlx.launch: the next host is a neighbour where possible, and each host listens at
+// its end of the cable from the host before it, or at its own address if there is no such cable.
+std::string as_mlx(const std::vector<NodePlan>& plans);
+// For torchrun: for each host the command to run there.
+std::string as_torchrun(const std::vector<NodePlan>& plans);
 
 // Sysctl names and values: forwarding, and reverse path filters that allow the return path to
 // differ from the forward path, as it does on SDF paths.

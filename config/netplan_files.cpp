@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address plan as files of the services that set up a host's network.
+// The address plan as files of the services that set up a host's network, and of other launchers.
 #include <fmt/format.h>
+
+#include <algorithm>
 
 #include "config/netplan.h"
 #include "config/network.h"
@@ -24,8 +26,9 @@ void add_common_files(const NodePlan& plan, std::vector<PlannedFile>& files) {
 std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
     std::vector<PlannedFile> files;
     files.push_back({"/etc/systemd/network/05-torus-lo.network",
-                     fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\nAddress={}\n",
-                                 plan.address.with_prefix())});
+                     fmt::format("[Match]\nName=lo\n\n[Network]\nAddress=127.0.0.1/8\n\n"
+                                 "[Address]\nAddress={}\nLabel={}\n",
+                                 plan.address.with_prefix(), node_label)});
     for (const PlannedLink& link : plan.links) {
         std::string text = fmt::format("[Match]\nName={}\n", link.device);
         if (plan.mtu) text += fmt::format("\n[Link]\nMTUBytes={}\n", *plan.mtu);
@@ -53,10 +56,11 @@ std::vector<PlannedFile> as_ifupdown(const NodePlan& plan) {
             "auto {0}\niface {0} inet manual\n    up ip -batch {1}\n    down ip addr flush dev {0} "
             "scope global\n\n",
             link.device, batch);
-        files.push_back({batch, fmt::format("addr replace {} dev lo\nlink set dev {}{} up\n{}",
-                                            plan.address.with_prefix(), link.device,
-                                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "",
-                                            as_ip_batch(plan, link.device))});
+        files.push_back(
+            {batch, fmt::format("addr replace {} dev lo label {}\nlink set dev {}{} up\n{}",
+                                plan.address.with_prefix(), node_label, link.device,
+                                plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "",
+                                as_ip_batch(plan, link.device))});
     }
     files.push_back({"/etc/network/interfaces.d/torus", std::move(stanzas)});
     add_common_files(plan, files);
@@ -65,8 +69,9 @@ std::vector<PlannedFile> as_ifupdown(const NodePlan& plan) {
 
 std::vector<PlannedFile> as_netplan(const NodePlan& plan) {
     std::string text = fmt::format(
-        "network:\n  version: 2\n  ethernets:\n    lo:\n      addresses: [127.0.0.1/8, {}]\n",
-        plan.address.with_prefix());
+        "network:\n  version: 2\n  ethernets:\n    lo:\n      addresses:\n        - 127.0.0.1/8\n"
+        "        - {}: {{label: \"{}\"}}\n",
+        plan.address.with_prefix(), node_label);
     for (const PlannedLink& link : plan.links) {
         text += fmt::format(
             "    {}:\n      addresses: [{}]\n      dhcp4: false\n      accept-ra: false\n"
@@ -113,6 +118,71 @@ std::vector<PlannedFile> as_keyfiles(const NodePlan& plan) {
     }
     add_common_files(plan, files);
     return files;
+}
+
+namespace {
+
+void check_names(const std::vector<NodePlan>& plans, const char* what) {
+    for (const NodePlan& plan : plans)
+        if (plan.host.empty())
+            throw ConfigError(
+                fmt::format("the nodes have no names for {}: expected nodes.hosts", what));
+}
+
+// Each next node is a neighbour if one is left, namely one that has the fewest neighbours left
+// itself, so that no corner is cut off (Warnsdorff's rule).
+std::vector<const NodePlan*> walk(const std::vector<NodePlan>& plans) {
+    std::vector<bool> seen(plans.size(), false);
+    const auto left = [&](const NodePlan& plan) {
+        return std::count_if(plan.links.begin(), plan.links.end(), [&](const PlannedLink& link) {
+            return !seen[std::size_t(link.neighbour)];
+        });
+    };
+    std::vector<const NodePlan*> order;
+    while (order.size() < plans.size()) {
+        const NodePlan* next = nullptr;
+        if (!order.empty())
+            for (const PlannedLink& link : order.back()->links)
+                if (const NodePlan& other = plans[std::size_t(link.neighbour)];
+                    !seen[std::size_t(other.node)] && (!next || left(other) < left(*next)))
+                    next = &other;
+        const auto first_left = std::find(seen.begin(), seen.end(), false);
+        if (!next) next = &plans[std::size_t(first_left - seen.begin())];
+        seen[std::size_t(next->node)] = true;
+        order.push_back(next);
+    }
+    return order;
+}
+
+}  // namespace
+
+std::string as_mlx(const std::vector<NodePlan>& plans) {
+    check_names(plans, "mlx.launch");
+    const std::vector<const NodePlan*> order = walk(plans);
+    std::string hosts;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+        const NodePlan& plan = *order[i];
+        const int before = order[(i + order.size() - 1) % order.size()]->node;
+        const auto cable =
+            std::find_if(plan.links.begin(), plan.links.end(),
+                         [&](const PlannedLink& link) { return link.neighbour == before; });
+        hosts += fmt::format("{}    {{\"ssh\": \"{}\", \"ips\": [\"{}\"], \"rdma\": []}}",
+                             i == 0 ? "" : ",\n", plan.host,
+                             (cable == plan.links.end() ? plan.address : cable->own).text());
+    }
+    return fmt::format(
+        "{{\n  \"backend\": \"ring\",\n  \"envs\": [],\n  \"hosts\": [\n{}\n  ]\n}}\n", hosts);
+}
+
+std::string as_torchrun(const std::vector<NodePlan>& plans) {
+    check_names(plans, "torchrun");
+    std::string out;
+    for (const NodePlan& plan : plans)
+        out += fmt::format(
+            "{}: env GLOO_SOCKET_IFNAME={} torchrun --nnodes={} --node-rank={} --nproc-per-node=1 "
+            "--master-addr={} --master-port=29500\n",
+            plan.host, node_label, plans.size(), plan.node, plans.front().address.text());
+    return out;
 }
 
 const NetplanFormat* find_netplan_format(std::string_view name) {

@@ -16,6 +16,7 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       progress_(core_->progress),
       notes_(core_->notes),
       shared_(core_->shared),
+      windows_(core_->windows),
       state_(*core_),
       flows_(*core_) {}
 
@@ -177,23 +178,23 @@ void Runtime::peer_died(Rank peer, std::string_view why) {
 
 SendFlow& Flows::open_send(Rank dest, Context context, std::uint32_t kind) const {
     const Guard guard(core_.progress);
-    return core_.persistent.open_send(dest, {context, kind});
+    return core_.declared.open_send(dest, {context, kind});
 }
 
 ReceiveFlow& Flows::open_receive(Rank source, Context context, std::uint32_t kind) const {
     const Guard guard(core_.progress);
-    return core_.persistent.open_receive(source, {context, kind});
+    return core_.declared.open_receive(source, {context, kind});
 }
 
 void Flows::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) const {
     Guard guard(core_.progress);
-    core_.persistent.start(flow, request, buffer, followed);
+    core_.declared.start(flow, request, buffer, followed);
     guard.started(request);
 }
 
 void Flows::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const {
     Guard guard(core_.progress);
-    core_.persistent.start(flow, request, buffer);
+    core_.declared.start(flow, request, buffer);
     guard.started(request);
 }
 

@@ -34,6 +34,9 @@
 namespace torusmp::core {
 
 class Core;
+namespace rma {
+class Windows;
+}
 
 // Declared channels (QMP). All messages of one flow between two ranks match in the order in which
 // they are started, without regard to tags: the n-th started send matches the n-th started receive.
@@ -167,6 +170,9 @@ class Runtime final {
     // Memory that this rank shares with others of its host; see SharedMemory.
     SharedMemory& shared() { return shared_; }
 
+    // Memory that other ranks access without a call of this one.
+    rma::Windows& windows() { return windows_; }
+
     // --- from outside ---
     // Prints the report through Options::log as soon as the Runtime next runs; async-signal-safe.
     void request_report() noexcept;
@@ -187,6 +193,7 @@ class Runtime final {
     Progress& progress_;
     Notes& notes_;
     SharedMemory& shared_;
+    rma::Windows& windows_;
     const Inspection state_;
     const Flows flows_;
 };

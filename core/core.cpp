@@ -25,10 +25,10 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
                rendezvous, announcements),
       cancellation(commons, connections, sender, store, matching, match_states, sends, receives,
                    dispatcher),
-      persistent(commons, connections, sender, store, sends, receives, writes, rendezvous,
-                 messages),
+      declared(commons, connections, sender, store, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
-      faults(commons, connections, sender, {&messages, &persistent, &receives, &sends, &shortcuts}),
+      faults(commons, connections, sender,
+             {&messages, &declared, &receives, &sends, &shortcuts, &windows}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
       packet_trace(commons, dispatcher),
@@ -38,7 +38,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
           [this](const Waiting* waiting) { publisher.publish(waiting); }),
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
-      shared(connections) {
+      shared(connections),
+      windows(commons, connections, sender, progress, shared) {
     register_handlers();
 }
 
@@ -66,10 +67,12 @@ void Core::register_handlers() {
     to.handle<&Cancellation::on_retracted>(PacketKind::retracted, cancellation);
     to.handle<&UnexpectedStore::on_hold>(PacketKind::hold, store);
     to.handle<&Notes::on_note>(PacketKind::note, notes);
-    to.handle<&Persistent::on_open>(PacketKind::flow_open, persistent);
-    to.handle<&Persistent::on_eager>(PacketKind::flow_eager, persistent);
-    to.handle<&Persistent::on_rts>(PacketKind::flow_rts, persistent);
-    to.handle<&Persistent::on_rtr>(PacketKind::flow_rtr, persistent);
+    to.handle<&DeclaredChannels::on_open>(PacketKind::flow_open, declared);
+    to.handle<&DeclaredChannels::on_eager>(PacketKind::flow_eager, declared);
+    to.handle<&DeclaredChannels::on_rts>(PacketKind::flow_rts, declared);
+    to.handle<&DeclaredChannels::on_rtr>(PacketKind::flow_rtr, declared);
+    to.handle<&rma::Windows::on_ask>(PacketKind::window_ask, windows);
+    to.handle<&rma::Windows::on_answer>(PacketKind::window_answer, windows);
 }
 
 Waits Core::waits() const {
@@ -79,10 +82,11 @@ Waits Core::waits() const {
     waits.ranks = connections.size();
     messages.report(waits);
     store.report(waits);
-    persistent.report(waits);
+    declared.report(waits);
     dispatcher.report(waits);
     receives.report(waits);
     sends.report(waits);
+    windows.report(waits);
     sender.report(waits);
     links.report(waits);
     shortcuts.report(waits);

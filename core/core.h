@@ -7,6 +7,7 @@
 #include "core/connection/connections.h"
 #include "core/connection/packet_sender.h"
 #include "core/connection/shortcuts.h"
+#include "core/declared/declared_channels.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/dispatch/packet_trace.h"
 #include "core/fault/faults.h"
@@ -16,7 +17,6 @@
 #include "core/match/unexpected_store.h"
 #include "core/notes/notes.h"
 #include "core/page/publisher.h"
-#include "core/persistent/persistent.h"
 #include "core/progress/progress.h"
 #include "core/pt2pt/announcements.h"
 #include "core/pt2pt/cancellation.h"
@@ -27,6 +27,7 @@
 #include "core/pt2pt/sends.h"
 #include "core/pt2pt/streams.h"
 #include "core/relay/relay.h"
+#include "core/rma/windows.h"
 #include "core/sharing/shared_memory.h"
 #include "core/waits/waits.h"
 
@@ -57,7 +58,7 @@ class Core {
     Announcements announcements;
     Messages messages;
     Cancellation cancellation;
-    Persistent persistent;
+    DeclaredChannels declared;
     Relay relay;
     Faults faults;
     LinkManager links;
@@ -67,6 +68,7 @@ class Core {
     Publisher publisher;
     Notes notes;
     SharedMemory shared;
+    rma::Windows windows;
     std::vector<const Reporter*> reporters;  // reporters of the layers above
 
   private:

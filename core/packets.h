@@ -35,6 +35,8 @@ enum class PacketKind : std::uint8_t {
     fin,        // SendHandleBody: the receiver has read the message
     retracted,  // SendHandleBody: the request is forgotten; no receive had matched it
     note,       // for the NoteReader of its context
+    window_ask,     // AskBody of core/rma/packets.h: an access to a window of this rank
+    window_answer,  // AnswerBody: its result, or that it is done
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
@@ -52,8 +54,8 @@ constexpr bool is_spread(PacketKind kind) {
 
 struct RtsBody {
     std::uint32_t send_handle;
-    std::uint32_t ordinal;           // flows: the sender's count
-    std::uint64_t bytes;             // of the message
+    std::uint32_t ordinal;  // flows: the sender's count
+    std::uint64_t bytes;    // of the message
     // Where the message may be read; length 0 if it may not be read.
     transport::RemoteMemory memory;
 };
@@ -105,8 +107,8 @@ struct FlowRtrBody {
 };
 struct DataBody {
     std::uint32_t receive_handle;
-    // 0: the bytes follow this body; otherwise the last relay has written this many of them to the
-    // receive handle, ahead of this packet, and nothing follows.
+    // 0 if the bytes follow this body; otherwise the last relay has written this many of them to
+    // the receive handle, ahead of this packet, and nothing follows.
     std::uint32_t placed;
     std::uint64_t offset;
     // Where the last relay may place the bytes; valid for the link by which they arrive. Key 0:

@@ -40,7 +40,7 @@ void CollectiveAccess::start(const Call& call) {
     result_ = {};
     const auto& all = place_.aggregators;
     const auto own = std::find(all.begin(), all.end(), group().member());
-    own_share_ = own == all.end() ? -1 : int(own - all.begin());
+    own_index_ = own == all.end() ? -1 : int(own - all.begin());
     open();
     begin(call.write ? "file write" : "file read");
 }
@@ -150,11 +150,11 @@ std::size_t CollectiveAccess::window() const {
         changes.emplace_back(it.end, -std::int64_t(it.lists));
     }
     std::sort(changes.begin(), changes.end());
-    std::int64_t lists = 0, most = 0;
-    for (const auto& change : changes) most = std::max(most, lists += change.second);
+    std::int64_t taken = 0, most = 0;
+    for (const auto& change : changes) most = std::max(most, taken += change.second);
     const double share = 2 + 0.125 + double(most) / double(mebibyte);
     const std::size_t unit = place_.hints.striping_unit;
-    const auto bytes = std::size_t(2 * double(place_.window) / share);
+    const auto bytes = std::size_t(2 * double(place_.window) / share / double(lanes_));
     return std::max<std::size_t>(bytes >= unit ? bytes / unit * unit : bytes, 1);
 }
 
@@ -178,15 +178,26 @@ void CollectiveAccess::plan() {
         }
         all = {std::min(all.begin, it.begin), std::max(all.end, it.end)};
     }
-    domains_ = Domains(all.begin, all.end, int(targets()), place_.hints.striping_unit, window());
-    pieces_.resize(targets());
-    for (Piece& piece : pieces_) piece.posted = false;
-    if (own_share_ >= 0) shares_.resize(members());
-    // A member's headers, lists and contents; an aggregator's from each member, and to it.
-    use_requests(3 * targets() + members(), 3 * members() + targets());
-    client_round_ = round_ = 0;
-    client_waits_ = false;
-    stage_ = Stage::ask;
+    lanes_ = std::clamp<std::size_t>(
+        std::size_t(std::max<Offset>(all.end - all.begin, 0)) / targets() / place_.shortest_lane, 1,
+        std::clamp<std::size_t>(most_shares / members(), 1, std::size_t(place_.lanes)));
+    domains_ = Domains(all.begin, all.end, int(targets() * lanes_), place_.hints.striping_unit,
+                       window());
+    if (pieces_.size() != targets() * lanes_)
+        pieces_ = std::vector<Piece>(targets() * lanes_);  // without the memory of other lanes
+    for (Piece& piece : pieces_) {
+        piece.round = 0;
+        piece.waits = piece.posted = false;
+    }
+    own_lanes_.resize(own_index_ >= 0 ? lanes_ : 0);
+    for (Lane& lane : own_lanes_) {
+        lane.round = 0;
+        lane.stage = Stage::ask;
+        lane.shares.resize(members());
+    }
+    // A member's headers, lists and contents of each share; an aggregator's from each member, and
+    // to it.
+    use_requests(3 * pieces_.size() + lanes_ * members(), 3 * lanes_ * members() + pieces_.size());
     phase_ = Phase::rounds;
 }
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All members of a group read or write one file together.
 //
-// A schedule of three parts. The members tell each other which range of the file they want. Then
+// A schedule of three parts. The members exchange the ranges of the file that they want. Then
 // either each moves its own bytes, where that is as good, or the range is divided among the
-// *aggregators*: in each round an aggregator handles one window of its share. Members tell it which
+// *aggregators*: in each round an aggregator handles one window of its share. Members send it which
 // stretches of the window they want, and send it their bytes, or get them from it; the aggregator
-// moves the window to, or from, the file. Last, all learn whether any has failed. An error does not
+// moves the window to, or from, the file. Over links each share has several *lanes*, parts with
+// windows of their own: some receive while another is written, and they lie far apart in the file,
+// so that ranks in all parts of the machine send at the same time. Last, all learn whether any has
+// failed. An error does not
 // end the exchange early, so the next call works.
 //
 // Bytes that no member gives are never written. Memory beyond the program's: a window for each
@@ -33,11 +36,14 @@ namespace torusmp::io {
 
 class CollectiveAccess final : public collectives::Schedule {
   public:
+    static constexpr int most_lanes = 15;
     // What all calls on a file share; the same on all members but for the store.
     struct Place {
-        Store* store = nullptr;        // null: this member does not reach the file
+        Store* store = nullptr;        // null if this member does not reach the file
         std::vector<int> aggregators;  // members that do, in order
         std::size_t window = 0;        // bytes that each of them may hold
+        int lanes = 1;                 // of each of them, at most; 1 to most_lanes
+        std::size_t shortest_lane = std::size_t(512) << 10;  // in bytes of the file
         Hints hints;
     };
     struct Call {
@@ -50,7 +56,7 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     struct Result {
         std::size_t bytes = 0;  // of this member's data
-        int error = 0;  // errno value, or Call::error, of the first that failed; 0: none did
+        int error = 0;  // errno value, or Call::error, of the first that failed; 0 if none did
         int member = -1;
         std::string host;
     };
@@ -85,22 +91,37 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     enum class Phase { opening, direct, rounds, closing, over };
     enum class Stage { ask, headers, runs, data, done };
-    // Messages between two members match by these.
-    enum Stream : int { headers = 0, lists = 1, contents = 2 };
-    // This member's share in one window of an aggregator.
+    // Messages of a lane to its aggregator match in their order: header, list, contents. Two
+    // aggregators also send each other what they read, as answers.
+    static int requests(std::size_t lane) { return int(2 * lane); }
+    static int answers(std::size_t lane) { return int(2 * lane + 1); }
+    static_assert(2 * most_lanes <= collectives::max_streams);
+    // Of all lanes of an aggregator.
+    static constexpr std::size_t most_shares = 1024;
+    // This member's part of a share.
     struct Piece {
         Header header;
         Runs runs;
         collectives::Scratch scratch;
+        int round = 0;
+        bool waits = false;  // the round has begun
         std::size_t done = 0, bytes = 0;  // of the stream
         bool posted = false;
     };
-    // What an aggregator knows of a member in a round.
+    // What an aggregator knows of a member in a round of a lane.
     struct Share {
         Header header;
         std::vector<Run> runs;
         std::optional<core::Layout> layout;
         bool asked = false;
+    };
+    // One of this aggregator's.
+    struct Lane {
+        int round = 0;
+        Stage stage = Stage::ask;
+        Domains::Window window;
+        std::vector<Share> shares;  // by member
+        Coverage coverage;
     };
 
     bool move() override;
@@ -116,30 +137,39 @@ class CollectiveAccess final : public collectives::Schedule {
 
     bool rounds();
     // As one of those who want something.
-    bool client();
+    bool client(std::size_t k);
+    bool moved(std::size_t k);
     void describe(const Domains::Window& window, Piece& piece);
     core::Buffer memory_of(Piece& piece);
-    void post(int aggregator);
-    // As an aggregator.
-    bool aggregate();
-    void ask_all();
-    bool all_headers();
-    bool all_runs();
-    void exchange();
-    bool all_data();
-    bool lay_out(int member);
-    core::Buffer part_of(Share& share);
-    void serve_itself();
-    void write_window();
-    void read_window();
+    void post(std::size_t k);
+    // As an aggregator, in one lane.
+    bool aggregate(std::size_t l);
+    void ask_all(std::size_t l);
+    bool all_headers(std::size_t l);
+    bool all_runs(std::size_t l);
+    void exchange(std::size_t l);
+    bool all_data(std::size_t l);
+    bool lay_out(Lane& lane, int member);
+    core::Buffer part_of(std::size_t l, Share& share);
+    void serve_itself(std::size_t l);
+    void write_window(std::size_t l);
+    void read_window(std::size_t l);
     bool overlaps(const Opening& opening, const Domains::Window& window) const {
         return opening.begin < window.end && window.begin < opening.end;
     }
     std::size_t members() const { return std::size_t(group().size()); }
     std::size_t targets() const { return place_.aggregators.size(); }
+    // The share of one of this aggregator's lanes; shares are numbered by aggregator, then lane.
+    std::size_t share_of(std::size_t l) const { return std::size_t(own_index_) * lanes_ + l; }
+    bool is_own(std::size_t k) const { return own_index_ >= 0 && k / lanes_ == std::size_t(own_index_); }
+    std::size_t request(std::size_t l, std::size_t member) const { return l * members() + member; }
+    std::byte* memory_of_lane(std::size_t l) {
+        const std::size_t each = collectives::Scratch::rounded(domains_.longest());
+        return memory_.reserve(lanes_ * each) + l * each;
+    }
 
     const Place& place_;
-    int own_share_ = -1;  // index among the aggregators; -1: this member is none
+    int own_index_ = -1;  // index among the aggregators; -1 if this member is not one
     Call call_;
     std::size_t bytes_ = 0;  // of the call; of a read, what lies before the end of the file
     Phase phase_ = Phase::over;
@@ -151,16 +181,10 @@ class CollectiveAccess final : public collectives::Schedule {
     Offset met_end_ = -1;
     Result result_;
 
-    int client_round_ = 0;
-    bool client_waits_ = false;
-    std::vector<Piece> pieces_;  // by aggregator
-
-    int round_ = 0;
-    Stage stage_ = Stage::ask;
-    Domains::Window window_;
-    collectives::Scratch memory_;
-    std::vector<Share> shares_;  // by member
-    Coverage coverage_;
+    std::size_t lanes_ = 1;  // of each aggregator in this call
+    std::vector<Piece> pieces_;  // by share
+    std::vector<Lane> own_lanes_;  // none if this member is no aggregator
+    collectives::Scratch memory_;  // of all of them
 };
 
 }  // namespace torusmp::io

@@ -30,6 +30,9 @@ class Domains {
         share_ = (units + aggregators - 1) / aggregators * step;
         window_ = std::min(share_, Offset(window));
         rounds_ = int((share_ + window_ - 1) / window_);
+        // Rounds of equal length, so that the last one is not much shorter than the others.
+        const Offset even = (share_ + rounds_ - 1) / rounds_;
+        window_ = std::min(window_, (even + step - 1) / step * step);
     }
 
     int rounds() const { return rounds_; }

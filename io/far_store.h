@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that this rank does not reach, through a rank that does: that of a StoreServer.
+// A file that this rank does not reach, accessed through the StoreServer of a rank that does.
 //
 // Methods block; the other rank answers in any call of its library. So a FarStore is not for
 // progress: collective accesses go through aggregators instead. Any thread may call.

@@ -13,7 +13,7 @@ namespace torusmp::io {
 enum class Choice { automatic, yes, no };
 
 struct Hints {
-    // Ranks through which collective calls go; 0: as many as there are hosts with the file.
+    // Ranks through which collective calls go; 0 for as many as there are hosts with the file.
     int aggregators = 0;
     // Bytes that the aggregators of a host hold together in a collective call.
     std::size_t collective_buffer = std::size_t(16) << 20;
@@ -25,7 +25,7 @@ struct Hints {
     // Bytes at whose multiples the file is divided among aggregators.
     std::size_t striping_unit = 4096;
 
-    // Takes what the entry says; false: the key has no effect here, or the value cannot be.
+    // Applies the entry. Returns false if the key has no effect here or the value is invalid.
     bool take(std::string_view key, std::string_view value);
     // All keys with their values.
     std::vector<std::pair<std::string, std::string>> entries() const;

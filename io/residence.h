@@ -13,7 +13,7 @@ struct Residence {
     std::vector<bool> members;  // who opens the file itself
     int keeper = 0;             // the first of them, who makes it and serves those who do not
     std::string why;            // how it was decided; a sentence without a full stop
-    std::string refusal;        // why it cannot be opened; empty: it can
+    std::string refusal;        // why it cannot be opened; empty if it can
 
     bool all() const;
 };

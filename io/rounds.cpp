@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rounds of a collective access through aggregators. Requests are numbered: a member sends
-// header, list and contents to aggregator k as 3k, 3k + 1 and 3k + 2, and receives contents from it
-// as 3 * members + k; an aggregator receives from member i as 3i, 3i + 1, 3i + 2, and sends to it
-// as 3 * targets + i.
+// header, list and contents for share k as 3k, 3k + 1 and 3k + 2, and receives contents of it as
+// 3 * lanes * members + k; lane l of an aggregator receives from member i as 3j, 3j + 1 and 3j + 2,
+// where j = l * members + i, and sends to it as 3 * shares + j.
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
@@ -24,37 +24,37 @@ core::Buffer bytes_at(const void* memory, std::size_t bytes) {
 }  // namespace
 
 bool CollectiveAccess::rounds() {
-    // Either side may let the other go on.
-    const bool served = own_share_ < 0 || aggregate();
-    const bool sent = client();
-    return served && sent;
+    // Each share goes on by itself, and so do the two sides of one.
+    bool over = true;
+    for (std::size_t l = 0; l < own_lanes_.size(); ++l) over &= aggregate(l);
+    for (std::size_t k = 0; k < pieces_.size(); ++k) over &= client(k);
+    return over;
 }
 
 // ---- a member ----
 
-bool CollectiveAccess::client() {
-    while (client_round_ < domains_.rounds()) {
-        for (std::size_t k = 0; client_waits_ && k < targets(); ++k) {
-            Piece& piece = pieces_[k];
-            if (!piece.posted) continue;
-            if (!sent(3 * k)) return false;
-            if (piece.runs.list().size() > runs_in_header && !sent(3 * k + 1)) return false;
-            if (piece.bytes == 0) continue;
-            if (call_.write ? !sent(3 * k + 2) : !received(3 * members() + k)) return false;
-        }
+// Returns true if this member has moved its bytes of a share.
+bool CollectiveAccess::client(std::size_t k) {
+    Piece& piece = pieces_[k];
+    while (piece.round < domains_.rounds()) {
+        if (!piece.waits) post(k);
+        piece.waits = true;
+        if (piece.posted && !moved(k)) return false;
         if (failed()) return false;
-        if (!client_waits_) {
-            for (std::size_t k = 0; k < targets(); ++k) post(int(k));
-            client_waits_ = true;
-            continue;
-        }
-        for (Piece& piece : pieces_)
-            if (piece.posted && !call_.write && call_.buffer.layout != nullptr)
-                call_.buffer.unpack(piece.done, piece.scratch.reserve(piece.bytes), piece.bytes);
-        client_waits_ = false;
-        ++client_round_;
+        if (piece.posted && !call_.write && call_.buffer.layout != nullptr)
+            call_.buffer.unpack(piece.done, piece.scratch.reserve(piece.bytes), piece.bytes);
+        piece.waits = false;
+        ++piece.round;
     }
     return true;
+}
+
+bool CollectiveAccess::moved(std::size_t k) {
+    const Piece& piece = pieces_[k];
+    if (!sent(3 * k)) return false;
+    if (piece.runs.list().size() > runs_in_header && !sent(3 * k + 1)) return false;
+    if (piece.bytes == 0) return true;
+    return call_.write ? sent(3 * k + 2) : received(3 * lanes_ * members() + k);
 }
 
 // Which bytes of the stream lie in the window, and where.
@@ -81,94 +81,99 @@ core::Buffer CollectiveAccess::memory_of(Piece& piece) {
     return {packed, piece.bytes};
 }
 
-void CollectiveAccess::post(int aggregator) {
-    const auto k = std::size_t(aggregator);
+void CollectiveAccess::post(std::size_t k) {
     Piece& piece = pieces_[k];
-    const Domains::Window window = domains_.window(aggregator, client_round_);
+    const Domains::Window window = domains_.window(int(k), piece.round);
     const Opening& own = openings_[std::size_t(group().member())];
-    piece.posted = aggregator != own_share_ && !window.empty() && overlaps(own, window);
+    piece.posted = !is_own(k) && !window.empty() && overlaps(own, window);
     if (!piece.posted) return;
     describe(window, piece);
     const std::vector<Run>& runs = piece.runs.list();
-    TORUSMP_ASSERT(piece.done + piece.bytes <= bytes_, piece.done, piece.bytes, bytes_, aggregator);
+    TORUSMP_ASSERT(piece.done + piece.bytes <= bytes_, piece.done, piece.bytes, bytes_, k);
     const std::size_t inside = std::min(runs.size(), runs_in_header);
     piece.header.runs = runs.size();
     piece.header.bytes = piece.bytes;
     std::copy_n(runs.data(), inside, piece.header.first);
-    const core::Rank dest = group().rank_of(place_.aggregators[k]);
+    const core::Rank dest = group().rank_of(place_.aggregators[k / lanes_]);
+    const std::size_t lane = k % lanes_;
     if (piece.bytes != 0 && !call_.write)
-        receive(3 * members() + k, memory_of(piece), dest, contents);
+        receive(3 * lanes_ * members() + k, memory_of(piece), dest, answers(lane));
     send(3 * k, bytes_at(&piece.header, offsetof(Header, first) + inside * sizeof(Run)), dest,
-         headers);
+         requests(lane));
     if (runs.size() > inside)
         send(3 * k + 1, bytes_at(runs.data() + inside, (runs.size() - inside) * sizeof(Run)), dest,
-             lists);
-    if (piece.bytes != 0 && call_.write) send(3 * k + 2, memory_of(piece), dest, contents);
+             requests(lane));
+    if (piece.bytes != 0 && call_.write)
+        send(3 * k + 2, memory_of(piece), dest, requests(lane));
 }
 
 // ---- an aggregator ----
 
-bool CollectiveAccess::aggregate() {
-    while (round_ < domains_.rounds()) {
+// Returns true if all windows of a lane have been moved.
+bool CollectiveAccess::aggregate(std::size_t l) {
+    Lane& lane = own_lanes_[l];
+    while (lane.round < domains_.rounds()) {
         if (failed()) return false;
-        switch (stage_) {
+        switch (lane.stage) {
             case Stage::ask:
-                window_ = domains_.window(own_share_, round_);
-                ask_all();
-                stage_ = Stage::headers;
+                lane.window = domains_.window(int(share_of(l)), lane.round);
+                ask_all(l);
+                lane.stage = Stage::headers;
                 break;
             case Stage::headers:
-                if (!all_headers()) return false;
-                stage_ = Stage::runs;
+                if (!all_headers(l)) return false;
+                lane.stage = Stage::runs;
                 break;
             case Stage::runs:
-                if (!all_runs()) return false;
-                exchange();
-                stage_ = Stage::data;
+                if (!all_runs(l)) return false;
+                exchange(l);
+                lane.stage = Stage::data;
                 break;
             case Stage::data:
-                if (!all_data()) return false;
-                if (call_.write) write_window();
-                stage_ = Stage::done;
+                if (!all_data(l)) return false;
+                if (call_.write) write_window(l);
+                lane.stage = Stage::done;
                 break;
             case Stage::done:
-                ++round_;
-                stage_ = Stage::ask;
+                ++lane.round;
+                lane.stage = Stage::ask;
                 break;
         }
     }
     return true;
 }
 
-void CollectiveAccess::ask_all() {
+void CollectiveAccess::ask_all(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     for (int member = 0; member < group().size(); ++member) {
         const auto i = std::size_t(member);
-        Share& share = shares_[i];
+        Share& share = lane.shares[i];
         share.asked =
-            member != group().member() && !window_.empty() && overlaps(openings_[i], window_);
+            member != group().member() && !lane.window.empty() && overlaps(openings_[i], lane.window);
         share.runs.clear();
         share.layout.reset();
         share.header.runs = share.header.bytes = 0;
         if (share.asked)
-            receive(3 * i, bytes_at(&share.header, sizeof(Header)), group().rank_of(member),
-                    headers);
+            receive(3 * request(l, i), bytes_at(&share.header, sizeof(Header)),
+                    group().rank_of(member), requests(l));
     }
     const auto me = std::size_t(group().member());
-    if (window_.empty() || !overlaps(openings_[me], window_)) return;
-    Piece& own = pieces_[std::size_t(own_share_)];
-    describe(window_, own);
-    shares_[me].runs = own.runs.list();
-    shares_[me].header.bytes = own.bytes;
+    if (lane.window.empty() || !overlaps(openings_[me], lane.window)) return;
+    Piece& own = pieces_[share_of(l)];
+    describe(lane.window, own);
+    lane.shares[me].runs = own.runs.list();
+    lane.shares[me].header.bytes = own.bytes;
 }
 
-bool CollectiveAccess::all_headers() {
+bool CollectiveAccess::all_headers(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     for (std::size_t i = 0; i < members(); ++i)
-        if (shares_[i].asked && !received(3 * i)) return false;
+        if (lane.shares[i].asked && !received(3 * request(l, i))) return false;
     if (failed()) return false;
     for (std::size_t i = 0; i < members(); ++i) {
-        Share& share = shares_[i];
+        Share& share = lane.shares[i];
         if (!share.asked) continue;
-        if (share.header.runs > std::uint64_t(window_.bytes())) {
+        if (share.header.runs > std::uint64_t(lane.window.bytes())) {
             break_off(core::Error::protocol, group().rank_of(int(i)));
             return false;
         }
@@ -176,30 +181,33 @@ bool CollectiveAccess::all_headers() {
         share.runs.resize(runs);
         std::copy_n(share.header.first, inside, share.runs.data());
         if (runs > inside)
-            receive(3 * i + 1, bytes_at(share.runs.data() + inside, (runs - inside) * sizeof(Run)),
-                    group().rank_of(int(i)), lists);
+            receive(3 * request(l, i) + 1,
+                    bytes_at(share.runs.data() + inside, (runs - inside) * sizeof(Run)),
+                    group().rank_of(int(i)), requests(l));
     }
     return true;
 }
 
-bool CollectiveAccess::all_runs() {
+bool CollectiveAccess::all_runs(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     for (std::size_t i = 0; i < members(); ++i)
-        if (shares_[i].asked && shares_[i].runs.size() > runs_in_header && !received(3 * i + 1))
+        if (lane.shares[i].asked && lane.shares[i].runs.size() > runs_in_header &&
+            !received(3 * request(l, i) + 1))
             return false;
     if (failed()) return false;
     for (int member = 0; member < group().size(); ++member)
-        if (!lay_out(member)) return false;
+        if (!lay_out(lane, member)) return false;
     return true;
 }
 
 // False: the member has said what cannot be.
-bool CollectiveAccess::lay_out(int member) {
-    Share& share = shares_[std::size_t(member)];
+bool CollectiveAccess::lay_out(Lane& lane, int member) {
+    Share& share = lane.shares[std::size_t(member)];
     std::vector<core::Layout::Run> runs;
     runs.reserve(share.runs.size());
     std::int64_t bytes = 0;
     for (const Run& run : share.runs) {
-        if (!run.fits(window_.bytes())) {
+        if (!run.fits(lane.window.bytes())) {
             break_off(core::Error::protocol, group().rank_of(member));
             return false;
         }
@@ -215,40 +223,46 @@ bool CollectiveAccess::lay_out(int member) {
 }
 
 // The member's bytes in the window.
-core::Buffer CollectiveAccess::part_of(Share& share) {
-    return {static_cast<void*>(memory_.reserve(domains_.longest())), *share.layout};
+core::Buffer CollectiveAccess::part_of(std::size_t l, Share& share) {
+    return {static_cast<void*>(memory_of_lane(l)), *share.layout};
 }
 
-void CollectiveAccess::exchange() {
-    coverage_.reset(std::size_t(std::max<Offset>(window_.bytes(), 0)));
-    for (const Share& share : shares_)
-        for (const Run& run : share.runs) coverage_.mark(run);
-    if (!call_.write) read_window();
-    serve_itself();
+void CollectiveAccess::exchange(std::size_t l) {
+    Lane& lane = own_lanes_[l];
+    lane.coverage.reset(std::size_t(std::max<Offset>(lane.window.bytes(), 0)));
+    for (const Share& share : lane.shares)
+        for (const Run& run : share.runs) lane.coverage.mark(run);
+    if (!call_.write) read_window(l);
+    serve_itself(l);
     for (std::size_t i = 0; i < members(); ++i) {
-        Share& share = shares_[i];
+        Share& share = lane.shares[i];
         if (!share.asked || share.header.bytes == 0) continue;
         if (call_.write)
-            receive(3 * i + 2, part_of(share), group().rank_of(int(i)), contents);
+            receive(3 * request(l, i) + 2, part_of(l, share), group().rank_of(int(i)),
+                    requests(l));
         else
-            send(3 * targets() + i, part_of(share), group().rank_of(int(i)), contents);
+            send(3 * pieces_.size() + request(l, i), part_of(l, share), group().rank_of(int(i)),
+                 answers(l));
     }
 }
 
-bool CollectiveAccess::all_data() {
+bool CollectiveAccess::all_data(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     for (std::size_t i = 0; i < members(); ++i) {
-        if (!shares_[i].asked || shares_[i].header.bytes == 0) continue;
-        if (call_.write ? !received(3 * i + 2) : !sent(3 * targets() + i)) return false;
+        if (!lane.shares[i].asked || lane.shares[i].header.bytes == 0) continue;
+        const std::size_t j = request(l, i);
+        if (call_.write ? !received(3 * j + 2) : !sent(3 * pieces_.size() + j)) return false;
     }
     return !failed();
 }
 
 // Its own bytes need no message.
-void CollectiveAccess::serve_itself() {
-    Share& share = shares_[std::size_t(group().member())];
+void CollectiveAccess::serve_itself(std::size_t l) {
+    Lane& lane = own_lanes_[l];
+    Share& share = lane.shares[std::size_t(group().member())];
     if (share.header.bytes == 0) return;
-    Piece& own = pieces_[std::size_t(own_share_)];
-    const core::Buffer inside = part_of(share);
+    Piece& own = pieces_[share_of(l)];
+    const core::Buffer inside = part_of(l, share);
     if (call_.write) {
         inside.unpack(0, memory_of(own).base, own.bytes);
         return;
@@ -258,32 +272,34 @@ void CollectiveAccess::serve_itself() {
     if (call_.buffer.layout != nullptr) call_.buffer.unpack(own.done, outside.base, own.bytes);
 }
 
-void CollectiveAccess::write_window() {
+void CollectiveAccess::write_window(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     if (place_.store == nullptr) return note(EBADF);
-    const std::byte* const memory = memory_.reserve(domains_.longest());
-    coverage_.for_each(0, [&](std::size_t from, std::size_t to) {
+    const std::byte* const memory = memory_of_lane(l);
+    lane.coverage.for_each(0, [&](std::size_t from, std::size_t to) {
         if (error_ != 0) return false;
-        note(place_.store->write(memory + from, to - from, window_.begin + Offset(from)).error);
+        note(place_.store->write(memory + from, to - from, lane.window.begin + Offset(from)).error);
         return error_ == 0;
     });
 }
 
 // What is not there reads as zeros, and is not counted.
-void CollectiveAccess::read_window() {
-    std::byte* const memory = memory_.reserve(domains_.longest());
+void CollectiveAccess::read_window(std::size_t l) {
+    Lane& lane = own_lanes_[l];
+    std::byte* const memory = memory_of_lane(l);
     const std::size_t gap = place_.hints.sieve_read == Choice::yes  ? domains_.longest()
                             : place_.hints.sieve_read == Choice::no ? 0
                                                                     : gap_read;
-    coverage_.for_each(gap, [&](std::size_t from, std::size_t to) {
+    lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
         Outcome got;
         if (place_.store == nullptr)
             got.error = EBADF;
         else if (error_ == 0)
-            got = place_.store->read(memory + from, to - from, window_.begin + Offset(from));
+            got = place_.store->read(memory + from, to - from, lane.window.begin + Offset(from));
         note(got.error);
         if (got.bytes == to - from) return true;
         std::memset(memory + from + got.bytes, 0, to - from - got.bytes);
-        const Offset end = window_.begin + Offset(from + got.bytes);
+        const Offset end = lane.window.begin + Offset(from + got.bytes);
         if (error_ == 0 && (met_end_ < 0 || end < met_end_)) met_end_ = end;
         return true;
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stretches of a window of a file, as ranks tell them to aggregators: equal stretches at equal
+// Stretches of a window of a file, as ranks send them to aggregators: equal stretches at equal
 // distances are one run. Pure values.
 #pragma once
 

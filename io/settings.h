@@ -31,7 +31,7 @@ inline const config::Setting<Homes> at{
     "read and write these files through the ranks of that host. each: every host has a file system "
     "of its own there, so a file can only be opened by ranks of one host. all: the hosts share the "
     "file system, and all ranks use it. auto: the hosts compare what they see when a file is "
-    "opened. The longest prefix counts; auto where there is none.",
+    "opened. The longest matching prefix applies; without one, auto.",
     {.unset = "auto for every path",
      .example = "/home=head,/scratch=each",
      .in_file = "the table [io.at]"}};

@@ -2,7 +2,7 @@
 // A number that members of a group read and change one at a time: the shared file pointer.
 //
 // The first member keeps it. The others ask by notes, which that member answers in any call of the
-// library; so nobody needs a file for it, or locks. Made and destroyed by all members. Any thread
+// library; so it needs neither a file nor locks. Made and destroyed by all members. Any thread
 // may call.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace torusmp::io {
 
 class SharedCounter final : public core::NoteReader {
   public:
-    // context: one in which nobody else sends notes. group: outlives it.
+    // context: no other object sends notes in it. group: outlives it.
     SharedCounter(collectives::Group& group, core::Context context);
     ~SharedCounter();
     SharedCounter(const SharedCounter&) = delete;

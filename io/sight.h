@@ -12,21 +12,21 @@
 namespace torusmp::io {
 
 struct Sight {
-    std::uint64_t kernel;        // equal on hosts that are containers of one kernel; 0: not known
+    std::uint64_t kernel;        // equal on hosts that are containers of one kernel; 0 if not known
     std::uint64_t device;        // of the folder; means something within one kernel
-    std::uint64_t folder, file;  // inodes; 0: there is none, or it cannot be seen
+    std::uint64_t folder, file;  // inodes; 0 if it does not exist or cannot be seen
     std::int64_t changed, changed_ns;  // when the folder's entries or rights last did
     std::int64_t type;                 // of the file system (statfs)
     std::int32_t shared;               // it is one that hosts mount from others
-    std::int32_t rule;                 // index in Homes of what says where it lives; -1: none does
-    std::int32_t named;                // that rule names this host
-    std::int32_t error;                // why the folder cannot be seen: errno value
+    std::int32_t rule;   // index in Homes of the entry that says where it lives, or -1
+    std::int32_t named;  // that rule names this host
+    std::int32_t error;  // why the folder cannot be seen: errno value
     char host[64];
 
     std::string host_name() const { return {host, std::char_traits<char>::length(host)}; }
 };
 
-// node: the host's name in the settings; empty: it has none.
+// node: the host's name in the settings, if it has one.
 Sight look_at(const std::string& path, const Homes& homes, const std::string& node);
 
 // Whether both see the same file system there. Precondition: both see the folder.

@@ -20,7 +20,7 @@ bool moves(Operation operation) {
     return operation == Operation::read || operation == Operation::write;
 }
 
-// The stretches of the file, one behind the other in the stream; nullopt: they cannot be.
+// The stretches of the file, consecutive in the stream; nullopt if they are invalid.
 std::optional<View> view_of(const far::Question& question, const std::vector<Run>& runs) {
     std::vector<core::Layout::Run> all;
     all.reserve(runs.size());
@@ -249,7 +249,7 @@ bool StoreServer::free_for(const Lock& wanted) const {
     });
 }
 
-// The first that waits comes first, so that nobody waits for ever.
+// In order of arrival, so that every waiting rank has its turn.
 void StoreServer::grant() {
     while (!waiting_.empty() && free_for(waiting_.front().lock)) {
         const Wait wait = waiting_.front();

@@ -39,7 +39,7 @@ class View {
     bool overlaps() const { return overlaps_; }
     // Positions lie before it.
     Offset end() const { return end_; }
-    // Mean length of the stretches of the file that hold data; 0: without an end.
+    // Mean length of the stretches of the file that hold data; 0 if unlimited.
     std::size_t mean_block() const { return dense() ? 0 : tile_->mean_block(); }
 
     // Where the byte at a position lies. Precondition: not empty().
@@ -62,7 +62,7 @@ class View {
     Offset end_ = std::numeric_limits<Offset>::max();
     bool overlaps_ = false;
     Offset first_ = 0;                          // offset of the first byte of the tile in it
-    std::shared_ptr<const core::Layout> tile_;  // null: dense
+    std::shared_ptr<const core::Layout> tile_;  // null if dense
 };
 
 template <class Visit>

@@ -11,6 +11,7 @@
 
 #include "core/request.h"
 #include "job/process.h"
+#include "routing/link_news.h"
 
 namespace torusmp::job {
 
@@ -21,10 +22,13 @@ inline void come_up() {
     ++front_ends;
 }
 // Leaves the job if no other front end is initialized. Collective in that case, see
-// Process::leave().
-inline void go_down(Process& process) {
-    if (--front_ends == 0) process.leave();
+// Process::leave(). call: its name in reports.
+inline void go_down(Process& process, std::string_view call = Process::usual_end) {
+    if (--front_ends == 0) process.leave(call);
 }
+
+// The contexts that each communicator of MPI has.
+inline constexpr core::Context mpi_contexts = 5;
 
 struct MpiFunctions {
     // An MPI_Comm of these members, given by machine rank, in contexts from `first` on, which are
@@ -35,5 +39,8 @@ struct MpiFunctions {
     void (*end)() = nullptr;
 };
 inline constinit MpiFunctions mpi_functions{};
+
+// What MPI's tools interface watches; null for nobody. Called under the Runtime's lock.
+inline constinit std::atomic<void (*)(const routing::LinkNews&)> on_link_news{nullptr};
 
 }  // namespace torusmp::job

@@ -18,6 +18,8 @@
 #include "config/geometry.h"
 #include "config/load.h"
 #include "core/settings.h"
+#include "job/early_settings.h"
+#include "job/front_ends.h"
 #include "job/processors.h"
 #include "job/settings.h"
 #include "job/transports.h"
@@ -43,7 +45,7 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 
 Process::Process(bool threads)
     : bootstrap_(launch::connect_bootstrap()),
-      settings_(config::load_for_rank(schema())),
+      settings_(settings_for_rank()),
       policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
     base::set_trace_levels(base::parse_trace_levels(settings_[setting::log_level]));
@@ -86,7 +88,10 @@ core::Options Process::options(bool threads) {
     options.on_interrupt = [this] { death_watch_.deliver(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();
-    options.log_link = [this](const routing::LinkNews& news) { bootstrap_->report_link(news); };
+    options.log_link = [this](const routing::LinkNews& news) {
+        bootstrap_->report_link(news);
+        if (const auto watch = on_link_news.load()) watch(news);
+    };
     options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
         return why != core::WaitsWanted::text &&
                bootstrap_->report_waits(core::encode(waits), why == core::WaitsWanted::overdue);
@@ -142,9 +147,8 @@ void Process::meet(std::string_view call) {
     }
 }
 
-void Process::leave() {
+void Process::leave(std::string_view call) {
     if (left_) return;
-    constexpr std::string_view call = "MPI_Finalize or QMP_finalize_msg_passing";
     runtime_->wait_until([this] { return runtime_->state().quiet(); }, call);
     meet(call);
     // Immediately, even if memory that the program still holds keeps the Runtime alive.

@@ -46,8 +46,9 @@ class Process {
     bool keeps_going() const { return bootstrap_->keeps_going(); }
 
     // Collective over all ranks of the job: returns when no rank needs this one any more, not even
-    // to relay packets. Nothing may be started afterwards.
-    void leave();
+    // to relay packets. Nothing may be started afterwards. call: its name in reports.
+    void leave(std::string_view call = usual_end);
+    static constexpr std::string_view usual_end = "MPI_Finalize or QMP_finalize_msg_passing";
     // Ends the whole job: the launcher exits with this code.
     [[noreturn]] void abort(int code, std::string_view message);
 

@@ -4,9 +4,9 @@
  *
  * Purpose: programs include this header and link libmpi.so; mpicc does both. It declares all of
  * MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards, the
- * non-blocking, persistent and neighbourhood collectives, and files. Windows, spawned processes,
- * sessions, partitioned requests and MPI_T are not supported: a program that needs them does not
- * compile. mpi11/coverage.md lists every function of the standard and its state. MPI_VERSION is
+ * non-blocking, persistent and neighbourhood collectives, files, windows, sessions, partitioned
+ * messages and the tools interface. Spawned processes are not supported: a program that needs them
+ * does not compile. mpi11/coverage.md lists every function of the standard and its state. MPI_VERSION is
  * 1.3, because no later standard is supported completely.
  *
  * Binary interface: handles, constants, MPI_Status and callbacks are those of the standard ABI of
@@ -57,6 +57,8 @@ typedef struct MPI_ABI_Info* MPI_Info;
 typedef struct MPI_ABI_Message* MPI_Message;
 typedef struct MPI_ABI_Op* MPI_Op;
 typedef struct MPI_ABI_Request* MPI_Request;
+typedef struct MPI_ABI_Session* MPI_Session;
+typedef struct MPI_ABI_Win* MPI_Win;
 
 /* The program may read the first three fields; the others are reserved for the library. */
 typedef struct MPI_Status {
@@ -65,6 +67,8 @@ typedef struct MPI_Status {
     int MPI_ERROR;
     int MPI_internal[5];
 } MPI_Status;
+/* TYPE(MPI_Status) of Fortran's module mpi_f08. */
+typedef MPI_Status MPI_F08_status;
 
 /* Communicators, groups, files, requests, messages, infos, error handlers. */
 #define MPI_COMM_NULL ((MPI_Comm)0x100)
@@ -73,9 +77,11 @@ typedef struct MPI_Status {
 #define MPI_GROUP_NULL ((MPI_Group)0x108)
 #define MPI_GROUP_EMPTY ((MPI_Group)0x109)
 #define MPI_FILE_NULL ((MPI_File)0x118)
+#define MPI_WIN_NULL ((MPI_Win)0x110)
 #define MPI_REQUEST_NULL ((MPI_Request)0x180)
 #define MPI_MESSAGE_NULL ((MPI_Message)0x128)
 #define MPI_MESSAGE_NO_PROC ((MPI_Message)0x129)
+#define MPI_SESSION_NULL ((MPI_Session)0x120)
 #define MPI_INFO_NULL ((MPI_Info)0x130)
 #define MPI_INFO_ENV ((MPI_Info)0x131)
 #define MPI_ERRHANDLER_NULL ((MPI_Errhandler)0x140)
@@ -207,9 +213,11 @@ typedef struct MPI_Status {
 #define MPI_ERR_IN_STATUS 19
 #define MPI_ERR_ACCESS 20
 #define MPI_ERR_AMODE 21
+#define MPI_ERR_ASSERT 22
 #define MPI_ERR_BAD_FILE 23
 #define MPI_ERR_BASE 24
 #define MPI_ERR_CONVERSION 25
+#define MPI_ERR_DISP 26
 #define MPI_ERR_DUP_DATAREP 27
 #define MPI_ERR_FILE_EXISTS 28
 #define MPI_ERR_FILE_IN_USE 29
@@ -220,19 +228,47 @@ typedef struct MPI_Status {
 #define MPI_ERR_INFO 34
 #define MPI_ERR_IO 35
 #define MPI_ERR_KEYVAL 36
+#define MPI_ERR_LOCKTYPE 37
 #define MPI_ERR_NO_MEM 39
 #define MPI_ERR_NOT_SAME 40
 #define MPI_ERR_NO_SPACE 41
 #define MPI_ERR_NO_SUCH_FILE 42
 #define MPI_ERR_QUOTA 44
 #define MPI_ERR_READ_ONLY 45
+#define MPI_ERR_RMA_ATTACH 46
+#define MPI_ERR_RMA_CONFLICT 47
+#define MPI_ERR_RMA_RANGE 48
+#define MPI_ERR_RMA_SHARED 49
+#define MPI_ERR_RMA_SYNC 50
 #define MPI_ERR_SIZE 52
 #define MPI_ERR_UNSUPPORTED_DATAREP 54
 #define MPI_ERR_UNSUPPORTED_OPERATION 55
+#define MPI_ERR_WIN 56
+#define MPI_ERR_RMA_FLAVOR 57
 #define MPI_ERR_PROC_ABORTED 58
 #define MPI_ERR_VALUE_TOO_LARGE 59
+#define MPI_ERR_SESSION 60
 #define MPI_ERR_ERRHANDLER 61
 #define MPI_ERR_ABI 62
+/* Codes of the tools interface, which are no classes for error handlers. */
+#define MPI_T_ERR_CANNOT_INIT 1001
+#define MPI_T_ERR_NOT_ACCESSIBLE 1002
+#define MPI_T_ERR_NOT_INITIALIZED 1003
+#define MPI_T_ERR_NOT_SUPPORTED 1004
+#define MPI_T_ERR_MEMORY 1005
+#define MPI_T_ERR_INVALID 1006
+#define MPI_T_ERR_INVALID_INDEX 1007
+#define MPI_T_ERR_INVALID_ITEM 1008
+#define MPI_T_ERR_INVALID_SESSION 1009
+#define MPI_T_ERR_INVALID_HANDLE 1010
+#define MPI_T_ERR_INVALID_NAME 1011
+#define MPI_T_ERR_OUT_OF_HANDLES 1012
+#define MPI_T_ERR_OUT_OF_SESSIONS 1013
+#define MPI_T_ERR_CVAR_SET_NOT_NOW 1014
+#define MPI_T_ERR_CVAR_SET_NEVER 1015
+#define MPI_T_ERR_PVAR_NO_WRITE 1016
+#define MPI_T_ERR_PVAR_NO_STARTSTOP 1017
+#define MPI_T_ERR_PVAR_NO_ATOMIC 1018
 #define MPI_ERR_LASTCODE 16383
 
 /* Ranks and tags with a special meaning. */
@@ -245,8 +281,11 @@ typedef struct MPI_Status {
 /* Addresses with a special meaning. */
 #define MPI_BOTTOM ((void*)0)
 #define MPI_IN_PLACE ((void*)1)
+#define MPI_BUFFER_AUTOMATIC ((void*)2)
 #define MPI_STATUS_IGNORE ((MPI_Status*)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status*)0)
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
 #define MPI_ERRCODES_IGNORE ((int*)0)
 #define MPI_UNWEIGHTED ((int*)10)
 #define MPI_WEIGHTS_EMPTY ((int*)11)
@@ -259,6 +298,8 @@ typedef struct MPI_Status {
 #define MPI_MAX_LIBRARY_VERSION_STRING 8192
 #define MPI_MAX_OBJECT_NAME 128
 #define MPI_MAX_PROCESSOR_NAME 256
+#define MPI_MAX_PSET_NAME_LEN 1024
+#define MPI_MAX_STRINGTAG_LEN 1024
 #define MPI_BSEND_OVERHEAD 512
 
 /* How a file is opened, from where a pointer into it is moved, and what stands for the place where
@@ -276,6 +317,21 @@ typedef struct MPI_Status {
 #define MPI_SEEK_END 402
 #define MPI_SEEK_SET 403
 #define MPI_DISPLACEMENT_CURRENT ((MPI_Offset)(-1))
+
+/* Promises of a program about an epoch, kinds of locks, and how a window was made and behaves. */
+#define MPI_MODE_NOCHECK 1024
+#define MPI_MODE_NOPRECEDE 2048
+#define MPI_MODE_NOPUT 4096
+#define MPI_MODE_NOSTORE 8192
+#define MPI_MODE_NOSUCCEED 16384
+#define MPI_LOCK_EXCLUSIVE 301
+#define MPI_LOCK_SHARED 302
+#define MPI_WIN_FLAVOR_CREATE 311
+#define MPI_WIN_FLAVOR_ALLOCATE 312
+#define MPI_WIN_FLAVOR_DYNAMIC 313
+#define MPI_WIN_FLAVOR_SHARED 314
+#define MPI_WIN_UNIFIED 321
+#define MPI_WIN_SEPARATE 322
 
 /* Thread levels. */
 #define MPI_THREAD_SINGLE 0
@@ -339,6 +395,13 @@ typedef struct MPI_Status {
 #define MPI_LASTUSEDCODE 506
 #define MPI_UNIVERSE_SIZE 507
 
+/* Attributes of a window. */
+#define MPI_WIN_BASE 601
+#define MPI_WIN_DISP_UNIT 602
+#define MPI_WIN_SIZE 603
+#define MPI_WIN_CREATE_FLAVOR 604
+#define MPI_WIN_MODEL 605
+
 /* Fields of a Fortran status, an array of MPI_F_STATUS_SIZE integers; indices count from 0 here. */
 #define MPI_F_STATUS_SIZE 8
 #define MPI_F_SOURCE 0
@@ -353,6 +416,10 @@ typedef void(MPI_Comm_errhandler_function)(MPI_Comm* comm, int* error_code, ...)
 typedef MPI_Comm_errhandler_function MPI_Comm_errhandler_fn;
 typedef void(MPI_File_errhandler_function)(MPI_File* file, int* error_code, ...);
 typedef MPI_File_errhandler_function MPI_File_errhandler_fn;
+typedef void(MPI_Session_errhandler_function)(MPI_Session* session, int* error_code, ...);
+typedef MPI_Session_errhandler_function MPI_Session_errhandler_fn;
+typedef void(MPI_Win_errhandler_function)(MPI_Win* win, int* error_code, ...);
+typedef MPI_Win_errhandler_function MPI_Win_errhandler_fn;
 typedef int(MPI_Datarep_extent_function)(MPI_Datatype datatype, MPI_Aint* extent,
                                          void* extra_state);
 typedef int(MPI_Datarep_conversion_function)(void* userbuf, MPI_Datatype datatype, int count,
@@ -368,6 +435,9 @@ typedef int(MPI_Type_copy_attr_function)(MPI_Datatype datatype, int keyval, void
                                          void* value_in, void* value_out, int* flag);
 typedef int(MPI_Type_delete_attr_function)(MPI_Datatype datatype, int keyval, void* value,
                                            void* extra_state);
+typedef int(MPI_Win_copy_attr_function)(MPI_Win win, int keyval, void* extra_state, void* value_in,
+                                        void* value_out, int* flag);
+typedef int(MPI_Win_delete_attr_function)(MPI_Win win, int keyval, void* value, void* extra_state);
 typedef int(MPI_Grequest_query_function)(void* extra_state, MPI_Status* status);
 typedef int(MPI_Grequest_free_function)(void* extra_state);
 typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
@@ -378,6 +448,9 @@ typedef int(MPI_Grequest_cancel_function)(void* extra_state, int complete);
 #define MPI_TYPE_NULL_COPY_FN ((MPI_Type_copy_attr_function*)0)
 #define MPI_TYPE_DUP_FN ((MPI_Type_copy_attr_function*)1)
 #define MPI_TYPE_NULL_DELETE_FN ((MPI_Type_delete_attr_function*)0)
+#define MPI_WIN_NULL_COPY_FN ((MPI_Win_copy_attr_function*)0)
+#define MPI_WIN_DUP_FN ((MPI_Win_copy_attr_function*)1)
+#define MPI_WIN_NULL_DELETE_FN ((MPI_Win_delete_attr_function*)0)
 #define MPI_CONVERSION_FN_NULL ((MPI_Datarep_conversion_function*)0)
 #define MPI_CONVERSION_FN_NULL_C ((MPI_Datarep_conversion_function_c*)0)
 
@@ -388,6 +461,76 @@ typedef MPI_Comm_delete_attr_function MPI_Delete_function;
 #define MPI_NULL_COPY_FN ((MPI_Copy_function*)0)
 #define MPI_DUP_FN ((MPI_Copy_function*)1)
 #define MPI_NULL_DELETE_FN ((MPI_Delete_function*)0)
+
+/* The tools interface. Its enumerations are types in C. */
+typedef struct MPI_ABI_T_enum* MPI_T_enum;
+typedef struct MPI_ABI_T_cvar_handle* MPI_T_cvar_handle;
+typedef struct MPI_ABI_T_pvar_handle* MPI_T_pvar_handle;
+typedef struct MPI_ABI_T_pvar_session* MPI_T_pvar_session;
+typedef struct MPI_ABI_T_event_registration* MPI_T_event_registration;
+typedef struct MPI_ABI_T_event_instance* MPI_T_event_instance;
+#define MPI_T_ENUM_NULL ((MPI_T_enum)0)
+#define MPI_T_CVAR_HANDLE_NULL ((MPI_T_cvar_handle)0)
+#define MPI_T_PVAR_HANDLE_NULL ((MPI_T_pvar_handle)0)
+#define MPI_T_PVAR_ALL_HANDLES ((MPI_T_pvar_handle)1)
+#define MPI_T_PVAR_SESSION_NULL ((MPI_T_pvar_session)0)
+#define MPI_T_VERBOSITY_USER_BASIC 9
+#define MPI_T_VERBOSITY_USER_DETAIL 10
+#define MPI_T_VERBOSITY_USER_ALL 12
+#define MPI_T_VERBOSITY_TUNER_BASIC 17
+#define MPI_T_VERBOSITY_TUNER_DETAIL 18
+#define MPI_T_VERBOSITY_TUNER_ALL 20
+#define MPI_T_VERBOSITY_MPIDEV_BASIC 33
+#define MPI_T_VERBOSITY_MPIDEV_DETAIL 34
+#define MPI_T_VERBOSITY_MPIDEV_ALL 36
+#define MPI_T_BIND_NO_OBJECT 1
+#define MPI_T_BIND_MPI_COMM 2
+#define MPI_T_BIND_MPI_DATATYPE 3
+#define MPI_T_BIND_MPI_ERRHANDLER 4
+#define MPI_T_BIND_MPI_FILE 5
+#define MPI_T_BIND_MPI_GROUP 6
+#define MPI_T_BIND_MPI_OP 7
+#define MPI_T_BIND_MPI_REQUEST 8
+#define MPI_T_BIND_MPI_WIN 9
+#define MPI_T_BIND_MPI_MESSAGE 10
+#define MPI_T_BIND_MPI_INFO 11
+#define MPI_T_BIND_MPI_SESSION 12
+#define MPI_T_SCOPE_CONSTANT 1
+#define MPI_T_SCOPE_READONLY 2
+#define MPI_T_SCOPE_LOCAL 3
+#define MPI_T_SCOPE_GROUP 4
+#define MPI_T_SCOPE_GROUP_EQ 5
+#define MPI_T_SCOPE_ALL 6
+#define MPI_T_SCOPE_ALL_EQ 7
+#define MPI_T_PVAR_CLASS_STATE 1
+#define MPI_T_PVAR_CLASS_LEVEL 2
+#define MPI_T_PVAR_CLASS_SIZE 3
+#define MPI_T_PVAR_CLASS_PERCENTAGE 4
+#define MPI_T_PVAR_CLASS_HIGHWATERMARK 5
+#define MPI_T_PVAR_CLASS_LOWWATERMARK 6
+#define MPI_T_PVAR_CLASS_COUNTER 7
+#define MPI_T_PVAR_CLASS_AGGREGATE 8
+#define MPI_T_PVAR_CLASS_TIMER 9
+#define MPI_T_PVAR_CLASS_GENERIC 10
+typedef enum MPI_T_cb_safety {
+    MPI_T_CB_REQUIRE_NONE = 0x00,
+    MPI_T_CB_REQUIRE_MPI_RESTRICTED = 0x03,
+    MPI_T_CB_REQUIRE_THREAD_SAFE = 0x0F,
+    MPI_T_CB_REQUIRE_ASYNC_SIGNAL_SAFE = 0x3F
+} MPI_T_cb_safety;
+typedef enum MPI_T_source_order {
+    MPI_T_SOURCE_ORDERED = 1,
+    MPI_T_SOURCE_UNORDERED = 2
+} MPI_T_source_order;
+typedef void(MPI_T_event_cb_function)(MPI_T_event_instance event_instance,
+                                      MPI_T_event_registration event_registration,
+                                      MPI_T_cb_safety cb_safety, void* user_data);
+typedef void(MPI_T_event_free_cb_function)(MPI_T_event_registration event_registration,
+                                           MPI_T_cb_safety cb_safety, void* user_data);
+typedef void(MPI_T_event_dropped_cb_function)(MPI_Count count,
+                                              MPI_T_event_registration event_registration,
+                                              int source_index, MPI_T_cb_safety cb_safety,
+                                              void* user_data);
 
 /* The functions. Each line declares MPI_name and PMPI_name. */
 #if defined(__GNUC__) || defined(__clang__)
@@ -413,6 +556,13 @@ TORUSMP_FUNCTION(int, Get_version, (int* version, int* subversion))
 TORUSMP_FUNCTION(int, Get_library_version, (char* version, int* resultlen))
 TORUSMP_FUNCTION(int, Abi_get_version, (int* abi_major, int* abi_minor))
 TORUSMP_FUNCTION(int, Abi_get_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_info, (MPI_Info* info))
+TORUSMP_FUNCTION(int, Abi_set_fortran_info, (MPI_Info info))
+TORUSMP_FUNCTION(int, Abi_get_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false, int* is_set))
+TORUSMP_FUNCTION(int, Abi_set_fortran_booleans,
+                 (int logical_size, void* logical_true, void* logical_false))
+TORUSMP_FUNCTION(int, Get_hw_resource_info, (MPI_Info* hw_info))
 TORUSMP_FUNCTION(int, Get_processor_name, (char* name, int* resultlen))
 TORUSMP_FUNCTION(double, Wtime, (void))
 TORUSMP_FUNCTION(double, Wtick, (void))
@@ -443,6 +593,12 @@ TORUSMP_FUNCTION(int, Sendrecv_replace,
                   int recvtag, MPI_Comm comm, MPI_Status* status))
 TORUSMP_FUNCTION(int, Buffer_attach, (void* buffer, int size))
 TORUSMP_FUNCTION(int, Buffer_detach, (void* buffer_addr, int* size))
+TORUSMP_FUNCTION(int, Buffer_flush, (void))
+TORUSMP_FUNCTION(int, Buffer_iflush, (MPI_Request* request))
+TORUSMP_FUNCTION(int, Comm_attach_buffer, (MPI_Comm comm, void* buffer, int size))
+TORUSMP_FUNCTION(int, Comm_detach_buffer, (MPI_Comm comm, void* buffer_addr, int* size))
+TORUSMP_FUNCTION(int, Comm_flush_buffer, (MPI_Comm comm))
+TORUSMP_FUNCTION(int, Comm_iflush_buffer, (MPI_Comm comm, MPI_Request* request))
 TORUSMP_FUNCTION(int, Get_count, (const MPI_Status* status, MPI_Datatype datatype, int* count))
 TORUSMP_FUNCTION(int, Get_elements, (const MPI_Status* status, MPI_Datatype datatype, int* count))
 TORUSMP_FUNCTION(int, Get_elements_x,
@@ -610,6 +766,8 @@ TORUSMP_FUNCTION(int, Type_create_f90_real, (int p, int r, MPI_Datatype* newtype
 TORUSMP_FUNCTION(int, Type_create_f90_complex, (int p, int r, MPI_Datatype* newtype))
 TORUSMP_FUNCTION(int, Type_create_f90_integer, (int r, MPI_Datatype* newtype))
 TORUSMP_FUNCTION(int, Type_match_size, (int typeclass, int size, MPI_Datatype* datatype))
+TORUSMP_FUNCTION(int, Type_get_value_index,
+                 (MPI_Datatype value_type, MPI_Datatype index_type, MPI_Datatype* pair_type))
 TORUSMP_FUNCTION(int, Type_set_name, (MPI_Datatype datatype, const char* type_name))
 TORUSMP_FUNCTION(int, Type_get_name, (MPI_Datatype datatype, char* type_name, int* resultlen))
 TORUSMP_FUNCTION(int, Type_create_keyval,
@@ -987,6 +1145,9 @@ TORUSMP_FUNCTION(int, Error_class, (int errorcode, int* errorclass))
 TORUSMP_FUNCTION(int, Add_error_class, (int* errorclass))
 TORUSMP_FUNCTION(int, Add_error_code, (int errorclass, int* errorcode))
 TORUSMP_FUNCTION(int, Add_error_string, (int errorcode, const char* string))
+TORUSMP_FUNCTION(int, Remove_error_class, (int errorclass))
+TORUSMP_FUNCTION(int, Remove_error_code, (int errorcode))
+TORUSMP_FUNCTION(int, Remove_error_string, (int errorcode))
 
 /* Memory and info. */
 TORUSMP_FUNCTION(int, Alloc_mem, (MPI_Aint size, MPI_Info info, void* baseptr))
@@ -1126,10 +1287,107 @@ TORUSMP_FUNCTION(int, File_write_ordered_end, (MPI_File fh, const void* buf, MPI
 
 /* Files: error handlers. */
 TORUSMP_FUNCTION(int, File_create_errhandler,
-                 (MPI_File_errhandler_function* function, MPI_Errhandler* errhandler))
+                 (MPI_File_errhandler_function* file_errhandler_fn, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_set_errhandler, (MPI_File file, MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(int, File_get_errhandler, (MPI_File file, MPI_Errhandler* errhandler))
 TORUSMP_FUNCTION(int, File_call_errhandler, (MPI_File fh, int errorcode))
+
+/* Windows: memory that other processes reach without a call of its owner (MPI-5.0, chapter 12).
+ * The model is MPI_WIN_UNIFIED. */
+TORUSMP_FUNCTION(int, Win_create,
+                 (void* base, MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate,
+                 (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate_shared,
+                 (MPI_Aint size, int disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_shared_query,
+                 (MPI_Win win, int rank, MPI_Aint* size, int* disp_unit, void* baseptr))
+TORUSMP_FUNCTION(int, Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_attach, (MPI_Win win, void* base, MPI_Aint size))
+TORUSMP_FUNCTION(int, Win_detach, (MPI_Win win, const void* base))
+TORUSMP_FUNCTION(int, Win_free, (MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_get_group, (MPI_Win win, MPI_Group* group))
+TORUSMP_FUNCTION(int, Win_set_info, (MPI_Win win, MPI_Info info))
+TORUSMP_FUNCTION(int, Win_get_info, (MPI_Win win, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, Win_set_name, (MPI_Win win, const char* win_name))
+TORUSMP_FUNCTION(int, Win_get_name, (MPI_Win win, char* win_name, int* resultlen))
+
+/* Windows: moving data. */
+TORUSMP_FUNCTION(int, Put,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Get,
+                 (void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, int result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Fetch_and_op,
+                 (const void* origin_addr, void* result_addr, MPI_Datatype datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Compare_and_swap,
+                 (const void* origin_addr, const void* compare_addr, void* result_addr,
+                  MPI_Datatype datatype, int target_rank, MPI_Aint target_disp, MPI_Win win))
+TORUSMP_FUNCTION(int, Rput,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget,
+                 (void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Raccumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_accumulate,
+                 (const void* origin_addr, int origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, int result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, int target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+
+/* Windows: epochs, and the completion of what moved data. */
+TORUSMP_FUNCTION(int, Win_fence, (int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_post, (MPI_Group group, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_start, (MPI_Group group, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_complete, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_wait, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_test, (MPI_Win win, int* flag))
+TORUSMP_FUNCTION(int, Win_lock, (int lock_type, int rank, int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_unlock, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_lock_all, (int assert, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_unlock_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_local, (int rank, MPI_Win win))
+TORUSMP_FUNCTION(int, Win_flush_local_all, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_sync, (MPI_Win win))
+
+/* Windows: attributes and error handlers. */
+TORUSMP_FUNCTION(int, Win_create_keyval,
+                 (MPI_Win_copy_attr_function* win_copy_attr_fn,
+                  MPI_Win_delete_attr_function* win_delete_attr_fn, int* win_keyval,
+                  void* extra_state))
+TORUSMP_FUNCTION(int, Win_free_keyval, (int* win_keyval))
+TORUSMP_FUNCTION(int, Win_set_attr, (MPI_Win win, int win_keyval, void* attribute_val))
+TORUSMP_FUNCTION(int, Win_get_attr, (MPI_Win win, int win_keyval, void* attribute_val, int* flag))
+TORUSMP_FUNCTION(int, Win_delete_attr, (MPI_Win win, int win_keyval))
+TORUSMP_FUNCTION(int, Win_create_errhandler,
+                 (MPI_Win_errhandler_function* win_errhandler_fn, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Win_set_errhandler, (MPI_Win win, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, Win_get_errhandler, (MPI_Win win, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Win_call_errhandler, (MPI_Win win, int errorcode))
 
 /* Handles and statuses between C and Fortran. Predefined handles are the same integer in both. */
 TORUSMP_FUNCTION(MPI_Fint, Comm_c2f, (MPI_Comm comm))
@@ -1148,12 +1406,20 @@ TORUSMP_FUNCTION(MPI_Fint, Errhandler_c2f, (MPI_Errhandler errhandler))
 TORUSMP_FUNCTION(MPI_Errhandler, Errhandler_f2c, (MPI_Fint errhandler))
 TORUSMP_FUNCTION(MPI_Fint, File_c2f, (MPI_File file))
 TORUSMP_FUNCTION(MPI_File, File_f2c, (MPI_Fint file))
+TORUSMP_FUNCTION(MPI_Fint, Win_c2f, (MPI_Win win))
+TORUSMP_FUNCTION(MPI_Win, Win_f2c, (MPI_Fint win))
 TORUSMP_FUNCTION(MPI_Fint, Message_c2f, (MPI_Message message))
 TORUSMP_FUNCTION(MPI_Message, Message_f2c, (MPI_Fint message))
 TORUSMP_FUNCTION(int, Status_c2f, (const MPI_Status* c_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, Status_f2c, (const MPI_Fint* f_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_c2f08, (const MPI_Status* c_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082c, (const MPI_F08_status* f08_status, MPI_Status* c_status))
+TORUSMP_FUNCTION(int, Status_f2f08, (const MPI_Fint* f_status, MPI_F08_status* f08_status))
+TORUSMP_FUNCTION(int, Status_f082f, (const MPI_F08_status* f08_status, MPI_Fint* f_status))
 TORUSMP_FUNCTION(int, File_toint, (MPI_File file))
 TORUSMP_FUNCTION(MPI_File, File_fromint, (int file))
+TORUSMP_FUNCTION(int, Win_toint, (MPI_Win win))
+TORUSMP_FUNCTION(MPI_Win, Win_fromint, (int win))
 TORUSMP_FUNCTION(int, Comm_toint, (MPI_Comm comm))
 TORUSMP_FUNCTION(MPI_Comm, Comm_fromint, (int comm))
 TORUSMP_FUNCTION(int, Type_toint, (MPI_Datatype datatype))
@@ -1197,6 +1463,8 @@ TORUSMP_FUNCTION(int, Sendrecv_replace_c,
                   int source, int recvtag, MPI_Comm comm, MPI_Status* status))
 TORUSMP_FUNCTION(int, Buffer_attach_c, (void* buffer, MPI_Count size))
 TORUSMP_FUNCTION(int, Buffer_detach_c, (void* buffer_addr, MPI_Count* size))
+TORUSMP_FUNCTION(int, Comm_attach_buffer_c, (MPI_Comm comm, void* buffer, MPI_Count size))
+TORUSMP_FUNCTION(int, Comm_detach_buffer_c, (MPI_Comm comm, void* buffer_addr, MPI_Count* size))
 TORUSMP_FUNCTION(int, Get_count_c,
                  (const MPI_Status* status, MPI_Datatype datatype, MPI_Count* count))
 TORUSMP_FUNCTION(int, Get_elements_c,
@@ -1631,6 +1899,201 @@ TORUSMP_FUNCTION(int, Register_datarep_c,
                  (const char* datarep, MPI_Datarep_conversion_function_c* read_conversion_fn,
                   MPI_Datarep_conversion_function_c* write_conversion_fn,
                   MPI_Datarep_extent_function* dtype_file_extent_fn, void* extra_state))
+
+TORUSMP_FUNCTION(int, Accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_c,
+                 (void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Get_accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win))
+TORUSMP_FUNCTION(int, Put_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win))
+TORUSMP_FUNCTION(int, Raccumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_c,
+                 (void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rget_accumulate_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  void* result_addr, MPI_Count result_count, MPI_Datatype result_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Rput_c,
+                 (const void* origin_addr, MPI_Count origin_count, MPI_Datatype origin_datatype,
+                  int target_rank, MPI_Aint target_disp, MPI_Count target_count,
+                  MPI_Datatype target_datatype, MPI_Win win, MPI_Request* request))
+TORUSMP_FUNCTION(int, Win_allocate_c,
+                 (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_allocate_shared_c,
+                 (MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_create_c,
+                 (void* base, MPI_Aint size, MPI_Aint disp_unit, MPI_Info info, MPI_Comm comm,
+                  MPI_Win* win))
+TORUSMP_FUNCTION(int, Win_shared_query_c,
+                 (MPI_Win win, int rank, MPI_Aint* size, MPI_Aint* disp_unit, void* baseptr))
+
+/* Partitioned messages: threads of the sender mark partitions as ready, and they leave. */
+TORUSMP_FUNCTION(int, Psend_init,
+                 (const void* buf, int partitions, int count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Psend_init_c,
+                 (const void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Precv_init,
+                 (void* buf, int partitions, int count, MPI_Datatype datatype, int dest, int tag,
+                  MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Precv_init_c,
+                 (void* buf, int partitions, MPI_Count count, MPI_Datatype datatype, int dest,
+                  int tag, MPI_Comm comm, MPI_Info info, MPI_Request* request))
+TORUSMP_FUNCTION(int, Pready, (int partition, MPI_Request request))
+TORUSMP_FUNCTION(int, Pready_range,
+                 (int partition_low, int partition_high, MPI_Request request))
+TORUSMP_FUNCTION(int, Pready_list,
+                 (int length, const int array_of_partitions[], MPI_Request request))
+TORUSMP_FUNCTION(int, Parrived, (MPI_Request request, int partition, int* flag))
+
+/* Sessions. Process sets: mpi://WORLD, mpi://SELF, torus://HOST, torus://row/D, torus://plane/D. */
+TORUSMP_FUNCTION(int, Session_init,
+                 (MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session))
+TORUSMP_FUNCTION(int, Session_finalize, (MPI_Session* session))
+TORUSMP_FUNCTION(int, Session_get_info, (MPI_Session session, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, Session_get_num_psets,
+                 (MPI_Session session, MPI_Info info, int* npset_names))
+TORUSMP_FUNCTION(int, Session_get_nth_pset,
+                 (MPI_Session session, MPI_Info info, int n, int* pset_len, char* pset_name))
+TORUSMP_FUNCTION(int, Session_get_pset_info,
+                 (MPI_Session session, const char* pset_name, MPI_Info* info))
+TORUSMP_FUNCTION(int, Group_from_session_pset,
+                 (MPI_Session session, const char* pset_name, MPI_Group* newgroup))
+TORUSMP_FUNCTION(int, Comm_create_from_group,
+                 (MPI_Group group, const char* stringtag, MPI_Info info, MPI_Errhandler errhandler,
+                  MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Intercomm_create_from_groups,
+                 (MPI_Group local_group, int local_leader, MPI_Group remote_group,
+                  int remote_leader, const char* stringtag, MPI_Info info,
+                  MPI_Errhandler errhandler, MPI_Comm* newintercomm))
+TORUSMP_FUNCTION(int, Session_create_errhandler,
+                 (MPI_Session_errhandler_function* session_errhandler_fn,
+                  MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Session_set_errhandler, (MPI_Session session, MPI_Errhandler errhandler))
+TORUSMP_FUNCTION(int, Session_get_errhandler, (MPI_Session session, MPI_Errhandler* errhandler))
+TORUSMP_FUNCTION(int, Session_call_errhandler, (MPI_Session session, int errorcode))
+TORUSMP_FUNCTION(int, Session_attach_buffer, (MPI_Session session, void* buffer, int size))
+TORUSMP_FUNCTION(int, Session_detach_buffer, (MPI_Session session, void* buffer_addr, int* size))
+TORUSMP_FUNCTION(int, Session_attach_buffer_c,
+                 (MPI_Session session, void* buffer, MPI_Count size))
+TORUSMP_FUNCTION(int, Session_detach_buffer_c,
+                 (MPI_Session session, void* buffer_addr, MPI_Count* size))
+TORUSMP_FUNCTION(int, Session_flush_buffer, (MPI_Session session))
+TORUSMP_FUNCTION(int, Session_iflush_buffer, (MPI_Session session, MPI_Request* request))
+TORUSMP_FUNCTION(MPI_Fint, Session_c2f, (MPI_Session session))
+TORUSMP_FUNCTION(MPI_Session, Session_f2c, (MPI_Fint session))
+TORUSMP_FUNCTION(int, Session_toint, (MPI_Session session))
+TORUSMP_FUNCTION(MPI_Session, Session_fromint, (int session))
+
+/* The tools interface: settings, counters and events, also before MPI_Init and after MPI_Finalize. */
+TORUSMP_FUNCTION(int, T_category_changed, (int* update_number))
+TORUSMP_FUNCTION(int, T_category_get_categories, (int cat_index, int len, int indices[]))
+TORUSMP_FUNCTION(int, T_category_get_cvars, (int cat_index, int len, int indices[]))
+TORUSMP_FUNCTION(int, T_category_get_events, (int cat_index, int len, int indices[]))
+TORUSMP_FUNCTION(int, T_category_get_index, (const char* name, int* cat_index))
+TORUSMP_FUNCTION(int, T_category_get_info,
+                 (int cat_index, char* name, int* name_len, char* desc, int* desc_len,
+                  int* num_cvars, int* num_pvars, int* num_categories))
+TORUSMP_FUNCTION(int, T_category_get_num, (int* num_cat))
+TORUSMP_FUNCTION(int, T_category_get_num_events, (int cat_index, int* num_events))
+TORUSMP_FUNCTION(int, T_category_get_pvars, (int cat_index, int len, int indices[]))
+TORUSMP_FUNCTION(int, T_cvar_get_index, (const char* name, int* cvar_index))
+TORUSMP_FUNCTION(int, T_cvar_get_info,
+                 (int cvar_index, char* name, int* name_len, int* verbosity, MPI_Datatype* datatype,
+                  MPI_T_enum* enumtype, char* desc, int* desc_len, int* bind, int* scope))
+TORUSMP_FUNCTION(int, T_cvar_get_num, (int* num_cvar))
+TORUSMP_FUNCTION(int, T_cvar_handle_alloc,
+                 (int cvar_index, void* obj_handle, MPI_T_cvar_handle* handle, int* count))
+TORUSMP_FUNCTION(int, T_cvar_handle_free, (MPI_T_cvar_handle* handle))
+TORUSMP_FUNCTION(int, T_cvar_read, (MPI_T_cvar_handle handle, void* buf))
+TORUSMP_FUNCTION(int, T_cvar_write, (MPI_T_cvar_handle handle, const void* buf))
+TORUSMP_FUNCTION(int, T_enum_get_info, (MPI_T_enum enumtype, int* num, char* name, int* name_len))
+TORUSMP_FUNCTION(int, T_enum_get_item,
+                 (MPI_T_enum enumtype, int indx, int* value, char* name, int* name_len))
+TORUSMP_FUNCTION(int, T_event_callback_get_info,
+                 (MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                  MPI_Info* info_used))
+TORUSMP_FUNCTION(int, T_event_callback_set_info,
+                 (MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                  MPI_Info info))
+TORUSMP_FUNCTION(int, T_event_copy, (MPI_T_event_instance event_instance, void* buffer))
+TORUSMP_FUNCTION(int, T_event_get_index, (const char* name, int* event_index))
+TORUSMP_FUNCTION(int, T_event_get_info,
+                 (int event_index, char* name, int* name_len, int* verbosity,
+                  MPI_Datatype array_of_datatypes[], MPI_Aint array_of_displacements[],
+                  int* num_elements, MPI_T_enum* enumtype, MPI_Info* info, char* desc,
+                  int* desc_len, int* bind))
+TORUSMP_FUNCTION(int, T_event_get_num, (int* num_events))
+TORUSMP_FUNCTION(int, T_event_get_source, (MPI_T_event_instance event_instance, int* source_index))
+TORUSMP_FUNCTION(int, T_event_get_timestamp,
+                 (MPI_T_event_instance event_instance, MPI_Count* event_timestamp))
+TORUSMP_FUNCTION(int, T_event_handle_alloc,
+                 (int event_index, void* obj_handle, MPI_Info info,
+                  MPI_T_event_registration* event_registration))
+TORUSMP_FUNCTION(int, T_event_handle_free,
+                 (MPI_T_event_registration event_registration, void* user_data,
+                  MPI_T_event_free_cb_function free_cb_function))
+TORUSMP_FUNCTION(int, T_event_handle_get_info,
+                 (MPI_T_event_registration event_registration, MPI_Info* info_used))
+TORUSMP_FUNCTION(int, T_event_handle_set_info,
+                 (MPI_T_event_registration event_registration, MPI_Info info))
+TORUSMP_FUNCTION(int, T_event_read,
+                 (MPI_T_event_instance event_instance, int element_index, void* buffer))
+TORUSMP_FUNCTION(int, T_event_register_callback,
+                 (MPI_T_event_registration event_registration, MPI_T_cb_safety cb_safety,
+                  MPI_Info info, void* user_data, MPI_T_event_cb_function event_cb_function))
+TORUSMP_FUNCTION(int, T_event_set_dropped_handler,
+                 (MPI_T_event_registration event_registration,
+                  MPI_T_event_dropped_cb_function dropped_cb_function))
+TORUSMP_FUNCTION(int, T_finalize, (void))
+TORUSMP_FUNCTION(int, T_init_thread, (int required, int* provided))
+TORUSMP_FUNCTION(int, T_pvar_get_index, (const char* name, int var_class, int* pvar_index))
+TORUSMP_FUNCTION(int, T_pvar_get_info,
+                 (int pvar_index, char* name, int* name_len, int* verbosity, int* var_class,
+                  MPI_Datatype* datatype, MPI_T_enum* enumtype, char* desc, int* desc_len,
+                  int* bind, int* readonly, int* continuous, int* atomic))
+TORUSMP_FUNCTION(int, T_pvar_get_num, (int* num_pvar))
+TORUSMP_FUNCTION(int, T_pvar_handle_alloc,
+                 (MPI_T_pvar_session session, int pvar_index, void* obj_handle,
+                  MPI_T_pvar_handle* handle, int* count))
+TORUSMP_FUNCTION(int, T_pvar_handle_free, (MPI_T_pvar_session session, MPI_T_pvar_handle* handle))
+TORUSMP_FUNCTION(int, T_pvar_read,
+                 (MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf))
+TORUSMP_FUNCTION(int, T_pvar_readreset,
+                 (MPI_T_pvar_session session, MPI_T_pvar_handle handle, void* buf))
+TORUSMP_FUNCTION(int, T_pvar_reset, (MPI_T_pvar_session session, MPI_T_pvar_handle handle))
+TORUSMP_FUNCTION(int, T_pvar_session_create, (MPI_T_pvar_session* session))
+TORUSMP_FUNCTION(int, T_pvar_session_free, (MPI_T_pvar_session* session))
+TORUSMP_FUNCTION(int, T_pvar_start, (MPI_T_pvar_session session, MPI_T_pvar_handle handle))
+TORUSMP_FUNCTION(int, T_pvar_stop, (MPI_T_pvar_session session, MPI_T_pvar_handle handle))
+TORUSMP_FUNCTION(int, T_pvar_write,
+                 (MPI_T_pvar_session session, MPI_T_pvar_handle handle, const void* buf))
+TORUSMP_FUNCTION(int, T_source_get_info,
+                 (int source_index, char* name, int* name_len, char* desc, int* desc_len,
+                  MPI_T_source_order* ordering, MPI_Count* ticks_per_second, MPI_Count* max_ticks,
+                  MPI_Info* info))
+TORUSMP_FUNCTION(int, T_source_get_num, (int* num_sources))
+TORUSMP_FUNCTION(int, T_source_get_timestamp, (int source_index, MPI_Count* timestamp))
 
 /* MPI-1 names that later standards replaced and mostly removed; old codes still call them. */
 TORUSMP_FUNCTION(int, Address, (void* location, MPI_Aint* address))

@@ -37,7 +37,9 @@ enum class Kind : std::uint32_t {
     error_handler,
     info,
     message,
-    file
+    file,
+    session,
+    window
 };
 
 // Whether several threads of the program may call: then shared data is locked. Set during MPI

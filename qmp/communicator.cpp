@@ -114,7 +114,7 @@ QMP_status_t release(QMP_comm_t comm, const char* call) {
 // Contexts of the MPI communicators: above those of QMP, as many for each as MPI uses.
 constexpr core::Context qmp_contexts = 0x40000000;
 constexpr core::Context hidden_contexts = 0x80000000;
-constexpr core::Context contexts_each = 4;
+constexpr core::Context contexts_each = job::mpi_contexts;
 
 QMP_status_t hidden(QMP_comm_t comm, void** result, const char* call) {
     QMP_comm_struct& from = checked(comm, call);

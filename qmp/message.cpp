@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "core/match/flow.h"
+#include "core/declared/flow.h"
 #include "qmp/communicator.h"
 
 using Handle = QMP_msghandle_struct;

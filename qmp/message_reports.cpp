@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Message handles in reports of waits, and messages still in flight at the end.
-#include "core/match/flow.h"
+#include "core/declared/flow.h"
 #include "qmp/communicator.h"
 #include "qmp/message.h"
 

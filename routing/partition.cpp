@@ -123,7 +123,7 @@ class Growth {
     }
 
     // Moves one rank each along a chain of regions that leads from one of the largest to a smaller
-    // one; false if there is no chain.
+    // one; false if the graph has none.
     bool even_out_by_chain(const std::vector<Rank>& layers) {
         const std::vector<Rank> movers = find_movers(layers);
         int largest = 0;

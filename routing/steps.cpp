@@ -7,6 +7,8 @@
 #include <array>
 #include <stdexcept>
 
+#include "routing/ways.h"
+
 namespace torusmp::routing {
 
 namespace {
@@ -266,7 +268,7 @@ std::vector<Message> sdf_scatter_messages(const Torus& torus, Rank root, SdfSend
     std::array<int, 2 * max_dimensions> left_by{};
     for (Rank rank = 0; rank < torus.size(); ++rank) {
         if (rank == root) continue;
-        std::vector<Hop> path = torus.path(root, rank);
+        std::vector<Hop> path = usual_path(torus, root, rank);
         int& by_this_link = left_by[std::size_t(path.front().direction.index())];
         const int release =
             sending == SdfSending::all_links ? by_this_link++ : int(messages.size());
@@ -278,7 +280,7 @@ std::vector<Message> sdf_scatter_messages(const Torus& torus, Rank root, SdfSend
 std::vector<Message> sdf_gather_messages(const Torus& torus, Rank root) {
     std::vector<Message> messages;
     for (Rank rank = 0; rank < torus.size(); ++rank) {
-        if (rank != root) messages.push_back({rank, torus.path(rank, root), 0, {}});
+        if (rank != root) messages.push_back({rank, usual_path(torus, rank, root), 0, {}});
     }
     return messages;
 }

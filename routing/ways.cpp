@@ -2,6 +2,7 @@
 #include "routing/ways.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "base/assert.h"
@@ -26,24 +27,37 @@ std::vector<Direction> first_directions(const Torus& torus, Rank from, Rank to) 
     return directions;
 }
 
+Direction direction_after(const Torus& torus, Rank here, Rank to, Direction last) {
+    TORUSMP_ASSERT(here != to, here, to);
+    if (torus.graph() != nullptr) return torus.next_hop(here, to)->direction;
+    if (torus.offset(here, to, last.dimension) != 0) return last;
+    int chosen = last.dimension, way = 0;
+    for (int i = 1; i < torus.dimensions(); ++i) {
+        const int d = (last.dimension + i) % torus.dimensions();
+        const int steps = torus.offset(here, to, d);
+        if (steps == 0 || (way != 0 && std::abs(steps) >= std::abs(way))) continue;
+        chosen = d;
+        way = steps;
+    }
+    const bool both = torus.periodic(chosen) && 2 * std::abs(way) == torus.extent(chosen);
+    return {chosen, both ? last.sign : way > 0 ? +1 : -1};
+}
+
 std::vector<Hop> path_by(const Torus& torus, Rank from, Rank to, Direction first) {
     std::vector<Hop> hops;
-    if (torus.graph() != nullptr) {
-        const Rank next = *torus.neighbour(from, first);
-        hops = torus.path(next, to);
-        hops.insert(hops.begin(), Hop{first, next});
-        return hops;
-    }
-    const int end = torus.coordinates(to)[std::size_t(first.dimension)];
     Rank here = from;
-    while (torus.coordinates(here)[std::size_t(first.dimension)] != end) {
-        here = *torus.neighbour(here, first);
-        hops.push_back({first, here});
+    for (Direction next = first;; next = direction_after(torus, here, to, next)) {
+        here = *torus.neighbour(here, next);
+        hops.push_back({next, here});
+        if (here == to) return hops;
+        TORUSMP_ASSERT(torus.graph() != nullptr || int(hops.size()) < torus.distance(from, to), from,
+                       to, hops.size());
     }
-    const auto rest = torus.path(here, to);
-    hops.insert(hops.end(), rest.begin(), rest.end());
-    TORUSMP_ASSERT(hops.empty() || hops.back().rank == to, from, to, hops.size());
-    return hops;
+}
+
+std::vector<Hop> usual_path(const Torus& torus, Rank from, Rank to) {
+    const auto first = torus.next_hop(from, to);
+    return first ? path_by(torus, from, to, first->direction) : std::vector<Hop>{};
 }
 
 }  // namespace torusmp::routing

@@ -60,7 +60,7 @@ struct Options {
     std::optional<int> from;
     std::vector<std::string> operations;  // collectives, predict: the operations
     bool operations_given = false;        // by the user
-    std::vector<std::string> algorithms;  // of each; empty: see --help
+    std::vector<std::string> algorithms;  // of each; if empty, see --help
     bool busbw = false;                   // also algbw and busbw of collectives
     bool list_algorithms = false;         // print them and exit
     // predict: calls of a collective, without a barrier between them

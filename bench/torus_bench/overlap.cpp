@@ -105,7 +105,7 @@ Measured stand_by(const Pair& pair, std::size_t bytes, double seconds) {
     return m;
 }
 
-// 0: the times add up; 100: the shorter of the two costs nothing beside the longer.
+// 0 if the times add up; 100 if the shorter of the two costs nothing beside the longer.
 double hidden_share(double message, double work, double together) {
     const double saved = message + work - together;
     return 100 * std::clamp(saved / std::min(message, work), 0.0, 1.0);

@@ -63,7 +63,8 @@ class ThroughArea : public Algorithm {
         stamp(bytes);
         area().ring();
     }
-    // Claims room, copies the contents and publishes them. Returns false if there is no room yet.
+    // Claims room, copies the contents and publishes them. Returns false while there is not enough
+    // room.
     bool leave_copy_for(int to, const void* from, std::size_t bytes) {
         return left_ || (copy_in(to, from, bytes) && (leave_for(to, bytes), true));
     }

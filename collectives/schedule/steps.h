@@ -18,7 +18,7 @@ class Steps {
     Steps(const Steps&) = delete;
     Steps& operator=(const Steps&) = delete;
 
-    // Posts what can be posted; true: everything posted is complete and nothing is left to do.
+    // Posts what can be posted. Returns true once everything is posted and complete.
     virtual bool move() {
         while (messages_->batch_complete()) {
             messages_->begin_batch();

@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
+#include "core/connection/pieces.h"
 #include "core/link/frames.h"
 #include "routing/ways.h"
 
@@ -233,7 +234,9 @@ void Connections::begin(Connection& connection) const {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         // Credits of the control virtual channel are soon returned.
         const bool control = k == options_.torus.virtual_channels() + 1;
-        fresh.add(k, credits, control ? 3 * credits / 4 : std::max(1, credits / 2));
+        const int half = std::max(1, credits / 2);
+        fresh.add(k, credits,
+                  control ? 3 * credits / 4 : link ? std::min(half, pieces::returned) : half);
     }
     if (!link) fresh.return_with_packets();
     if (link && options_.torus.is_ring(link->dimension)) fresh.keep_bubble();
@@ -320,15 +323,10 @@ void Connections::route(Peer& peer) {
     const Rank self = options_.rank;
     const int distance = torus.distance(self, peer.rank);
     if (distance == 0) return;
-    const auto here = torus.coordinates(self);
-    const auto there = torus.coordinates(peer.rank);
-    for (int d = 0; torus.graph() == nullptr && d < torus.dimensions(); ++d)
-        if (here[std::size_t(d)] != there[std::size_t(d)]) peer.unlike |= std::uint8_t(1u << d);
-    peer.onward = links_[torus.next_hop(self, peer.rank)->direction.index()];
     if (distance > 1 && (local_[std::size_t(peer.rank)] || options_.far_direct)) return;
-    const auto path = torus.path(peer.rank, self);
-    TORUSMP_ASSERT(peer.onward != nullptr && !path.empty(), self, peer.rank, distance);
-    peer.via = peer.onward;
+    const auto path = routing::usual_path(torus, peer.rank, self);
+    peer.via = links_[torus.next_hop(self, peer.rank)->direction.index()];
+    TORUSMP_ASSERT(peer.via != nullptr && !path.empty(), self, peer.rank, distance);
     if (!may_cut_short(peer.rank) || !carriers_[carrier_of(peer.rank, {})]->can().renews)
         peer.quick = peer.via;
     else
@@ -348,7 +346,7 @@ Connection& Connections::find_way(Peer& peer) {
     if (peer.via == nullptr) return open(peer.rank, std::nullopt);
     const bool made = peer.shortcut != nullptr && !peer.shortcut->down();
     if (made && !peer.shortcut->channel->connecting()) return *(peer.quick = peer.shortcut);
-    // 0: it is due, and Shortcuts has not acted yet.
+    // It is 0 when the shortcut is due and Shortcuts has not acted yet.
     if (peer.until_shortcut != 0 && --peer.until_shortcut == 0)
         fall_due(peer.rank, made ? Due::overdue : Due::wanted);
     return *peer.via;

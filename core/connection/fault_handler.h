@@ -31,7 +31,7 @@ class FaultHandler {
 class PeerLossListener {
   public:
     // Ends everything that waits for this peer with `error`. Transfers that a transport is still
-    // working on end later, through on_transfer(); until then the transport uses the caller's
+    // working on end later, through on_transfer_end(); until then the transport uses the caller's
     // memory.
     virtual void peer_lost(Peer& peer, Error error) = 0;
 

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/assert.h"
 #include "base/trace.h"
+#include "core/connection/pieces.h"
 #include "core/dispatch/packet_trace.h"
 
 namespace torusmp::core {
@@ -179,8 +181,9 @@ bool PacketSender::make_way(Connection& connection) {
 bool PacketSender::flush(Connection& connection) {
     connection.load_at_poll = connection.statistics.load();
     bool moved = flush_messages(connection);
+    int left = connection.link ? pieces::per_turn : std::numeric_limits<int>::max();
     while (connection.messages.empty() && !connection.streams.empty() &&
-           connection.credits.may_enter()) {
+           pieces::may_enter(connection) && left-- > 0) {
         Outgoing* item = connection.streams.pop();
         if (!item->emit(connection)) connection.streams.push(*item);
         moved = true;

@@ -14,8 +14,6 @@ struct Peer {
     // Fields that every message reads.
     Rank rank = -1;
     bool dead = false;
-    // Bit mask of the dimensions in which its coordinate differs from ours; 0 on a graph.
-    std::uint8_t unlike = 0;
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to handle
     // The connection for sequenced packets: `via`, or the shortcut while there is one. Null: call
@@ -26,7 +24,6 @@ struct Peer {
     Connection* via = nullptr;  // null until it is opened
     // Where its packets must arrive; packets from elsewhere are forged.
     Connection* comes_by = nullptr;
-    Connection* onward = nullptr;  // the link on which packets of others are relayed to it
 
     Connection* shortcut = nullptr;  // null if there never was one
     // The number of packets that are still relayed before a shortcut is wanted, or before one that

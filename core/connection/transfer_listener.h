@@ -14,7 +14,7 @@ class TransferListener {
     // A peer's write with a notice is complete: every byte is in place.
     virtual void on_notice(Connection& connection, std::uint64_t notice) = 0;
     // A pending remote write or read of this rank has ended.
-    virtual void on_transfer(Connection& connection, std::uint64_t cookie, bool ok) = 0;
+    virtual void on_transfer_end(Connection& connection, std::uint64_t cookie, bool ok) = 0;
 
   protected:
     ~TransferListener() = default;

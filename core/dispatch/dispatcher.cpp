@@ -203,7 +203,7 @@ void Dispatcher::on_transfer(transport::Channel& channel, std::uint64_t cookie, 
     if (connection.end != nullptr)
         links_.on_transfer(*connection.end, channel, cookie, ok);
     else
-        transfers_.on_transfer(connection, cookie, ok);
+        transfers_.on_transfer_end(connection, cookie, ok);
 }
 
 void Dispatcher::on_connect(std::uint32_t port) {

@@ -24,7 +24,7 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
         }
         return false;
     };
-    if (uses(torus.path(from, to))) return true;
+    if (uses(routing::usual_path(torus, from, to))) return true;
     const auto spreads = [](const transport::Interface* it) { return it->can().separate_links; };
     const auto interfaces = connections_.interfaces();
     if (std::none_of(interfaces.begin(), interfaces.end(), spreads)) return false;

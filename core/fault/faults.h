@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Dead links and dead ranks: spreads the news, and ends what depends on them with an error.
 //
-// A rank that sees a link die notifies its neighbours, and they notify theirs. Paths are fixed by
-// shortest direction first, so every rank computes for itself which ranks it can no longer reach:
-// those whose path, there or back, crosses a dead link.
+// A rank that sees a link die notifies its neighbours, and they notify theirs. Paths are fixed
+// (routing/ways.h), so every rank computes for itself which ranks it can no longer reach: those
+// whose path, there or back, crosses a dead link.
 //
 // Handles link_dead.
 #pragma once

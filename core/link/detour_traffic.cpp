@@ -123,7 +123,7 @@ bool DetourTraffic::arrive_piece(LinkEnd& end, ConstBytes content) {
     if (content.size() < sizeof body) return false;
     std::memcpy(&body, content.data(), sizeof body);
     const ConstBytes bytes = content.subspan(sizeof body);
-    // Ignores writes to memory that is no longer exposed.
+    // Ignores writes to memory that was exposed before and now is not.
     const transport::Bytes memory =
         end.connection().interface->registered(body.memory, body.offset, bytes.size());
     if (!memory.empty()) std::copy(bytes.begin(), bytes.end(), memory.begin());

@@ -29,7 +29,7 @@ struct LinkSetup {
 };
 
 struct LinkCarrier {
-    // The cable by which frames and control packets leave; null: there is none.
+    // The cable by which frames and control packets leave; null without one.
     transport::Channel* cable() const {
         return end != nullptr ? end->cable() : connection->channel;
     }
@@ -44,12 +44,12 @@ struct LinkCarrier {
         return !news.empty() || !setups.empty() || (end != nullptr && end->confirms());
     }
 
-    Connection* connection = nullptr;  // null: the torus has no link there
+    Connection* connection = nullptr;  // null if the torus has no link there
     std::unique_ptr<LinkEnd> end;      // null for a link that dies only with its rank
     std::set<routing::Link> news;      // links whose versions are to be sent
     std::map<std::pair<Rank, int>, LinkSetup> setups;  // by source and direction
-    std::string why;                 // why the cable died; empty if another rank reported it
-    std::vector<routing::Hop> told;  // the detour that was reported last
+    std::string why;                     // why the cable died; empty if another rank reported it
+    std::vector<routing::Hop> reported;  // the detour that was reported last
 };
 
 class LinkCarriers {

@@ -168,7 +168,7 @@ Transfer LinkEnd::start(std::size_t at) {
 }
 
 // A failed write is resent when the link continues, because a write fails only with its cable.
-void LinkEnd::on_transfer(std::uint64_t number) {
+void LinkEnd::finish_write(std::uint64_t number) {
     RetainedWrite* const write = writes_.find(number);
     if (write == nullptr || write->done) return;
     write->done = true;
@@ -382,6 +382,7 @@ void LinkEnd::lose_cable(std::uint32_t version, std::string_view why) {
     cable_version_ = version;
     drop_cable(why);
     leave_path();
+    TORUSMP_ASSERT(state_ == State::apart && session_ == 0, connection_.peer, state_, session_);
     heard_ = false;
     greeted_ = 0;
 }
@@ -406,6 +407,9 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
 void LinkEnd::try_cable(transport::Channel* channel, bool held_down) {
     TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr && !closed(), connection_.peer,
                    state_, cable_, candidate_);
+    // Nothing is left of the cable before: neither its credits nor a packet in its slots.
+    TORUSMP_ASSERT(stashed_ == 0 && !connection_.held.any_from(connection_.virtual_channels),
+                   connection_.peer, stashed_, connection_.virtual_channels);
     heard_ = false;
     greeted_ = 0;
     held_down_ = held_down;
@@ -469,7 +473,7 @@ void LinkEnd::resume_on_cable() {
     const std::uint64_t end = writes_.number_of(writes_.size());
     for (std::uint64_t number = writes_.number_of(0); number != end; ++number)
         if (start(std::size_t(number - writes_.number_of(0))) == Transfer::done && !can().notifies)
-            on_transfer(number);
+            finish_write(number);
 }
 
 void LinkEnd::add_to(LinkHoldings& sum) const {

@@ -53,7 +53,7 @@ class LinkEnd final : public transport::Channel {
     enum class State : std::uint8_t { on_cable, apart, asking, on_detour, returning, closed };
     bool on_cable() const { return state_ == State::on_cable; }
     bool closed() const { return state_ == State::closed; }
-    transport::Channel* cable() const { return cable_; }  // in use or returning; null: it is dead
+    transport::Channel* cable() const { return cable_; }  // in use or returning; null if dead
     transport::Channel* candidate() const { return candidate_; }  // a cable that may have returned
     std::uint32_t cable_version() const { return cable_version_; }
 
@@ -62,10 +62,10 @@ class LinkEnd final : public transport::Channel {
     void lose_cable(std::uint32_t version, std::string_view why);
     // Leaves the path, if there is one; the ends have to agree on the next.
     void leave_path();
-    // Asks for a detour in the state of that digest. Returns what to tell the far end.
+    // Asks for a detour in the state of that digest. Returns the message to the far end.
     SetupBody ask(std::uint64_t session);
-    // The candidate becomes the cable, as of this version of the link. Returns what to tell the far
-    // end.
+    // The candidate becomes the cable, as of this version of the link. Returns the message to the
+    // far end.
     SetupBody take_cable_back(std::uint32_t version);
     // Whether the far end's setup for a path of that session, or by the cable, is awaited.
     bool awaits_detour(std::uint64_t session) const {
@@ -100,7 +100,7 @@ class LinkEnd final : public transport::Channel {
 
     // --- remote writes ---
     // The cable reports that a write is complete.
-    void on_transfer(std::uint64_t number);
+    void finish_write(std::uint64_t number);
     // The far end has received this many of our writes. Returns false if that is impossible.
     bool confirm_writes(std::uint32_t notices);
     // Counts a completed write of the far end, which must be confirmed.
@@ -129,7 +129,7 @@ class LinkEnd final : public transport::Channel {
     // impossible.
     bool take_granted(LaneCounts granted);
     // Passes a packet that came by the detour to core, or keeps it in the slot of its credit if
-    // core does not take it. Returns false if there is no such slot.
+    // core does not take it. Returns false if that slot does not exist.
     bool deliver(transport::Sink& sink, const transport::PacketHeader& header,
                  const std::byte* payload);
     // Offers core the kept packets. Returns true if it has taken one.
@@ -178,7 +178,7 @@ class LinkEnd final : public transport::Channel {
     Arrivals arrivals() const override { return on_cable() ? cable_->arrivals() : Arrivals(); }
 
   private:
-    // Replaces the channel while there is no cable: everything sent is kept by Retained.
+    // Replaces the channel while the cable is dead: everything sent is kept by Retained.
     class Apart final : public transport::Channel {
       public:
         explicit Apart(LinkEnd& end) : Channel(end.can()), end_(end) {}
@@ -270,7 +270,7 @@ class LinkEnd final : public transport::Channel {
     RetainedWrites writes_;
 
     // State on a detour.
-    std::uint64_t session_ = 0;   // the state under which frames are accepted; 0: none are accepted
+    std::uint64_t session_ = 0;   // the state under which frames are accepted; 0 if none are
     std::uint32_t number_ = 0;    // frames sent
     std::uint32_t expected_ = 0;  // frames taken
     LaneCounts emitted_ = 0;      // packets that have left

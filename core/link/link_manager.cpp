@@ -92,7 +92,7 @@ bool LinkManager::follow_version(LinkEnd& end, LinkCarrier& it) {
     if (version == end.cable_version()) return false;
     commons_.errands |= Commons::links;
     if (LinkStates::is_dead(version)) {
-        tell(it, routing::LinkNews::State::dead);
+        report_state(it, routing::LinkNews::State::dead);
         end.lose_cable(version, "its other end reports it dead");
         it.drop_queues();
         if (connections_.peer(end.connection().peer).dead)
@@ -185,7 +185,7 @@ std::string LinkManager::describe_cut() const {
     return text;
 }
 
-void LinkManager::tell(LinkCarrier& it, routing::LinkNews::State state) {
+void LinkManager::report_state(LinkCarrier& it, routing::LinkNews::State state) {
     routing::LinkNews news{.direction = *it.connection->link,
                            .peer = it.connection->peer,
                            .state = state,
@@ -193,7 +193,7 @@ void LinkManager::tell(LinkCarrier& it, routing::LinkNews::State state) {
                            .why = std::exchange(it.why, {})};
     if (state == routing::LinkNews::State::detour)
         news.path = states_.detours().around(commons_.rank(), news.direction).value();
-    if (std::exchange(it.told, news.path) == news.path && !news.path.empty()) return;
+    if (std::exchange(it.reported, news.path) == news.path && !news.path.empty()) return;
     if (commons_.options.log_link)
         commons_.options.log_link(news);
     else if (!news.why.empty())
@@ -231,7 +231,7 @@ void LinkManager::on_notice(LinkEnd& end, std::uint64_t notice) {
 
 void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_t number, bool ok) {
     if (ok && !end.can().notifies && end.on_cable() && &channel == end.cable())
-        end.on_transfer(number);
+        end.finish_write(number);
 }
 
 // ---- control packets ----
@@ -365,7 +365,7 @@ bool LinkManager::agree_on_cable(LinkEnd& end, const Channel& channel, const Set
     if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
     TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their cable, version {}",
                   end.connection().peer, end.cable_version());
-    tell(carriers_.of(end), routing::LinkNews::State::alive);
+    report_state(carriers_.of(end), routing::LinkNews::State::alive);
     end.resume_on_cable();
     commons_.stirred = true;
     return true;
@@ -376,7 +376,7 @@ bool LinkManager::agree_on_detour(LinkEnd& end, const SetupBody& body) {
     if (!end.take_setup(body) || !end.confirm_writes(body.notices)) return false;
     TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their detour",
                   end.connection().peer);
-    tell(carriers_.of(end), routing::LinkNews::State::detour);
+    report_state(carriers_.of(end), routing::LinkNews::State::detour);
     detours_.pump(end);
     commons_.stirred = true;
     return true;

@@ -59,7 +59,7 @@ class LinkManager {
     void wake() { commons_.errands |= Commons::links; }
     void blame(LinkEnd& end, std::string_view what);
     void on_write_end(LinkEnd& end, std::uint64_t cookie, bool ok) {
-        transfers_.on_transfer(end.connection(), cookie, ok);
+        transfers_.on_transfer_end(end.connection(), cookie, ok);
     }
 
     // --- progress ---
@@ -89,7 +89,7 @@ class LinkManager {
     bool give_up_links();
     void give_up_parts();
     std::string describe_cut() const;
-    void tell(LinkCarrier& carrier, routing::LinkNews::State state);
+    void report_state(LinkCarrier& carrier, routing::LinkNews::State state);
     LinkSetup setup_of(const LinkEnd& end, const SetupBody& body) const;
 
     // --- control packets ---

@@ -88,7 +88,7 @@ class LinkStates {
                                      routing::Direction direction) const;
 
   private:
-    // For a dead link: 0: there is hope; 1: there is none; 2: it is given up.
+    // For a dead link: 0 with hope, 1 without, 2 when given up.
     static constexpr std::uint32_t try_of(std::uint32_t version) {
         return is_dead(version) ? (version % lives - 1) % 3 : 0;
     }

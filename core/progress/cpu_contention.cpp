@@ -20,7 +20,7 @@ constexpr unsigned calm_looks = 16;
 }  // namespace
 
 // schedstat: ns on a core, ns ready without one, number of turns. If the kernel keeps no such
-// record, there is no contention.
+// record, contention is never reported.
 bool CpuContention::look() {
     if (!file_)
         file_ = base::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));

@@ -174,6 +174,9 @@ bool Progress::advance_tasks(bool moved) {
             ++i;
         }
     }
+    TORUSMP_ASSERT(looking_ == std::count_if(tasks_.begin(), tasks_.end(),
+                                             [](const Listed& it) { return it.looks; }),
+                   commons_.rank(), looking_, tasks_.size());
     return finished;
 }
 

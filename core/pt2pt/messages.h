@@ -53,7 +53,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     void receive(ReceiveRequest& request, const Buffer& buffer, Unexpected& claimed);
     Unexpected* claim(Rank source, Context context, Tag tag);
 
-    // The cable to the neighbour in that direction; null if there is no choice.
+    // The cable to the neighbour in that direction; null if the message may take either.
     Connection* cable(routing::Direction direction);
     // Matches a receive with a message that arrived before it.
     void take(ReceiveRequest& request, Unexpected& message);

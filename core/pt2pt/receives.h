@@ -8,7 +8,7 @@
 #include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
-#include "core/match/flow.h"
+#include "core/declared/flow.h"
 #include "core/match/match_state.h"
 #include "core/match/matching.h"
 #include "core/pt2pt/id_table.h"

@@ -45,7 +45,9 @@ Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const
     Cables cables{};
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
     const bool one = request.link_ != nullptr || whole.size() < commons_.options.spread_limit;
-    request.parts_ = std::uint8_t(one ? 1 : cables_to(peer, memory, cables));
+    const int parts = one ? 1 : cables_to(peer, memory, cables);
+    if (parts == 0) return Transfer::refused;  // the channel has just changed its mind
+    request.parts_ = std::uint8_t(parts);
     request.part_failed_ = false;
     request.parts_left_ = request.parts_;
     TORUSMP_ASSERT(request.parts_ >= 1 && request.parts_ <= cables.size(), commons_.rank(),
@@ -128,7 +130,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
     streams_.start(request, peer, connection, memory);
 }
 
-void RemoteWrites::on_transfer(Connection& connection, std::uint32_t send_handle, bool ok) {
+void RemoteWrites::on_part_end(Connection& connection, std::uint32_t send_handle, bool ok) {
     SendRequest* request = sends_.find(send_handle);
     if (request == nullptr) return;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} to {}: a write has {}, {} were left",

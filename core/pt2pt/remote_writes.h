@@ -24,8 +24,8 @@ class RemoteWrites {
     // not yet know that this message uses that receive handle.
     void begin(SendRequest& request, std::uint32_t receive_handle,
                const transport::RemoteMemory& memory, bool tell_matched);
-    // A pending write of this message has ended.
-    void on_transfer(Connection& connection, std::uint32_t send_handle, bool ok);
+    // A pending write of this message, or of one part of it, has ended.
+    void on_part_end(Connection& connection, std::uint32_t send_handle, bool ok);
 
   private:
     transport::Transfer write(SendRequest& request, Connection& way, const Peer& peer,

@@ -152,10 +152,10 @@ bool Rendezvous::on_fin(Peer& peer, const PacketHeader& header, const std::byte*
     return true;
 }
 
-void Rendezvous::on_transfer(Connection& connection, std::uint64_t cookie, bool ok) {
+void Rendezvous::on_transfer_end(Connection& connection, std::uint64_t cookie, bool ok) {
     // Our writes carry a send handle, our reads a receive handle in the upper half.
     if (const auto send_handle = std::uint32_t(cookie); send_handle != 0)
-        return writes_.on_transfer(connection, send_handle, ok);
+        return writes_.on_part_end(connection, send_handle, ok);
     ReceiveRequest* request = receives_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
     TORUSMP_ASSERT(request->reading_ && !request->posted_, commons_.rank(), connection.peer,

@@ -52,7 +52,7 @@ class Rendezvous final : public TransferListener {
     void on_notice(Connection& connection, std::uint64_t notice) override {
         receives_.on_notice(connection, notice);
     }
-    void on_transfer(Connection& connection, std::uint64_t cookie, bool ok) override;
+    void on_transfer_end(Connection& connection, std::uint64_t cookie, bool ok) override;
 
   private:
     RtsBody request_of(SendRequest& request, Peer& peer);

@@ -5,7 +5,7 @@
 #include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
-#include "core/match/flow.h"
+#include "core/declared/flow.h"
 #include "core/pt2pt/id_table.h"
 #include "core/waits/waits.h"
 

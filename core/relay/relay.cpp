@@ -2,20 +2,29 @@
 #include "core/relay/relay.h"
 
 #include "base/assert.h"
+#include "routing/ways.h"
 
 namespace torusmp::core {
 
 using transport::PacketHeader;
 using transport::Verdict;
 
+// The link on which a packet that has come over our link `port` leaves towards a rank.
+Connection* Relay::onward(Rank destination, routing::Direction port) {
+    if (onward_.empty()) onward_.resize(std::size_t(connections_.size()));
+    std::uint8_t& link = onward_[std::size_t(destination)][std::size_t(port.index())];
+    if (link == 0)
+        link = std::uint8_t(1 + routing::direction_after(commons_.torus(), commons_.rank(),
+                                                         destination, port.opposite())
+                                    .index());
+    return connections_.links()[link - 1u];
+}
+
 Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::byte* payload) {
     const Peer& destination = connections_.peer(Rank(header.destination));
-    // The packet stays in its dimension until that is finished, whichever its source chose first.
-    Connection* out = in.link && (destination.unlike >> in.link->dimension & 1) != 0
-                          ? connections_.link(in.link->opposite())
-                          : destination.onward;
+    Connection* out = in.link ? onward(destination.rank, *in.link) : nullptr;
     // A packet of this rank never returns here: it is forged.
-    if (!in.link || out == nullptr || header.source == std::uint32_t(commons_.rank())) {
+    if (out == nullptr || header.source == std::uint32_t(commons_.rank())) {
         faults_.close(in, Error::protocol, "a packet that this rank does not relay");
         return Verdict::taken;
     }

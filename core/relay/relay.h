@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets for other ranks are forwarded along the shortest-direction-first path, straight from the
-// slot in which they arrived. If the next hop is the last one, and the channel can do so, the
+// Packets for other ranks are forwarded along the paths of routing/ways.h, straight from the slot in
+// which they arrived. If the next hop is the last one, and the channel can do so, the
 // payload of a large message is written straight to its place in the receiver's memory, and only
 // its description into a slot. The receiver made the key of that memory for this very link, and
 // counts bytes announced as placed like bytes that it copies: a rank that lies about them harms
@@ -11,6 +11,10 @@
 // one ring, a packet may enter only if two slots are free, and move on only if one is, so a ring
 // always keeps a bubble (bubble flow control, Puente et al. 2001).
 #pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
 
 #include "core/connection/packet_sender.h"
 
@@ -26,12 +30,16 @@ class Relay {
                                const std::byte* payload);
 
   private:
+    Connection* onward(Rank destination, routing::Direction port);
     bool into_place(Connection& out, transport::PacketHeader& header, const std::byte* payload);
 
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
     FaultHandler& faults_;
+    // The index, plus one, of the link on which packets leave, by their destination and the index of
+    // the link on which they have come; 0 until it is computed.
+    std::vector<std::array<std::uint8_t, 2 * routing::max_dimensions>> onward_;
 };
 
 }  // namespace torusmp::core

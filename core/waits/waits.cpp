@@ -102,7 +102,7 @@ void pack(Packer& packer, const Waits::Link& it) {
 }
 
 void read(Reader& in, Waits::Operation& it, std::size_t calls) {
-    it.kind = in.choice(Waits::Operation::Kind::idle_send);
+    it.kind = in.choice(Waits::Operation::Kind::access);
     it.stage = in.choice(Waits::Operation::Stage::queued);
     it.channel = in.flag();
     it.call = in.call(calls);

@@ -20,7 +20,7 @@ namespace torusmp::core {
 
 struct Waits {
     // Raised with every change of the encoding.
-    static constexpr std::uint32_t version = 3;
+    static constexpr std::uint32_t version = 4;
     // For each kind of entry; entries beyond this are only counted.
     static constexpr std::size_t most = 4096;
 
@@ -38,7 +38,8 @@ struct Waits {
             send,
             probe,
             idle_receive,  // persistent or declared, and not started
-            idle_send
+            idle_send,
+            access  // to a window of the peer; it waits for the peer's library to run
         };
         enum class Stage : std::uint8_t {
             unmet,   // a receive without a message, or a send whose receive has not started

@@ -59,6 +59,10 @@ std::string text_of(const Waits& waits, const Operation& it, const Names& name_o
         case Operation::Kind::idle_send:
             return fmt::format("a send of {} B to {} ({}) that was created but not started",
                                it.bytes, name_of(it.peer), matching(waits, it.context, it.tag));
+        case Operation::Kind::access:
+            return fmt::format("an access to a window of {}: {}", name_of(it.peer),
+                               it.stage == Operation::Stage::queued ? "waits for its turn"
+                                                                    : "not answered yet");
     }
     return {};
 }

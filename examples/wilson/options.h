@@ -13,10 +13,10 @@ namespace wilson {
 struct Options {
     bool help = false, antiperiodic = false, cold = false, pion = false;
     std::optional<Coord> lattice, grid;
-    std::string config;     // file; empty: none
+    std::string config;  // file; may be empty
     double kappa = 0;
-    double tolerance = 0;   // of |b - M x| / |b|
-    int iterations = 0;     // at most, for each source
+    double tolerance = 0;  // of |b - M x| / |b|
+    int iterations = 0;    // at most, for each source
     std::uint64_t seed = 0;
 };
 

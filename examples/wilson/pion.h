@@ -12,7 +12,7 @@
 namespace wilson {
 
 struct Accuracy {
-    double tolerance = 0;  // of |b - M x| / |b|; 0: all iterations
+    double tolerance = 0;  // of |b - M x| / |b|; 0 for all iterations
     int iterations = 0;    // at most
 };
 

@@ -191,6 +191,7 @@ class Analyst {
             if (it.peer == any_source || state(it.peer).waits) return std::nullopt;
             return std::vector{it.peer};
         }
+        if (it.kind == Operation::Kind::access) return std::vector{it.peer};
         if (it.kind == Operation::Kind::send) {
             if (transit_.meets_receive(rank, it)) return std::nullopt;
             return std::vector{it.peer};

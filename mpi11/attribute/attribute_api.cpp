@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of communicators, under the names of MPI-1 (section 5.7) and of MPI-2 (6.7), and of
-// datatypes.
+// Attributes of communicators, under the names of MPI-1 (section 5.7) and of MPI-2 (6.7), of datatypes
+// and of windows.
 #include "mpi11/attribute/attributes.h"
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/error/check.h"
+#include "mpi11/rma/window.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -157,5 +158,40 @@ int PMPI_Type_get_attr(MPI_Datatype datatype, int keyval, void* value, int* flag
 int PMPI_Type_delete_attr(MPI_Datatype datatype, int keyval) {
     return api("MPI_Type_delete_attr",
                [&] { delete_attribute(checked<Datatype>(datatype), keyval); });
+}
+
+#pragma weak MPI_Win_create_keyval = PMPI_Win_create_keyval
+int PMPI_Win_create_keyval(MPI_Win_copy_attr_function* copy, MPI_Win_delete_attr_function* destroy,
+                           int* keyval, void* extra_state) {
+    return create_keyval<Window>("MPI_Win_create_keyval", copy, destroy, keyval, extra_state);
+}
+
+#pragma weak MPI_Win_free_keyval = PMPI_Win_free_keyval
+int PMPI_Win_free_keyval(int* keyval) {
+    return free_key<Window>("MPI_Win_free_keyval", keyval);
+}
+
+#pragma weak MPI_Win_set_attr = PMPI_Win_set_attr
+int PMPI_Win_set_attr(MPI_Win win, int keyval, void* value) {
+    return window_api("MPI_Win_set_attr", win,
+                      [&](Window& window) { set_attribute(window, keyval, pointer(value)); });
+}
+
+#pragma weak MPI_Win_get_attr = PMPI_Win_get_attr
+int PMPI_Win_get_attr(MPI_Win win, int keyval, void* value, int* flag) {
+    return window_api("MPI_Win_get_attr", win, [&](Window& window) {
+        check_output("attribute_val", value);
+        check_output("flag", flag);
+        if (const auto* const known = window.predefined_attribute(keyval))
+            show(known, value, flag);
+        else
+            show(get_attribute(window, keyval).get(), value, flag);
+    });
+}
+
+#pragma weak MPI_Win_delete_attr = PMPI_Win_delete_attr
+int PMPI_Win_delete_attr(MPI_Win win, int keyval) {
+    return window_api("MPI_Win_delete_attr", win,
+                      [&](Window& window) { delete_attribute(window, keyval); });
 }
 }

@@ -23,6 +23,12 @@ struct Functions<MPI_Datatype> {
     using Delete = MPI_Type_delete_attr_function;
     static MPI_Fint fortran(MPI_Datatype handle) { return PMPI_Type_c2f(handle); }
 };
+template <>
+struct Functions<MPI_Win> {
+    using Copy = MPI_Win_copy_attr_function;
+    using Delete = MPI_Win_delete_attr_function;
+    static MPI_Fint fortran(MPI_Win handle) { return PMPI_Win_c2f(handle); }
+};
 
 template <class Handle>
 int copy(const Attributes::Entry& entry, Handle from, AttributeValue& out, bool& flag) {
@@ -70,10 +76,16 @@ int call_copy(const Attributes::Entry& entry, MPI_Comm from, AttributeValue& out
 int call_copy(const Attributes::Entry& entry, MPI_Datatype from, AttributeValue& out, bool& flag) {
     return copy(entry, from, out, flag);
 }
+int call_copy(const Attributes::Entry& entry, MPI_Win from, AttributeValue& out, bool& flag) {
+    return copy(entry, from, out, flag);
+}
 int call_delete(const Attributes::Entry& entry, MPI_Comm owner) {
     return destroy(entry, owner);
 }
 int call_delete(const Attributes::Entry& entry, MPI_Datatype owner) {
+    return destroy(entry, owner);
+}
+int call_delete(const Attributes::Entry& entry, MPI_Win owner) {
     return destroy(entry, owner);
 }
 

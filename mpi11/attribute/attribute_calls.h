@@ -9,7 +9,9 @@ namespace torusmp::mpi {
 
 int call_copy(const Attributes::Entry& entry, MPI_Comm from, AttributeValue& out, bool& flag);
 int call_copy(const Attributes::Entry& entry, MPI_Datatype from, AttributeValue& out, bool& flag);
+int call_copy(const Attributes::Entry& entry, MPI_Win from, AttributeValue& out, bool& flag);
 int call_delete(const Attributes::Entry& entry, MPI_Comm owner);
 int call_delete(const Attributes::Entry& entry, MPI_Datatype owner);
+int call_delete(const Attributes::Entry& entry, MPI_Win owner);
 
 }  // namespace torusmp::mpi

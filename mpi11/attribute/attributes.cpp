@@ -14,6 +14,7 @@
 #include "mpi11/datatype/datatype.h"
 #include "mpi11/error/error.h"
 #include "mpi11/error/error_codes.h"
+#include "mpi11/rma/window.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -60,7 +61,9 @@ bool is_predefined(int number) {
 }
 
 constexpr const char* noun(Keyval::Of of) {
-    return of == Keyval::Of::communicator ? "communicators" : "datatypes";
+    return of == Keyval::Of::communicator ? "communicators"
+           : of == Keyval::Of::datatype   ? "datatypes"
+                                          : "windows";
 }
 
 // A key of the program for objects of this kind.
@@ -194,6 +197,7 @@ std::shared_ptr<Attributes> copy_attributes(Owner& from) {
     template std::shared_ptr<Attributes> copy_attributes(Owner&)
 TORUSMP_FOR(Communicator);
 TORUSMP_FOR(Datatype);
+TORUSMP_FOR(Window);
 #undef TORUSMP_FOR
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes: values that a program attaches to communicators and datatypes under keys of its own,
+// Attributes: values that a program attaches to communicators, datatypes and windows under keys of its own,
 // with functions that are called when they are copied and deleted (MPI-1.1, section 5.7; MPI-2.2,
 // 6.7 and 16.3.7 for attributes shared between C and Fortran).
 //
@@ -31,7 +31,7 @@ struct AttributeValue {
 
 // A key created by the program.
 struct Keyval {
-    enum class Of { communicator, datatype };
+    enum class Of { communicator, datatype, window };
     enum class Convention { c, fortran_integer, fortran_address };
     // The effect of copying: nothing is copied, the value is copied, or the function decides.
     enum class Copy { never, always, function };
@@ -71,11 +71,13 @@ class Attributes {
     std::vector<std::shared_ptr<const Entry>> entries_;
 };
 
+class Window;
 template <class Owner>
-inline constexpr Keyval::Of of_owner =
-    std::is_same_v<Owner, Communicator> ? Keyval::Of::communicator : Keyval::Of::datatype;
+inline constexpr Keyval::Of of_owner = std::is_same_v<Owner, Communicator> ? Keyval::Of::communicator
+                                       : std::is_same_v<Owner, Datatype>   ? Keyval::Of::datatype
+                                                                           : Keyval::Of::window;
 
-// For communicators and datatypes (Owner). Throw Failure: with MPI_ERR_KEYVAL for a wrong key, or
+// For communicators, datatypes and windows (Owner). Throw Failure: with MPI_ERR_KEYVAL for a wrong key, or
 // with the code returned by a function of the program.
 template <class Owner>
 void set_attribute(Owner& owner, int number, AttributeValue value);

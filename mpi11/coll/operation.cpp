@@ -217,6 +217,10 @@ collectives::Combine kernel_of(const Op& op, const Datatype& type) {
     return loop;
 }
 
+collectives::Combine loop_of(OpCode op, Basic basic) {
+    return loops().by_type[std::size_t(basic)][std::size_t(op)];
+}
+
 std::string_view elements_of(const Datatype& type) {
     return loops().elements[std::size_t(type.basic())];
 }
@@ -243,7 +247,7 @@ int PMPI_Op_create(MPI_User_function* user_fn, int commute, MPI_Op* op) {
 int PMPI_Op_create_c(MPI_User_function_c* user_fn, int commute, MPI_Op* op) {
     return api("MPI_Op_create_c", [&] {
         check_arguments(user_fn, op);
-        *op = handle_of(make<Op>(user_fn, commute != 0));
+        *op = handle_of(make<Op>(Op::What::wide_function, user_fn, commute != 0));
     });
 }
 

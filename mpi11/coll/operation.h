@@ -7,6 +7,7 @@
 #pragma once
 
 #include "mpi11/coll/kernels.h"
+#include "mpi11/datatype/basic_types.h"
 #include "mpi11/error/error.h"
 #include "mpi11/object.h"
 
@@ -28,7 +29,8 @@ class Op : public Object {
         one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
         function,       // of the program, in C
         wide_function,  // of the program, in C with a length of 64 bits
-        fortran         // of the program, in Fortran
+        fortran,        // of the program, in Fortran
+        wide_fortran    // of the program, in Fortran with a length of 64 bits
     };
     Op(What is, std::string_view named, OpCode computes = OpCode::max)
         : Object(kind_of_class), what(is), code(computes), name(named) {}
@@ -38,9 +40,9 @@ class Op : public Object {
           commutative(commutes),
           name(name_of(commutes)),
           function(called) {}
-    Op(MPI_User_function_c* called, bool commutes)
+    Op(What is, MPI_User_function_c* called, bool commutes)
         : Object(kind_of_class),
-          what(What::wide_function),
+          what(is),
           commutative(commutes),
           name(name_of(commutes)),
           wide_function(called) {}
@@ -70,6 +72,8 @@ Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP), with an explanation,
 // if the standard has none.
 collectives::Combine kernel_of(const Op& op, const Datatype& type);
+// The same for a basic type; null if the standard has none.
+collectives::Combine loop_of(OpCode op, Basic basic);
 // The properties that members have to agree on, as text.
 collectives::Label label_of(const Op& op, const Datatype& type);
 // The values that a predefined type holds; empty if not usable in operations.

@@ -17,6 +17,10 @@ void call_function(const Op& op, void* in, void* inout, std::size_t count, std::
         auto length = MPI_Count(count);
         return op.wide_function(in, inout, &length, &handle);
     }
+    if (op.what == Op::What::wide_fortran) {
+        auto length = MPI_Count(count);
+        return call_fortran_operation(op.wide_function, in, inout, length, handle);
+    }
     constexpr std::size_t most = std::size_t{1} << 30;
     for (std::size_t done = 0; done < count;) {
         int length = int(std::min(most, count - done));
@@ -33,7 +37,9 @@ void call_function(const Op& op, void* in, void* inout, std::size_t count, std::
 
 }  // namespace
 
-void Reduction::prepare(Op& op, Datatype& type) {
+void Reduction::prepare(Op& op, Datatype& given) {
+    Datatype& type = given.element();
+    given_ = &given;
     type_ = &type;
     op_ = &op;
     const bool function = !op.built_in();
@@ -55,8 +61,8 @@ void Reduction::prepare(Op& op, Datatype& type) {
         operation_.element = apart ? std::size_t(type.extent())
                                    : collectives::Scratch::rounded(std::size_t(type.true_extent()));
     }
-    if (!function && type.dense()) return;
-    held_type_ = Reference<Datatype>(type);
+    if (!function && direct()) return;
+    held_type_ = Reference<Datatype>(given);
     held_op_ = Reference<Op>(op);
     handle_ = handle_of(type);
 }
@@ -79,7 +85,7 @@ void Reduction::load(std::byte* vector, const void* address, std::size_t count) 
     LayoutHold from, to;
     each_run(count, [&](std::size_t first, std::size_t run) {
         const auto offset = std::ptrdiff_t(first) * type_->extent();
-        const auto source = buffer_of(core::displaced(address, offset), run, *type_, from);
+        const auto source = buffer_of(core::displaced(address, offset), run, *given_, from);
         const auto target =
             buffer_of(core::displaced(vector + bytes(first), -origin_), run, *type_, to);
         std::byte* packed = packed_.reserve(source.bytes);
@@ -95,7 +101,7 @@ void Reduction::store(void* address, const std::byte* vector, std::size_t count)
         const auto offset = std::ptrdiff_t(first) * type_->extent();
         const auto source =
             buffer_of(core::displaced(vector + bytes(first), -origin_), run, *type_, from);
-        const auto target = buffer_of(core::displaced(address, offset), run, *type_, to);
+        const auto target = buffer_of(core::displaced(address, offset), run, *given_, to);
         std::byte* packed = packed_.reserve(source.bytes);
         source.pack(0, packed, source.bytes);
         target.unpack(0, packed, source.bytes);
@@ -103,7 +109,7 @@ void Reduction::store(void* address, const std::byte* vector, std::size_t count)
 }
 
 // The program's function computes inout = in op inout.
-void Reduction::call(std::byte* in, std::byte* inout, std::size_t count) const {
+void Reduction::apply(std::byte* in, std::byte* inout, std::size_t count) const {
     const std::size_t at_once = one_by_one_ ? 1 : count;
     for (std::size_t done = 0; done < count; done += at_once)
         call_function(*op_, core::displaced(in + bytes(done), -origin_),
@@ -113,8 +119,8 @@ void Reduction::call(std::byte* in, std::byte* inout, std::size_t count) const {
 
 // The schedule wants inout = inout op in, where inout stands for the lower ranks.
 void Reduction::call_commuting(void* inout, const void* in, std::size_t count, const void* self) {
-    static_cast<const Reduction*>(self)->call(static_cast<std::byte*>(const_cast<void*>(in)),
-                                              static_cast<std::byte*>(inout), count);
+    static_cast<const Reduction*>(self)->apply(static_cast<std::byte*>(const_cast<void*>(in)),
+                                               static_cast<std::byte*>(inout), count);
 }
 
 void Reduction::call_ordered(void* inout, const void* in, std::size_t count, const void* self) {
@@ -123,7 +129,7 @@ void Reduction::call_ordered(void* inout, const void* in, std::size_t count, con
     if (bytes == 0) return;
     std::byte* result = reduction.spare_.reserve(bytes);
     std::memcpy(result, in, bytes);
-    reduction.call(static_cast<std::byte*>(inout), result, count);
+    reduction.apply(static_cast<std::byte*>(inout), result, count);
     std::memcpy(inout, result, bytes);
 }
 
@@ -136,7 +142,7 @@ void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type
     if (in == MPI_IN_PLACE || inout == MPI_IN_PLACE || in == inout)
         fail(MPI_ERR_BUFFER, "found {} for both vectors, expected two that do not overlap",
              in == inout ? "the same memory" : "MPI_IN_PLACE");
-    if (!op.built_in()) {
+    if (!op.built_in() && type.sections().empty()) {
         // In the program's own memory: nothing is sent.
         return call_function(op, const_cast<void*>(in), inout, std::size_t(count), type.extent(),
                              handle_of(type));
@@ -150,7 +156,10 @@ void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type
     std::byte* const other = b.reserve(reduction.bytes(elements));
     reduction.load(result, inout, elements);
     reduction.load(other, in, elements);
-    reduction.operation().combine(result, other, elements, nullptr);
+    if (op.built_in())
+        reduction.operation().combine(result, other, elements, nullptr);
+    else
+        reduction.apply(other, result, elements);
     reduction.store(inout, result, elements);
 }
 

@@ -19,13 +19,13 @@ class Reduction {
     Reduction& operator=(const Reduction&) = delete;
 
     // Throws Failure (MPI_ERR_OP) if the operation is not defined for the type. Holds both.
-    void prepare(Op& op, Datatype& type);
+    void prepare(Op& op, Datatype& given);
     // Releases what prepare() held.
     void forget();
 
     const collectives::Operation& operation() const { return operation_; }
     // Elements are sent as laid out in memory.
-    bool direct() const { return type_->dense(); }
+    bool direct() const { return given_->dense(); }
     std::size_t bytes(std::size_t count) const { return count * operation_.element; }
 
     // The start of a vector of a direct type.
@@ -36,15 +36,17 @@ class Reduction {
     // back.
     void load(std::byte* vector, const void* address, std::size_t count);
     void store(void* address, const std::byte* vector, std::size_t count);
+    // With a function of the program: inout = in op inout, in the form in which they are sent.
+    void apply(std::byte* in, std::byte* inout, std::size_t count) const;
 
   private:
     static void call_commuting(void* inout, const void* in, std::size_t count, const void* self);
     static void call_ordered(void* inout, const void* in, std::size_t count, const void* self);
-    void call(std::byte* in, std::byte* inout, std::size_t count) const;
     template <class Use>
     void each_run(std::size_t count, Use&& use) const;
 
-    Datatype* type_ = nullptr;
+    Datatype* given_ = nullptr;  // with the sections of the call, if any
+    Datatype* type_ = nullptr;   // of the elements
     Op* op_ = nullptr;
     collectives::Operation operation_{};
     // For functions of the program, which are called later than the call that named them.

@@ -90,6 +90,28 @@ std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
     return all;
 }
 
+void hand_down(const Members& group, int root, Context context, core::Tag tag, void* data,
+               std::size_t bytes, const char* call) {
+    const int size = group.size();
+    const int me = (group.index_of(runtime().rank()) - root + size) % size;
+    const auto member = [&](int place) { return group[(place + root) % size]; };
+    const core::Buffer whole{static_cast<std::byte*>(data), bytes};
+    int mask = 1;
+    for (; mask < size; mask <<= 1) {
+        if ((me & mask) == 0) continue;
+        core::ReceiveRequest receive;
+        runtime().receive(receive, whole, member(me - mask), context, tag);
+        wait_for(receive, call);
+        break;
+    }
+    for (mask >>= 1; mask > 0; mask >>= 1) {
+        if (me + mask >= size) continue;
+        core::SendRequest send;
+        runtime().send(send, whole, member(me + mask), context, tag);
+        wait_for(send, call);
+    }
+}
+
 std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,
                             const char* call) {
     std::vector<int> length{int(ours.size())}, their_length{0};

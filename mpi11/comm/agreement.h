@@ -3,13 +3,14 @@
 // contexts that one of them claims for all.
 //
 // Everything here blocks and is collective over a local group, except swap_lists(), which involves
-// two ranks. Throws Failure if a member has died.
+// two ranks, and hand_down(). Throws Failure if a member has died.
 #pragma once
 
 #include <vector>
 
 #include "collectives/schedule/schedule.h"
 #include "mpi11/comm/communicator.h"
+#include "mpi11/comm/members.h"
 
 namespace torusmp::mpi {
 
@@ -44,6 +45,11 @@ void broadcast_list(Communicator& comm, std::vector<int>& list, int root, const 
 // Lists of any lengths one behind the other, by rank; counts: their lengths.
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
                               std::vector<int>& counts, const char* call);
+
+// From one member of a group that has no communicator yet to all others, down a binomial tree. The
+// tag tells calls of the context apart that run at the same time. root: its place in the group.
+void hand_down(const Members& group, int root, Context context, core::Tag tag, void* data,
+               std::size_t bytes, const char* call);
 
 // Sends a list to a machine rank and receives one from it.
 std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,

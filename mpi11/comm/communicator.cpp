@@ -4,12 +4,13 @@
 #include <algorithm>
 
 #include "mpi11/error/error.h"
+#include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
 namespace {
 
 // Contexts that this process may claim: numbers between the contexts of the predefined
-// communicators and the half that QMP uses, divided among the ranks of the job.
+// communicators and of groups, and the half that QMP uses, divided among the ranks of the job.
 class Claims {
   public:
     Context take() {
@@ -34,7 +35,7 @@ class Claims {
 
   private:
     static constexpr Context qmp_begins = 0x40000000;
-    static constexpr Context predefined_ones = 2;
+    static constexpr Context predefined_ones = 3;
     std::mutex mutex_;
     Context taken_ = 0;
     std::vector<Context> returned_;
@@ -92,7 +93,8 @@ void Communicator::index_peers() {
 
 void Communicator::Names::report(core::Waits& waits) const {
     const std::string name = comm_.describe();
-    for (const Traffic traffic : {Traffic::messages, Traffic::neighbours, Traffic::leaders}) {
+    for (const Traffic traffic :
+         {Traffic::messages, Traffic::neighbours, Traffic::leaders, Traffic::partitions}) {
         core::Waits::Group& group = waits.group(comm_.context(traffic));
         group.name = name;
         group.messages = traffic == Traffic::messages;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "collectives/group/group.h"
+#include "job/front_ends.h"
 #include "mpi11/environment/library.h"
 #include "mpi11/error/error_handler.h"
 #include "mpi11/object.h"
@@ -26,10 +27,21 @@ class Attributes;     // attributes.h
 class Topology;       // topology.h
 class SchedulePools;  // schedules.h
 class Info;           // info.h
+class Session;        // session.h
+class SendBuffer;     // buffered.h
 
 // Contexts of a communicator, counted from its first.
-enum class Traffic : Context { messages = 0, collectives = 1, neighbours = 2, leaders = 3 };
-inline constexpr Context contexts_each = 4;
+enum class Traffic : Context {
+    messages = 0,
+    collectives = 1,
+    neighbours = 2,
+    leaders = 3,
+    partitions = 4  // announcements of partitioned messages
+};
+inline constexpr Context contexts_each = job::mpi_contexts;
+// Those of MPI_COMM_WORLD and MPI_COMM_SELF are followed by those in which groups without a
+// communicator make their first one.
+inline constexpr Context contexts_of_groups = 2 * contexts_each;
 
 class Communicator : public Object {
   public:
@@ -79,6 +91,9 @@ class Communicator : public Object {
     std::shared_ptr<const Topology> topology;  // null if none
     std::shared_ptr<SchedulePools> schedules;  // null if none yet
     std::shared_ptr<Info> info;                // null if none
+    std::shared_ptr<SendBuffer> buffer;        // of its buffered sends; null if none was attached
+    Reference<Session> session;                // from which it comes; null: from the world model
+    bool freed = false;                        // by the program
 
     // Its name in messages: the given name, or "a communicator of N ranks".
     std::string describe() const;

@@ -58,7 +58,8 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
             // Only shared memory is supported among the resources that a program may name.
             const Info::Entries entries = entries_of(info);
             const bool shared = std::any_of(entries.begin(), entries.end(), [](const auto& entry) {
-                return entry.first == "mpi_hw_resource_type" && entry.second == "mpi_shared_memory";
+                return entry.first == "mpi_hw_resource_type" &&
+                       entry.second == shared_memory_resource;
             });
             return shared ? host : MPI_UNDEFINED;
         }
@@ -79,14 +80,23 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
     }
 }
 
-// Ends the program's use of it. Operations in progress keep it alive.
-void dispose(MPI_Comm* handle, Communicator& comm) {
+// Operations in progress keep it alive.
+void dispose(Communicator& comm, const char* call) {
     delete_attributes(comm);
-    *handle = MPI_COMM_NULL;
+    if (comm.buffer) comm.buffer->detach(call);
+    comm.freed = true;
     release(comm);
 }
 
 }  // namespace
+
+void disconnect(Communicator& comm, const char* call) {
+    // The program has completed its requests, as before MPI_Finalize; these are the library's.
+    const auto done = [&] { return buffered_sends_done(comm) && orphans_done(comm); };
+    if (!done()) runtime().wait_until(done, call);
+    dispose(comm, call);
+}
+
 }  // namespace torusmp::mpi
 
 using namespace torusmp::mpi;
@@ -176,7 +186,8 @@ int PMPI_Comm_split_type(MPI_Comm comm, int split_type, int key, MPI_Info info, 
 int PMPI_Comm_free(MPI_Comm* comm) {
     return api("MPI_Comm_free", comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
         if (c.constant != 0) fail(MPI_ERR_COMM, "found {}, which cannot be freed", c.describe());
-        dispose(comm, c);
+        dispose(c, "MPI_Comm_free");
+        *comm = MPI_COMM_NULL;
     });
 }
 
@@ -186,10 +197,8 @@ int PMPI_Comm_disconnect(MPI_Comm* comm) {
     return api(call, comm == nullptr ? MPI_COMM_NULL : *comm, [&](Communicator& c) {
         if (c.constant != 0)
             fail(MPI_ERR_COMM, "found {}, which cannot be disconnected", c.describe());
-        // The program has completed its requests, as before MPI_Finalize; these are the library's.
-        const auto done = [&] { return buffered_sends_done(c) && orphans_done(c); };
-        if (!done()) runtime().wait_until(done, call);
-        dispose(comm, c);
+        disconnect(c, call);
+        *comm = MPI_COMM_NULL;
     });
 }
 

@@ -5,6 +5,7 @@
 
 #include "mpi11/comm/agreement.h"
 #include "mpi11/error/check.h"
+#include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -79,20 +80,30 @@ Context agree_on_contexts(Communicator& from, const char* call) {
     return first;
 }
 
+Communicator& inherit(Communicator& comm, const Communicator& from) {
+    comm.error_handler = from.error_handler;
+    comm.session = from.session;
+    return comm;
+}
+
 }  // namespace
 
+Communicator& make_intra(std::vector<Rank> members, Context first) {
+    return make<Communicator>(std::move(members), first);
+}
+
+Communicator& make_inter(std::vector<Rank> local, std::vector<Rank> remote, Context first) {
+    // The local groups have no member in common, so both may use the same numbers.
+    return make<Communicator>(std::move(local), first, std::move(remote), first);
+}
+
 Communicator& make_intra(const Communicator& from, std::vector<Rank> members, Context first) {
-    Communicator& comm = make<Communicator>(std::move(members), first);
-    comm.error_handler = from.error_handler;
-    return comm;
+    return inherit(make_intra(std::move(members), first), from);
 }
 
 Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first) {
-    // The local groups have no member in common, so both may use the same numbers.
-    Communicator& comm = make<Communicator>(std::move(local), first, std::move(remote), first);
-    comm.error_handler = from.error_handler;
-    return comm;
+    return inherit(make_inter(std::move(local), std::move(remote), first), from);
 }
 
 Communicator& make_alike(Communicator& from, const char* call) {
@@ -128,29 +139,11 @@ Communicator* make_of_group(Communicator& from, const Members& group, const char
 Communicator* make_by_group(Communicator& from, const Members& group, int tag) {
     const int me = group.index_of(runtime().rank());
     if (me < 0) return nullptr;
-    // Down a binomial tree from the first of the group.
-    const Context context = from.context(Traffic::leaders);
-    Context first = 0;
-    const core::Buffer buffer{reinterpret_cast<std::byte*>(&first), sizeof first};
     std::optional<Claim> claim;
-    if (me == 0) {
-        claim.emplace();
-        first = claim->use();
-    }
-    int mask = 1;
-    for (; mask < group.size(); mask <<= 1) {
-        if ((me & mask) == 0) continue;
-        core::ReceiveRequest receive;
-        runtime().receive(receive, buffer, group[me - mask], context, tag);
-        wait_for(receive, "MPI_Comm_create_group");
-        break;
-    }
-    for (mask >>= 1; mask > 0; mask >>= 1) {
-        if (me + mask >= group.size()) continue;
-        core::SendRequest send;
-        runtime().send(send, buffer, group[me + mask], context, tag);
-        wait_for(send, "MPI_Comm_create_group");
-    }
+    Context first = 0;
+    if (me == 0) first = claim.emplace().use();
+    hand_down(group, 0, from.context(Traffic::leaders), tag, &first, sizeof first,
+              "MPI_Comm_create_group");
     return &make_intra(from, group.ranks(), first);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Creates communicators from others (MPI-1.1, sections 5.4 and 5.6). Collective over `from`.
 //
-// New ones inherit the error handler of `from`. A returned Communicator belongs to the caller, with
+// New ones inherit the error handler and the session of `from`. A returned Communicator belongs to the caller, with
 // one reference; null if the calling process is not a member.
 #pragma once
 
@@ -13,7 +13,10 @@
 
 namespace torusmp::mpi {
 
-// Without communication: all members already know members and contexts.
+// Without communication: all members already know members and contexts. Without `from` the new one
+// has neither an error handler nor a session.
+Communicator& make_intra(std::vector<Rank> members, Context first);
+Communicator& make_inter(std::vector<Rank> local, std::vector<Rank> remote, Context first);
 Communicator& make_intra(const Communicator& from, std::vector<Rank> members, Context first);
 Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first);
@@ -26,6 +29,9 @@ Communicator* make_split(Communicator& from, int color, int key, const char* cal
 Communicator* make_of_group(Communicator& from, const Members& group, const char* call);
 // Collective over the group alone. The tag distinguishes calls that run at the same time.
 Communicator* make_by_group(Communicator& from, const Members& group, int tag);
+
+// Ends the program's use of it, once the library's operations on it are complete.
+void disconnect(Communicator& comm, const char* call);
 
 // Its handle; MPI_COMM_NULL for null.
 inline MPI_Comm handle_or_null(const Communicator* comm) {

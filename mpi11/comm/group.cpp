@@ -7,19 +7,23 @@
 
 namespace torusmp::mpi {
 
-MPI_Group make_group(Members members) {
+MPI_Group make_group(Members members, Reference<Session> session) {
     if (members.size() == 0) return MPI_GROUP_EMPTY;
-    return handle_of(make<ProcessGroup>(std::move(members)));
+    return handle_of(make<ProcessGroup>(std::move(members), std::move(session)));
 }
 
 void make_predefined_group() {
-    make_predefined(make<ProcessGroup>(Members()), MPI_GROUP_EMPTY);
+    make_predefined(make<ProcessGroup>(Members(), Reference<Session>()), MPI_GROUP_EMPTY);
 }
 
 namespace {
 
 const Members& members_of(MPI_Group group) {
     return checked<ProcessGroup>(group).members;
+}
+
+const Reference<Session>& session_of(MPI_Group group) {
+    return find<ProcessGroup>(group)->session;
 }
 
 void check_list(int n, const void* list, const char* name) {
@@ -65,10 +69,11 @@ template <class Combine>
 int combined(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* newgroup,
              Combine&& combine) {
     return api(call, [&] {
-        const Members& first = members_of(group1);
-        const Members& second = members_of(group2);
+        const ProcessGroup& first = checked<ProcessGroup>(group1);
+        const ProcessGroup& second = checked<ProcessGroup>(group2);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(combine(first, second));
+        *newgroup = make_group(combine(first.members, second.members),
+                               first.session ? first.session : second.session);
     });
 }
 
@@ -136,7 +141,7 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
     return api("MPI_Comm_group", comm, [&](Communicator& c) {
         check_output("group", group);
-        *group = make_group(Members(c.members()));
+        *group = make_group(Members(c.members()), c.session);
     });
 }
 
@@ -146,7 +151,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
         check_output("group", group);
         if (!c.inter())
             fail(MPI_ERR_COMM, "found an intra-communicator, expected an inter-communicator");
-        *group = make_group(Members(c.peers()));
+        *group = make_group(Members(c.peers()), c.session);
     });
 }
 
@@ -173,7 +178,7 @@ int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         check_output("newgroup", newgroup);
         const std::span positions(ranks, std::size_t(n));
         check_positions(members, positions, MPI_ERR_RANK);
-        *newgroup = make_group(include(members, positions));
+        *newgroup = make_group(include(members, positions), session_of(group));
     });
 }
 
@@ -185,7 +190,7 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         check_output("newgroup", newgroup);
         const std::span positions(ranks, std::size_t(n));
         check_positions(members, positions, MPI_ERR_RANK);
-        *newgroup = make_group(exclude(members, positions));
+        *newgroup = make_group(exclude(members, positions), session_of(group));
     });
 }
 
@@ -194,7 +199,7 @@ int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_incl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(include(members, places_in(members, n, ranges)));
+        *newgroup = make_group(include(members, places_in(members, n, ranges)), session_of(group));
     });
 }
 
@@ -203,7 +208,7 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_excl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(exclude(members, places_in(members, n, ranges)));
+        *newgroup = make_group(exclude(members, places_in(members, n, ranges)), session_of(group));
     });
 }
 

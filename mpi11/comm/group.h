@@ -7,6 +7,7 @@
 
 #include "mpi11/comm/members.h"
 #include "mpi11/object.h"
+#include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
 
@@ -19,13 +20,15 @@ class ProcessGroup : public Object {
     static constexpr const char* null_name = "MPI_GROUP_NULL";
     static constexpr const char* noun = "group";
 
-    explicit ProcessGroup(Members which) : Object(kind_of_class), members(std::move(which)) {}
+    ProcessGroup(Members which, Reference<Session> of)
+        : Object(kind_of_class), members(std::move(which)), session(std::move(of)) {}
 
     const Members members;
+    const Reference<Session> session;  // from which it comes; null: from the world model
 };
 
 // The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.
-MPI_Group make_group(Members members);
+MPI_Group make_group(Members members, Reference<Session> session);
 // Called once, when MPI starts.
 void make_predefined_group();
 

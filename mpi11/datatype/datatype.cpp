@@ -183,6 +183,13 @@ Datatype::Datatype(TypeMap described, Recipe made_by)
     of_integers_ = std::any_of(recipe_.types.begin(), recipe_.types.end(),
                                [](const auto& type) { return type->of_integers_; });
 }
+Datatype::Datatype(Datatype& element, std::vector<Section> sections)
+    : Datatype(element.map_, Recipe(MPI_COMBINER_DUP, Form::narrow).type(element)) {
+    dense_ = false;  // whatever the type is: buffers are where the sections are
+    committed_ = true;
+    name = element.describe();
+    sections_ = std::move(sections);
+}
 
 void Datatype::made_of_integers() {
     switch (recipe_.combiner) {
@@ -232,8 +239,45 @@ void make_datatypes() {
         make_predefined(make<Datatype>(basic), basic.handle);
 }
 
+namespace {
+
+// The memory of `count` elements that lie in a section, from an address that stands for it.
+core::Buffer buffer_in(const Section& section, const void* address, std::size_t count,
+                       const Datatype& element, LayoutHold& hold) {
+    const std::size_t bytes = count * element.size();
+    if (bytes == 0) return {};
+    const auto from = std::ptrdiff_t(reinterpret_cast<std::uintptr_t>(address) -
+                                     reinterpret_cast<std::uintptr_t>(section.address()));
+    core::Shape shape;
+    if (element.dense()) {
+        shape = section.part(from + element.true_lb(), bytes);
+    } else {
+        const core::Layout& layout = *element.layout();
+        std::vector<core::Shape::Placed> parts;
+        std::array<core::Layout::Piece, 64> pieces;
+        for (std::size_t done = 0; done < bytes;) {
+            const auto found = layout.pieces(done, bytes - done, pieces);
+            for (std::size_t i = 0; i < found.count; ++i)
+                parts.push_back({0, section.part(from + pieces[i].offset, pieces[i].bytes)});
+            done += found.bytes;
+        }
+        shape = core::Shape::sequence(parts);
+    }
+    hold = std::make_shared<const ElementLayout>(std::move(shape),
+                                                 element.signature().repeated(count));
+    return {section.base(), *hold};
+}
+
+}  // namespace
+
 core::Buffer scattered_buffer(const void* address, std::size_t count, const Datatype& type,
                               LayoutHold& hold) {
+    if (!type.sections().empty()) {
+        for (const Section& section : type.sections())
+            if (section.holds(address))
+                return buffer_in(section, address, count, type.element(), hold);
+        return buffer_of(address, count, type.element(), hold);
+    }
     const core::Buffer buffer(const_cast<void*>(address), *type.layout(), count);
     if (buffer.layout != nullptr) hold = type.layout();
     return buffer;

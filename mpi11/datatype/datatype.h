@@ -16,6 +16,7 @@
 
 #include "core/layout/layout.h"
 #include "mpi11/datatype/basic_types.h"
+#include "mpi11/datatype/section.h"
 #include "mpi11/datatype/signature.h"
 #include "mpi11/error/error.h"
 #include "mpi11/numbers.h"
@@ -78,12 +79,15 @@ struct Recipe {
 // A stride in bytes times a count; throws Failure if the product exceeds the range of addresses.
 std::ptrdiff_t product(MPI_Count number, std::ptrdiff_t stride);
 
-// The layout of a type together with its basic elements, so that a receive can tell whether a
+// The layout of a type together with its basic elements, so that a receive can determine whether a
 // message ends inside one of them.
 class ElementLayout : public core::Layout {
   public:
     explicit ElementLayout(const TypeMap& map)
         : Layout(map.shape, map.extent()), signature_(map.signature) {}
+    // Of one message.
+    ElementLayout(core::Shape shape, Signature signature)
+        : Layout(std::move(shape)), signature_(std::move(signature)) {}
     const Signature& signature() const { return signature_; }
 
   private:
@@ -105,6 +109,9 @@ class Datatype : public Object {
     // A predefined type: with a name, or without one if it is described by a recipe.
     explicit Datatype(const BasicFacts& is, Recipe made_by = {});
     Datatype(TypeMap described, Recipe made_by);
+    // For one call: `element` in buffers some of which are array sections, given as
+    // Section::address(). Committed; the program never sees it.
+    Datatype(Datatype& element, std::vector<Section> sections);
 
     std::size_t size() const { return size_; }  // bytes of data in one element
     std::ptrdiff_t extent() const { return extent_; }
@@ -120,6 +127,10 @@ class Datatype : public Object {
     Basic basic() const { return basic_; }
     // Lives as long as the library; programs do not free it.
     bool predefined() const { return basic_ != Basic::none; }
+    // The type as the program knows it.
+    Datatype& element() { return sections_.empty() ? *this : *recipe_.types[0]; }
+    const Datatype& element() const { return sections_.empty() ? *this : *recipe_.types[0]; }
+    const std::vector<Section>& sections() const { return sections_; }
     // The one basic type of which it consists, or none.
     Basic uniform() const { return map_.signature.uniform(); }
     const Signature& signature() const { return map_.signature; }
@@ -156,6 +167,7 @@ class Datatype : public Object {
     LayoutHold layout_;
     TypeMap map_;
     Recipe recipe_;
+    std::vector<Section> sections_;
 };
 
 // Whether MPI_ADDRESS has returned to Fortran an INTEGER that does not hold the address.

@@ -287,6 +287,22 @@ MPI_Aint PMPI_Aint_add(MPI_Aint base, MPI_Aint disp) {
 MPI_Aint PMPI_Aint_diff(MPI_Aint addr1, MPI_Aint addr2) {
     return MPI_Aint(std::uintptr_t(addr1) - std::uintptr_t(addr2));
 }
+
+// Only the named pairs exist; MPI_DATATYPE_NULL stands for all others (MPI-4.1, section 6.9.4).
+#pragma weak MPI_Type_get_value_index = PMPI_Type_get_value_index
+int PMPI_Type_get_value_index(MPI_Datatype value_type, MPI_Datatype index_type,
+                              MPI_Datatype* pair_type) {
+    return api("MPI_Type_get_value_index", [&] {
+        checked<Datatype>(value_type);
+        checked<Datatype>(index_type);
+        check_output("pair_type", pair_type);
+        *pair_type = MPI_DATATYPE_NULL;
+        for (const BasicFacts& pair : basic_types())
+            if (pair.family == Family::pair && facts(pair.value).handle == value_type &&
+                facts(pair.index).handle == index_type)
+                *pair_type = pair.handle;
+    });
+}
 }
 
 TORUSMP_ENTRIES(Type_size, (MPI_Datatype datatype, Count* size), type_size(name, datatype, size))

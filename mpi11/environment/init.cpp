@@ -5,171 +5,25 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
-#include "collectives/schedule/exchange.h"
-#include "config/load.h"
-#include "job/front_ends.h"
-#include "job/settings.h"
-#include "mpi11/attribute/attributes.h"
-#include "mpi11/coll/operation.h"
-#include "mpi11/comm/group.h"
-#include "mpi11/datatype/datatype.h"
 #include "mpi11/environment/info.h"
+#include "mpi11/environment/instance.h"
 #include "mpi11/error/check.h"
-#include "mpi11/error/error_codes.h"
-#include "mpi11/error/leak_report.h"
-#include "mpi11/pt2pt/buffered.h"
-#include "mpi11/pt2pt/request.h"
 
 namespace torusmp::mpi {
 namespace {
 
-void make_error_handlers() {
-    const auto handler = [](ErrorHandler::Way way, MPI_Errhandler handle) {
-        make_predefined(make<ErrorHandler>(way), handle);
-    };
-    handler(ErrorHandler::Way::fatal, MPI_ERRORS_ARE_FATAL);
-    handler(ErrorHandler::Way::abort, MPI_ERRORS_ABORT);
-    handler(ErrorHandler::Way::back, MPI_ERRORS_RETURN);
-}
-
-Communicator& make_communicator(std::vector<Rank> members, Context first, MPI_Comm handle,
-                                const char* name) {
-    auto& comm = make<Communicator>(std::move(members), first);
-    make_predefined(comm, handle);
-    comm.name = name;
-    comm.error_handler = Reference<ErrorHandler>(*find<ErrorHandler>(MPI_ERRORS_ARE_FATAL));
-    return comm;
-}
-
-void make_communicators(Library& lib) {
-    core::Runtime& runtime = lib.process->runtime();
-    std::vector<Rank> all(std::size_t(runtime.size()));
-    for (Rank rank = 0; rank < runtime.size(); ++rank) all[std::size_t(rank)] = rank;
-    lib.world = &make_communicator(std::move(all), 0, MPI_COMM_WORLD, "MPI_COMM_WORLD");
-    lib.self = &make_communicator({runtime.rank()}, contexts_each, MPI_COMM_SELF, "MPI_COMM_SELF");
-    hot.world = lib.world;
-    begin_reports();
-}
-
-bool is_level(int level) {
-    return level == MPI_THREAD_SINGLE || level == MPI_THREAD_FUNNELED ||
-           level == MPI_THREAD_SERIALIZED || level == MPI_THREAD_MULTIPLE;
-}
-
-[[noreturn]] void refuse(const char* call, std::string_view why) {
-    const std::string text = fmt::format("{}: {}", call, why);
-    if (library().process) library().process->abort(2, text);
-    job::end_process(2, text);
-}
-
-// MPI was initialized only for QMP_get_hidden_comm: the program has not called MPI_Init.
-bool up_for_qmp = false;
-
 int begin(int level, int* provided, const char* call) {
-    Library& lib = library();
-    if (up_for_qmp) {
-        up_for_qmp = false;
-        job::come_up();
-        if (provided != nullptr) *provided = std::min(level, lib.thread_level);
-        return MPI_SUCCESS;
-    }
-    if (lib.finalized)
-        refuse(call, "called after MPI_Finalize: a process can join a job only once");
-    if (lib.initialized) {
-        // MPI_COMM_WORLD's handler is the first one that exists.
-        return api(call, [] { fail(MPI_ERR_OTHER, "called a second time"); });
-    }
-    if (!is_level(level))
-        refuse(call, fmt::format("found thread level {}, expected one of MPI_THREAD_...", level));
-    start_mpi(level, call);
-    job::come_up();
-    if (provided != nullptr) *provided = lib.thread_level;
+    // MPI_COMM_WORLD's handler is the first one that exists.
+    if (in_world()) return api(call, [] { fail(MPI_ERR_OTHER, "called a second time"); });
+    const int found = begin_world(level, call);
+    if (provided != nullptr) *provided = found;
     return MPI_SUCCESS;
 }
 
-// Counts as a collective: ranks that are in another one, and wait for this one, get an error.
-void take_part_in_the_end(Communicator& world) {
-    collectives::Exchange end(world.group());
-    end.start("MPI_Finalize");
-    end.wait("MPI_Finalize");
-    // Deaths of other ranks are reported to this rank when they matter.
-    if (end.error() == core::Error::mismatch) fail(MPI_ERR_OTHER, "{}", end.failure());
-}
-
-void end() {
-    Library& lib = library();
-    if (!up_for_qmp) take_part_in_the_end(*lib.world);
-    // Called first, while everything still works (MPI-2.2, section 8.7.1).
-    delete_attributes(*lib.self);
-    delete_attributes(*lib.world);
-    finish_buffered_sends();
-    lib.process->runtime().progress();
-    if (lib.process->settings()[job::setting::mpi_check]) report_leaks();
-    finish_orphans();
-    if (!up_for_qmp) job::go_down(*lib.process);
-    up_for_qmp = false;
-    end_reports();
-    lib.finalized = true;
-    hot = Hot{};
-    lib.process.reset();
-}
-
-// --- for QMP ---
-
-void* communicator_for_qmp(std::vector<Rank> members, Context first) {
-    if (!library().initialized) {
-        start_mpi(MPI_THREAD_MULTIPLE, "QMP_get_hidden_comm");
-        up_for_qmp = true;
-    }
-    if (!hot.running) fail(MPI_ERR_OTHER, "MPI has been finalized");
-    auto& comm = make<Communicator>(std::move(members), first);
-    comm.error_handler = hot.world->error_handler;
-    return handle_of(comm);
-}
-
-void free_communicator_for_qmp(void* handle) {
-    if (auto* const comm = find<Communicator>(static_cast<MPI_Comm>(handle))) {
-        if (hot.running) delete_attributes(*comm);
-        release(*comm);
-    }
-}
-
-void end_for_qmp() {
-    if (up_for_qmp) end();
-}
-
-[[gnu::constructor]] void offer_to_qmp() {
-    job::mpi_functions = {communicator_for_qmp, free_communicator_for_qmp, end_for_qmp};
-}
-
 }  // namespace
-
-void start_mpi(int level, const char* call) {
-    Library& lib = library();
-    try {
-        lib.process = job::Process::acquire(level == MPI_THREAD_MULTIPLE);
-        hot.runtime = &lib.process->runtime();
-        shared_by_threads = level == MPI_THREAD_MULTIPLE && lib.process->threads();
-        lib.thread_level =
-            level == MPI_THREAD_MULTIPLE && !shared_by_threads ? MPI_THREAD_SERIALIZED : level;
-        lib.main_thread = std::this_thread::get_id();
-        make_error_handlers();
-        make_operations();
-        make_datatypes();
-        make_communicators(lib);
-        make_predefined_group();
-        make_predefined_info();
-    } catch (const std::exception& error) {
-        refuse(call, error.what());
-    }
-    lib.initialized = true;
-    hot.running = true;
-}
-
 }  // namespace torusmp::mpi
 
 using namespace torusmp::mpi;
@@ -188,7 +42,10 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
 
 #pragma weak MPI_Finalize = PMPI_Finalize
 int PMPI_Finalize(void) {
-    return api("MPI_Finalize", [] { end(); });
+    return api("MPI_Finalize", [] {
+        if (!in_world()) fail(MPI_ERR_OTHER, "called without MPI_Init before");
+        end_world();
+    });
 }
 
 #pragma weak MPI_Initialized = PMPI_Initialized
@@ -249,12 +106,21 @@ int PMPI_Abi_get_version(int* major, int* minor) {
 // The sizes that the ABI leaves to the platform.
 #pragma weak MPI_Abi_get_info = PMPI_Abi_get_info
 int PMPI_Abi_get_info(MPI_Info* info) {
-    return api("MPI_Abi_get_info", [&] {
+    return api_at_any_time("MPI_Abi_get_info", [&] {
         check_output("info", info);
         *info = handle_of(
             make<Info>(Info::Entries{{"mpi_aint_size", fmt::to_string(sizeof(MPI_Aint))},
                                      {"mpi_count_size", fmt::to_string(sizeof(MPI_Count))},
                                      {"mpi_offset_size", fmt::to_string(sizeof(MPI_Offset))}}));
+    });
+}
+
+// Of each kind of resource, whether this process is restricted to a single one.
+#pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
+int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
+    return api("MPI_Get_hw_resource_info", [&] {
+        check_output("hw_info", hw_info);
+        *hw_info = handle_of(make<Info>(Info::Entries{{shared_memory_resource, "true"}}));
     });
 }
 

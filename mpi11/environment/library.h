@@ -19,8 +19,10 @@ class Communicator;
 
 // State needed by every call, accessible without the guard of the Library's initialization.
 struct Hot {
-    bool running = false;              // between MPI_Init and MPI_Finalize
-    core::Runtime* runtime = nullptr;  // set while running
+    // Between MPI_Init and MPI_Finalize, or while a session is open. Also false, for a moment, if
+    // events wait for the next call; not_running() knows the difference.
+    std::atomic<bool> running{false};
+    core::Runtime* runtime = nullptr;  // set while running, and between sessions
     Communicator* world = nullptr;
 };
 inline constinit Hot hot;
@@ -41,9 +43,5 @@ Library& library();
 inline core::Runtime& runtime() {
     return *hot.runtime;
 }
-
-// Starts MPI in this process: joins the job, or shares the Process that another front end opened.
-// level: one of MPI_THREAD_...; ends the process with a message if the job cannot be joined.
-void start_mpi(int level, const char* call);
 
 }  // namespace torusmp::mpi

@@ -34,6 +34,12 @@ int get(const char* call, MPI_Comm comm, MPI_Errhandler* errhandler) {
     });
 }
 
+void remove_without_text(int code) {
+    if (!text_of(code).empty())
+        fail(MPI_ERR_ARG, "error code {} still has a string: remove it first", code);
+    remove_code(code);
+}
+
 }  // namespace
 }  // namespace torusmp::mpi
 
@@ -74,7 +80,7 @@ int PMPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler* errhandler) {
 
 #pragma weak MPI_Errhandler_free = PMPI_Errhandler_free
 int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
-    return api("MPI_Errhandler_free", [&] {
+    return api_at_any_time("MPI_Errhandler_free", [&] {
         check_output("errhandler", errhandler);
         ErrorHandler& handler = checked<ErrorHandler>(*errhandler);
         if (handler.constant == 0) release(handler);
@@ -143,6 +149,35 @@ int PMPI_Add_error_string(int errorcode, const char* string) {
             fail(MPI_ERR_ARG, "found a text of {} characters, expected at most {}", length,
                  MPI_MAX_ERROR_STRING - 1);
         if (!set_text(errorcode, string))
+            fail(MPI_ERR_ARG, "found error code {}, expected one that was added", errorcode);
+    });
+}
+
+#pragma weak MPI_Remove_error_class = PMPI_Remove_error_class
+int PMPI_Remove_error_class(int errorclass) {
+    return api_at_any_time("MPI_Remove_error_class", [&] {
+        if (!is_added_class(errorclass))
+            fail(MPI_ERR_ARG, "found {}, expected an error class that was added", errorclass);
+        if (has_codes(errorclass))
+            fail(MPI_ERR_ARG, "error class {} still has error codes: remove them first",
+                 errorclass);
+        remove_without_text(errorclass);
+    });
+}
+
+#pragma weak MPI_Remove_error_code = PMPI_Remove_error_code
+int PMPI_Remove_error_code(int errorcode) {
+    return api_at_any_time("MPI_Remove_error_code", [&] {
+        if (!is_added_code(errorcode))
+            fail(MPI_ERR_ARG, "found {}, expected an error code that was added", errorcode);
+        remove_without_text(errorcode);
+    });
+}
+
+#pragma weak MPI_Remove_error_string = PMPI_Remove_error_string
+int PMPI_Remove_error_string(int errorcode) {
+    return api_at_any_time("MPI_Remove_error_string", [&] {
+        if (!set_text(errorcode, {}))
             fail(MPI_ERR_ARG, "found error code {}, expected one that was added", errorcode);
     });
 }

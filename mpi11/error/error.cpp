@@ -6,6 +6,7 @@
 #include <new>
 
 #include "mpi11/comm/communicator.h"
+#include "mpi11/environment/instance.h"
 #include "mpi11/error/error_codes.h"
 #include "mpi11/fortran/fortran_hooks.h"
 #include "mpi11/fortran/handles.h"
@@ -81,15 +82,20 @@ void hand_over_to(const char* call, Communicator& where, int code, const char* w
 // its code.
 int note(const char* call, const std::exception& error) {
     const int code = code_of(error);
-    if (!hot.running)
+    if (!in_effect())
         job::end_process(code & 0xff, fmt::format("{}: {}: {}", call, name_of(code), error.what()));
+    return keep_error(call, error);
+}
+
+}  // namespace
+
+int keep_error(const char* call, const std::exception& error) noexcept {
+    const int code = code_of(error);
     const auto* const failure = dynamic_cast<const Failure*>(&error);
     last_error = {code, failure != nullptr ? failure->cause() : code,
                   fmt::format("{}: {}", call, error.what())};
     return code;
 }
-
-}  // namespace
 
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept {
     const int code = note(call, error);
@@ -110,6 +116,13 @@ void raise_for_program(const char* call, Communicator& comm, int code) {
     hand_over_to(call, comm, code, describe(code).c_str());
 }
 
+void raise_for_program(const char* call, const Reference<ErrorHandler>& handler, void* handle,
+                       const char* place, int code) {
+    hand_over(
+        call, *handler, handle, hot.world->rank(), [&] { return std::string(place); }, code,
+        describe(code).c_str());
+}
+
 std::string describe(int code) {
     const std::string text = text_of(code);
     const bool known = code == last_error.code || code == last_error.cause;
@@ -118,9 +131,13 @@ std::string describe(int code) {
 }
 
 void not_running(const char* call) {
+    if (give_attention()) return;
     const bool over = library().finalized;
     const std::string text =
-        fmt::format("{}: called {}", call, over ? "after MPI_Finalize" : "before MPI_Init");
+        fmt::format("{}: called {}", call,
+                    had_sessions() ? "while neither MPI_Init nor a session is in effect"
+                    : over         ? "after MPI_Finalize"
+                                   : "before MPI_Init");
     if (library().process && !over) library().process->abort(1, text);
     job::end_process(1, text);
 }

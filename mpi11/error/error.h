@@ -74,8 +74,14 @@ std::string describe(int code);
 int raise(const char* call, const Reference<ErrorHandler>& handler, void* handle, const char* place,
           const std::exception& error) noexcept;
 
-// Ends the process because `call` came before MPI_Init or after MPI_Finalize.
-[[noreturn]] void not_running(const char* call);
+// For an error that has no handler yet: keeps its text for MPI_Error_string; returns its code.
+int keep_error(const char* call, const std::exception& error) noexcept;
+void raise_for_program(const char* call, const Reference<ErrorHandler>& handler, void* handle,
+                       const char* place, int code);
+
+// Ends the process because `call` came before MPI_Init or after MPI_Finalize. Returns if MPI is
+// running after all, and only events waited, which are delivered.
+[[gnu::cold]] void not_running(const char* call);
 
 // The body of a function that may be called at any time, also before MPI_Init and after
 // MPI_Finalize, from any thread (MPI-4.0, section 11.4.1).

@@ -49,6 +49,7 @@ constexpr Class classes[] = {
     {MPI_ERR_UNSUPPORTED_OPERATION, "MPI_ERR_UNSUPPORTED_OPERATION", "operation not supported"},
     {MPI_ERR_PROC_ABORTED, "MPI_ERR_PROC_ABORTED", "a required process has ended"},
     {MPI_ERR_VALUE_TOO_LARGE, "MPI_ERR_VALUE_TOO_LARGE", "value too large for its type"},
+    {MPI_ERR_SESSION, "MPI_ERR_SESSION", "invalid session"},
     {MPI_ERR_ERRHANDLER, "MPI_ERR_ERRHANDLER", "invalid error handler"},
     {MPI_ERR_ABI, "MPI_ERR_ABI", "mismatch of the binary interface"},
     {MPI_ERR_ACCESS, "MPI_ERR_ACCESS", "permission denied"},
@@ -66,6 +67,16 @@ constexpr Class classes[] = {
     {MPI_ERR_QUOTA, "MPI_ERR_QUOTA", "quota exceeded"},
     {MPI_ERR_READ_ONLY, "MPI_ERR_READ_ONLY", "file or file system is read-only"},
     {MPI_ERR_UNSUPPORTED_DATAREP, "MPI_ERR_UNSUPPORTED_DATAREP", "unknown data representation"},
+    {MPI_ERR_WIN, "MPI_ERR_WIN", "invalid window"},
+    {MPI_ERR_DISP, "MPI_ERR_DISP", "invalid displacement"},
+    {MPI_ERR_LOCKTYPE, "MPI_ERR_LOCKTYPE", "invalid type of a lock"},
+    {MPI_ERR_ASSERT, "MPI_ERR_ASSERT", "invalid assertion"},
+    {MPI_ERR_RMA_ATTACH, "MPI_ERR_RMA_ATTACH", "memory cannot be attached"},
+    {MPI_ERR_RMA_CONFLICT, "MPI_ERR_RMA_CONFLICT", "conflicting accesses to a window"},
+    {MPI_ERR_RMA_RANGE, "MPI_ERR_RMA_RANGE", "memory outside of the window"},
+    {MPI_ERR_RMA_SHARED, "MPI_ERR_RMA_SHARED", "memory cannot be shared"},
+    {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC", "wrong synchronization of a window"},
+    {MPI_ERR_RMA_FLAVOR, "MPI_ERR_RMA_FLAVOR", "window made by another call"},
     {MPI_ERR_LASTCODE, "MPI_ERR_LASTCODE", "last of the standard's error codes"},
 };
 
@@ -80,7 +91,7 @@ class Added {
   public:
     int add(int error_class) {
         const std::lock_guard lock(mutex_);
-        const int code = MPI_ERR_LASTCODE + 1 + int(entries_.size());
+        const int code = number_of(entries_.size());
         entries_.push_back({error_class < 0 ? code : error_class, {}});
         return code;
     }
@@ -101,6 +112,21 @@ class Added {
         entry->text = std::move(text);
         return true;
     }
+    bool has(int code, bool as_class) {
+        const std::lock_guard lock(mutex_);
+        const Entry* const entry = find(code);
+        return entry != nullptr && (entry->error_class == code) == as_class;
+    }
+    bool has_codes(int error_class) {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < entries_.size(); ++i)
+            if (entries_[i].error_class == error_class && number_of(i) != error_class) return true;
+        return false;
+    }
+    void remove(int code) {
+        const std::lock_guard lock(mutex_);
+        *find(code) = {removed, {}};
+    }
     int last() {
         const std::lock_guard lock(mutex_);
         return MPI_ERR_LASTCODE + int(entries_.size());
@@ -111,10 +137,13 @@ class Added {
         int error_class;
         std::string text;
     };
+    static constexpr int removed = -1;
+    static int number_of(std::size_t index) { return MPI_ERR_LASTCODE + 1 + int(index); }
     Entry* find(int code) {
         const long index = long(code) - MPI_ERR_LASTCODE - 1;
-        return index < 0 || index >= long(entries_.size()) ? nullptr
-                                                           : &entries_[std::size_t(index)];
+        if (index < 0 || index >= long(entries_.size())) return nullptr;
+        Entry& entry = entries_[std::size_t(index)];
+        return entry.error_class == removed ? nullptr : &entry;
     }
     std::mutex mutex_;
     std::vector<Entry> entries_;
@@ -150,6 +179,18 @@ int add_code(int error_class) {
 }
 bool set_text(int code, std::string text) {
     return added().set_text(code, std::move(text));
+}
+bool is_added_class(int error_class) {
+    return added().has(error_class, true);
+}
+bool is_added_code(int code) {
+    return added().has(code, false);
+}
+bool has_codes(int error_class) {
+    return added().has_codes(error_class);
+}
+void remove_code(int code) {
+    added().remove(code);
 }
 int last_used_code() {
     return added().last();

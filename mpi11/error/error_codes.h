@@ -2,7 +2,7 @@
 // Error classes and codes: those of the standard and those that the program adds (MPI-2.2, 8.5).
 //
 // Classes of the standard are their own codes. Added classes and codes count up from
-// MPI_ERR_LASTCODE; numbers are never reused. Any thread may call.
+// MPI_ERR_LASTCODE; numbers are never reused, also of those that were removed again. Any thread may call.
 #pragma once
 
 #include <string>
@@ -22,6 +22,12 @@ int add_class();
 int add_code(int error_class);
 // Returns false if the code is not one that the program added.
 bool set_text(int code, std::string text);
+// Whether it is a class, or a code, that the program added; and a class with codes.
+bool is_added_class(int error_class);
+bool is_added_code(int code);
+bool has_codes(int error_class);
+// Precondition: the program added it.
+void remove_code(int code);
 // The last code in use: the attribute MPI_LASTUSEDCODE.
 int last_used_code();
 

@@ -16,6 +16,7 @@ class ErrorHandler : public Object {
     static inline const Handle null_handle = MPI_ERRHANDLER_NULL;
     static constexpr const char* null_name = "MPI_ERRHANDLER_NULL";
     static constexpr const char* noun = "error handler";
+    static constexpr bool at_any_time = true;
 
     enum class Way { fatal, abort, back, function, fortran };
     explicit ErrorHandler(Way chosen, MPI_Comm_errhandler_function* called = nullptr)

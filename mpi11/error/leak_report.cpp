@@ -9,6 +9,7 @@
 #include "job/hang/summary.h"
 #include "mpi11/file/file.h"
 #include "mpi11/pt2pt/request.h"
+#include "mpi11/rma/window.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -61,6 +62,7 @@ void report_leaks() {
     list_messages();
     count<Communicator>("communicators");
     count<File>("files");
+    count<Window>("windows");
     count<Datatype>("datatypes");
     count<ErrorHandler>("error handlers");
 }

@@ -76,7 +76,7 @@ std::string action_of(bool write) {
     return write ? "write" : "read";
 }
 
-void tell(MPI_Status* status, std::size_t bytes) {
+void set_count(MPI_Status* status, std::size_t bytes) {
     set_status(status, MPI_ANY_SOURCE, MPI_ANY_TAG, bytes);
 }
 
@@ -265,7 +265,7 @@ void FileCall::finish() {
 
 void FileCall::report(MPI_Status* status) {
     finish();
-    tell(status, bytes_);
+    set_count(status, bytes_);
 }
 
 // ---- forms ----
@@ -306,8 +306,8 @@ void access_alone(File& file, const FileArguments& arguments, MPI_Status* status
     FileMemory memory;
     memory.take(file, arguments);
     const Offset begin = place_alone(file, arguments, memory.etypes());
-    tell(status, memory.finish(
-                     move_alone(file, arguments.write, file.position_of(begin), memory.buffer())));
+    set_count(status, memory.finish(move_alone(file, arguments.write, file.position_of(begin),
+                                               memory.buffer())));
 }
 
 void access_together(File& file, const FileArguments& arguments, MPI_Status* status) {
@@ -317,7 +317,7 @@ void access_together(File& file, const FileArguments& arguments, MPI_Status* sta
     call->start();
     await(*call.operator->());
     call->finish();
-    tell(status, call->bytes());
+    set_count(status, call->bytes());
 }
 
 void access_alone_later(File& file, const FileArguments& arguments, MPI_Request* request) {
@@ -351,7 +351,7 @@ void end_together(File& file, const char* call, const void* buffer, MPI_Status* 
         fail(MPI_ERR_OTHER, "found {}, on which {} has begun", file.comm->name,
              begun == nullptr ? "nothing" : begun->name());
     if (begun->address() != buffer)
-        fail(MPI_ERR_BUFFER, "found another buffer than that of {}", begun->name());
+        fail(MPI_ERR_BUFFER, "found another buffer than the one passed to {}", begun->name());
     await(*begun);
     file.split = nullptr;
     struct Return {
@@ -359,7 +359,7 @@ void end_together(File& file, const char* call, const void* buffer, MPI_Status* 
         ~Return() { call.give_back(); }
     } const back{*begun};
     begun->finish();
-    tell(status, begun->bytes());
+    set_count(status, begun->bytes());
 }
 
 }  // namespace torusmp::mpi

@@ -41,7 +41,7 @@ class FileMemory {
 
   private:
     bool write_ = false;
-    const Representation* representation_ = nullptr;  // null: nothing is converted
+    const Representation* representation_ = nullptr;  // null if nothing is converted
     Reference<Datatype> type_;
     void* address_ = nullptr;
     std::size_t count_ = 0;

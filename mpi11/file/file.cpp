@@ -95,6 +95,11 @@ void File::choose_aggregators() {
         }
     std::sort(place.aggregators.begin(), place.aggregators.end());
     place.window = std::max<std::size_t>(hints().collective_buffer / on_one_host, 4096);
+    place.lanes = 1;
+    for (int member = 1; member < comm->size(); ++member)
+        if (runtime().state().host_of(comm->peer(member)) !=
+            runtime().state().host_of(comm->peer(0)))
+            place.lanes = io::CollectiveAccess::most_lanes;
     place.store = local.get();
 }
 

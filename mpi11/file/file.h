@@ -59,8 +59,8 @@ class File : public Object {
     const std::string writing, reading;     // a call, for reports of this process
     io::Residence residence;                // the same on all members
     std::string keeper_host;                // of the member that makes the file and serves it
-    std::unique_ptr<io::LocalStore> local;  // null: this member does not reach the file
-    std::unique_ptr<io::FarStore> far;      // through the keeper; null: nobody needs it, or it is
+    std::unique_ptr<io::LocalStore> local;  // null if this member does not reach the file
+    std::unique_ptr<io::FarStore> far;      // through the keeper; null if not needed, or if this is
     std::unique_ptr<io::StoreServer> server;
     io::CollectiveAccess::Place place;  // with the hints
     FileView view;
@@ -68,8 +68,9 @@ class File : public Object {
     std::mutex mutex;    // for several threads that read and write by themselves
     std::unique_ptr<io::SharedCounter> shared;
     bool atomic = false;
-    bool view_overlaps = false;  // that of some member; known where some do not reach the file
-    FileCall* split = nullptr;   // the collective call that is begun; null: none
+    bool view_overlaps =
+        false;                  // some member's view does; known only if some do not reach the file
+    FileCall* split = nullptr;  // the collective call that is begun, if any
 
     const io::Hints& hints() const { return place.hints; }
     // How this member reaches the file by itself, and keeps others from a range.

@@ -65,7 +65,7 @@ io::Hints agree_on_mode(Communicator& comm, const std::string& path, int amode,
     return wishes[0].hints;
 }
 
-// This host as the settings call it; empty: they do not.
+// This host's name in the settings; empty if they do not name it.
 std::string node_name() {
     const config::Settings& settings = library().process->settings();
     const auto& names = host_names(settings);
@@ -145,7 +145,7 @@ void open_on_all(File& file) {
         file.far =
             std::make_unique<io::FarStore>(runtime(), context, comm.peer(file.residence.keeper),
                                            [] { return std::string_view(file_call); });
-    // Nobody asks the keeper before it listens.
+    // No rank calls the keeper before it listens.
     agree_on_file(file);
 }
 
@@ -168,7 +168,7 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
             file.pointer = file.end_in_etypes();
             if (file.comm->rank() == 0) file.shared->set(file.pointer);
         }
-        // Nobody asks for the shared pointer before it is where it belongs.
+        // No rank reads the shared pointer before it has its first value.
         agree(*file.comm, "MPI_File_open", "open", file.path, 0);
     } catch (...) {
         release(file);

@@ -97,7 +97,8 @@ class OfTheProgram final : public Representation {
         MPI_Aint extent = 0;
         const MPI_Datatype handle = facts(basic).handle;
         const int code =
-            functions_.convention == Convention::fortran
+            functions_.convention == Convention::fortran ||
+                    functions_.convention == Convention::wide_fortran
                 ? call_fortran_extent(functions_.extent, handle, extent, functions_.extra_state)
                 : reinterpret_cast<MPI_Datarep_extent_function*>(functions_.extent)(
                       handle, &extent, functions_.extra_state);
@@ -122,6 +123,11 @@ class OfTheProgram final : public Representation {
     using Convention = ConversionFunctions::Convention;
     void convert(void (*function)(), void* user, const Datatype& type, std::size_t count,
                  std::byte* file) const {
+        if (!type.sections().empty())
+            fail(MPI_ERR_BUFFER,
+                 "found an array section with gaps, expected contiguous memory for the conversion "
+                 "functions of data representation {}",
+                 name());
         const MPI_Datatype handle = handle_of(type);
         int code = MPI_SUCCESS;
         switch (functions_.convention) {
@@ -134,8 +140,10 @@ class OfTheProgram final : public Representation {
                     user, handle, MPI_Count(count), file, 0, functions_.extra_state);
                 break;
             case Convention::fortran:
-                code = call_fortran_conversion(function, user, handle, int(count), file,
-                                               functions_.extra_state);
+            case Convention::wide_fortran:
+                code = call_fortran_conversion(
+                    function, functions_.convention == Convention::wide_fortran, user, handle,
+                    MPI_Count(count), file, functions_.extra_state);
                 break;
         }
         if (code != MPI_SUCCESS)

@@ -47,8 +47,8 @@ const Representation* find_representation(std::string_view name);
 
 // What MPI_Register_datarep was given. The conversions take an MPI_Count under its wide name.
 struct ConversionFunctions {
-    enum class Convention { narrow, wide, fortran } convention = Convention::narrow;
-    void (*read)() = nullptr;   // null: the file holds the bytes of memory
+    enum class Convention { narrow, wide, fortran, wide_fortran } convention = Convention::narrow;
+    void (*read)() = nullptr;   // null if the file holds the bytes of memory
     void (*write)() = nullptr;  // the same
     void (*extent)() = nullptr;
     void* extra_state = nullptr;

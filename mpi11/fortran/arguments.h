@@ -12,11 +12,25 @@
 
 #include "mpi11/fortran/handles.h"
 
+namespace torusmp::mpi {
+
+// The last argument of a routine, which mpi_f08 may leave out.
+struct Ierror {
+    MPI_Fint* at;
+    void operator=(int code) const {
+        if (at != nullptr) *at = code;
+    }
+};
+static_assert(std::is_trivially_copyable_v<Ierror>, "it is passed as the pointer that it holds");
+
+}  // namespace torusmp::mpi
+
 // The common blocks of mpif.h. The linker gives a program and the library one copy of each, so
 // their addresses identify them.
 extern "C" {
 extern MPI_Fint torusmp_fbottom_;
 extern MPI_Fint torusmp_finplace_;
+extern MPI_Fint torusmp_fbufferautomatic_;
 extern MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_funweighted_;
@@ -28,6 +42,7 @@ namespace torusmp::mpi {
 inline void* c_buffer(void* buffer) {
     if (buffer == &torusmp_fbottom_) return MPI_BOTTOM;
     if (buffer == &torusmp_finplace_) return MPI_IN_PLACE;
+    if (buffer == &torusmp_fbufferautomatic_) return MPI_BUFFER_AUTOMATIC;
     return buffer;
 }
 
@@ -125,7 +140,12 @@ using Passed = typename CallInC<function>::template Passed<place>;
 
 }  // namespace torusmp::mpi
 
-// The name that programs call is weak, so that a profiler can define it itself.
+// The names that programs call are weak, so that a profiler can define them itself: with mpif.h and
+// the module mpi, and with mpi_f08 if it has the routine.
 #define FORTRAN_NAME(name)                            \
     extern "C" decltype(pmpi_##name##_) mpi_##name##_ \
+        __attribute__((weak, alias("pmpi_" #name "_")));
+#define FORTRAN_NAME_F08(name)                            \
+    FORTRAN_NAME(name)                                    \
+    extern "C" decltype(pmpi_##name##_) mpi_##name##_f08_ \
         __attribute__((weak, alias("pmpi_" #name "_")));

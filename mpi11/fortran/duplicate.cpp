@@ -19,20 +19,20 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-void pmpi_comm_idup_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* request, MPI_Fint* ierror) {
+void pmpi_comm_idup_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* request, Ierror ierror) {
     const MPI_Comm from = from_fortran<MPI_Comm>(*comm);  // may be the same variable as newcomm
-    *ierror = duplicate_later("MPI_Comm_idup", from, nullptr, give_to(newcomm),
-                              Argument<MPI_Request*>(request).in_c());
+    ierror = duplicate_later("MPI_Comm_idup", from, nullptr, give_to(newcomm),
+                             Argument<MPI_Request*>(request).in_c());
 }
 
 void pmpi_comm_idup_with_info_(const MPI_Fint* comm, const MPI_Fint* info, MPI_Fint* newcomm,
-                               MPI_Fint* request, MPI_Fint* ierror) {
+                               MPI_Fint* request, Ierror ierror) {
     const MPI_Comm from = from_fortran<MPI_Comm>(*comm);
     const MPI_Info hints = from_fortran<MPI_Info>(*info);
-    *ierror = duplicate_later("MPI_Comm_idup_with_info", from, &hints, give_to(newcomm),
-                              Argument<MPI_Request*>(request).in_c());
+    ierror = duplicate_later("MPI_Comm_idup_with_info", from, &hints, give_to(newcomm),
+                             Argument<MPI_Request*>(request).in_c());
 }
 }
 
-FORTRAN_NAME(comm_idup)
-FORTRAN_NAME(comm_idup_with_info)
+FORTRAN_NAME_F08(comm_idup)
+FORTRAN_NAME_F08(comm_idup_with_info)

@@ -28,34 +28,53 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
+// Passed to MPI_REGISTER_DATAREP where nothing is converted; never called.
+__attribute__((visibility("default"))) void mpi_conversion_fn_null_() {}
+__attribute__((visibility("default"))) void mpi_conversion_fn_null_c_() {}
+}
+
+namespace torusmp::mpi {
+namespace {
+
+void (*given(void (*function)()))() {
+    return function == mpi_conversion_fn_null_ || function == mpi_conversion_fn_null_c_ ? nullptr
+                                                                                        : function;
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
+
+extern "C" {
+
 void pmpi_file_open_(const MPI_Fint* comm, const char* filename, const MPI_Fint* amode,
-                     const MPI_Fint* info, MPI_Fint* fh, MPI_Fint* ierror, std::size_t length) {
+                     const MPI_Fint* info, MPI_Fint* fh, Ierror ierror, std::size_t length) {
     MPI_File file = MPI_FILE_NULL;
-    *ierror = PMPI_File_open(from_fortran<MPI_Comm>(*comm), name_from(filename, length).c_str(),
-                             *amode, from_fortran<MPI_Info>(*info), &file);
+    ierror = PMPI_File_open(from_fortran<MPI_Comm>(*comm), name_from(filename, length).c_str(),
+                            *amode, from_fortran<MPI_Info>(*info), &file);
     *fh = to_fortran(file);
 }
 
-void pmpi_file_delete_(const char* filename, const MPI_Fint* info, MPI_Fint* ierror,
+void pmpi_file_delete_(const char* filename, const MPI_Fint* info, Ierror ierror,
                        std::size_t length) {
-    *ierror = PMPI_File_delete(name_from(filename, length).c_str(), from_fortran<MPI_Info>(*info));
+    ierror = PMPI_File_delete(name_from(filename, length).c_str(), from_fortran<MPI_Info>(*info));
 }
 
 void pmpi_file_set_view_(const MPI_Fint* fh, const MPI_Offset* disp, const MPI_Fint* etype,
                          const MPI_Fint* filetype, const char* datarep, const MPI_Fint* info,
-                         MPI_Fint* ierror, std::size_t length) {
-    *ierror =
+                         Ierror ierror, std::size_t length) {
+    ierror =
         PMPI_File_set_view(from_fortran<MPI_File>(*fh), *disp, from_fortran<MPI_Datatype>(*etype),
                            from_fortran<MPI_Datatype>(*filetype),
                            name_from(datarep, length).c_str(), from_fortran<MPI_Info>(*info));
 }
 
 void pmpi_file_get_view_(const MPI_Fint* fh, MPI_Offset* disp, MPI_Fint* etype, MPI_Fint* filetype,
-                         char* datarep, MPI_Fint* ierror, std::size_t length) {
+                         char* datarep, Ierror ierror, std::size_t length) {
     MPI_Datatype element = MPI_DATATYPE_NULL, tile = MPI_DATATYPE_NULL;
     char name[MPI_MAX_DATAREP_STRING] = "";
-    *ierror = PMPI_File_get_view(from_fortran<MPI_File>(*fh), disp, &element, &tile, name);
-    if (*ierror != MPI_SUCCESS) return;
+    const int code = PMPI_File_get_view(from_fortran<MPI_File>(*fh), disp, &element, &tile, name);
+    ierror = code;
+    if (code != MPI_SUCCESS) return;
     *etype = to_fortran(element);
     *filetype = to_fortran(tile);
     const std::string_view text(name);
@@ -65,31 +84,34 @@ void pmpi_file_get_view_(const MPI_Fint* fh, MPI_Offset* disp, MPI_Fint* etype, 
 }
 
 void pmpi_file_create_errhandler_(MPI_File_errhandler_function* function, MPI_Fint* errhandler,
-                                  MPI_Fint* ierror) {
-    *ierror = file_api("MPI_File_create_errhandler", [&] {
+                                  Ierror ierror) {
+    ierror = file_api("MPI_File_create_errhandler", [&] {
         *errhandler = to_fortran(handle_of(
             make<ErrorHandler>(ErrorHandler::Way::fortran,
                                reinterpret_cast<MPI_Comm_errhandler_function*>(function))));
     });
 }
 
-// Passed to MPI_REGISTER_DATAREP where nothing is converted; never called.
-__attribute__((visibility("default"))) void mpi_conversion_fn_null_() {}
-
 void pmpi_register_datarep_(const char* datarep, void (*read)(), void (*write)(), void (*extent)(),
-                            MPI_Aint* extra_state, MPI_Fint* ierror, std::size_t length) {
-    const auto given = [](void (*function)()) {
-        return function == mpi_conversion_fn_null_ ? nullptr : function;
-    };
-    *ierror = register_representation(
+                            MPI_Aint* extra_state, Ierror ierror, std::size_t length) {
+    ierror = register_representation(
         "MPI_Register_datarep", name_from(datarep, length).c_str(),
         {ConversionFunctions::Convention::fortran, given(read), given(write), extent, extra_state});
 }
+
+void pmpi_register_datarep_c_(const char* datarep, void (*read)(), void (*write)(),
+                              void (*extent)(), MPI_Aint* extra_state, Ierror ierror,
+                              std::size_t length) {
+    ierror = register_representation("MPI_Register_datarep_c", name_from(datarep, length).c_str(),
+                                     {ConversionFunctions::Convention::wide_fortran, given(read),
+                                      given(write), extent, extra_state});
+}
 }
 
-FORTRAN_NAME(file_open)
-FORTRAN_NAME(file_delete)
-FORTRAN_NAME(file_set_view)
-FORTRAN_NAME(file_get_view)
-FORTRAN_NAME(file_create_errhandler)
-FORTRAN_NAME(register_datarep)
+FORTRAN_NAME_F08(file_open)
+FORTRAN_NAME_F08(file_delete)
+FORTRAN_NAME_F08(file_set_view)
+FORTRAN_NAME_F08(file_get_view)
+FORTRAN_NAME_F08(file_create_errhandler)
+FORTRAN_NAME_F08(register_datarep)
+FORTRAN_NAME_F08(register_datarep_c)

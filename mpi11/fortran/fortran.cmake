@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The Fortran binding: wrappers in C++, and the header mpif.h and the module mpi, generated from
-# mpi.h. The library itself does not need Fortran; without a compiler only the module is missing.
+# The Fortran binding: wrappers in C++, and the header mpif.h and the modules mpi and mpi_f08, generated
+# from mpi.h. The library itself does not need Fortran; without a compiler only the modules are missing.
+include(CheckIncludeFileCXX)
 set(fortran ${CMAKE_CURRENT_LIST_DIR})
 set(fortran_made ${CMAKE_CURRENT_BINARY_DIR}/fortran)
 file(MAKE_DIRECTORY ${fortran_made} ${mpi_include})
-add_executable(torusmp_make_fortran ${fortran}/generate.cpp)
+add_executable(torusmp_make_fortran
+  ${fortran}/generate.cpp ${fortran}/generate_f08.cpp ${fortran}/generate_header.cpp)
 target_link_libraries(torusmp_make_fortran PRIVATE torusmp_build_options)
+set(fortran_texts mpif.h mpi_f08_types.f90 mpi.f90 mpi_f08.f90 fortran_routines.inc f08_routines.inc)
+list(TRANSFORM fortran_texts PREPEND ${fortran_made}/)
 add_custom_command(
-  OUTPUT ${mpi_include}/mpif.h ${fortran_made}/mpi.f90 ${fortran_made}/fortran_routines.inc
-  COMMAND torusmp_make_fortran ${CMAKE_CURRENT_SOURCE_DIR}/mpi.h ${mpi_include}/mpif.h
-          ${fortran_made}/mpi.f90 ${fortran_made}/fortran_routines.inc
+  OUTPUT ${fortran_texts} ${mpi_include}/mpif.h
+  COMMAND torusmp_make_fortran ${CMAKE_CURRENT_SOURCE_DIR}/mpi.h ${fortran_made}
+  COMMAND ${CMAKE_COMMAND} -E copy ${fortran_made}/mpif.h ${mpi_include}/mpif.h
   DEPENDS torusmp_make_fortran mpi.h
   COMMENT "Making the Fortran binding's texts from mpi.h" VERBATIM)
 
@@ -20,22 +24,44 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/collectives.cpp
   ${fortran}/files.cpp
   ${fortran}/duplicate.cpp
+  ${fortran}/exchange.cpp
+  ${fortran}/f08/types.cpp
   ${fortran}/requests.cpp
   ${fortran}/routines.cpp
+  ${fortran}/sessions.cpp
   ${fortran}/sizeof.cpp
   ${fortran}/strings.cpp
   ${fortran}/types.cpp
   ${fortran_made}/fortran_routines.inc
+  ${fortran_made}/f08_routines.inc
   ${mpi_include}/mpif.h)
 target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
 install(FILES ${mpi_include}/mpif.h DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 
 if(TORUSMP_HAS_FORTRAN)
-  add_custom_command(
-    OUTPUT ${mpi_include}/mpi.mod
-    COMMAND ${CMAKE_Fortran_COMPILER} -fsyntax-only -J ${mpi_include} ${fortran_made}/mpi.f90
-    DEPENDS ${fortran_made}/mpi.f90
-    COMMENT "Making the Fortran module mpi" VERBATIM)
-  add_custom_target(torusmp_fortran_module ALL DEPENDS ${mpi_include}/mpi.mod)
-  install(FILES ${mpi_include}/mpi.mod DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
+  # The descriptors of mpi_f08 are those of gfortran since version 12.
+  set(modules mpi_f08_types mpi)
+  set(TORUSMP_HAS_F08 OFF)
+  check_include_file_cxx(ISO_Fortran_binding.h TORUSMP_HAS_FORTRAN_DESCRIPTORS)
+  if(TORUSMP_HAS_FORTRAN_DESCRIPTORS AND CMAKE_Fortran_COMPILER_ID STREQUAL "GNU"
+     AND CMAKE_Fortran_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
+    list(APPEND modules mpi_f08)
+    set(TORUSMP_HAS_F08 ON)
+    target_sources(torusmp_mpi PRIVATE
+      ${fortran}/f08/by_hand.cpp ${fortran}/f08/descriptor.cpp ${fortran}/f08/routines.cpp)
+  endif()
+  set(TORUSMP_HAS_F08 ${TORUSMP_HAS_F08} PARENT_SCOPE)  # for the tests
+  set(module_files "")
+  foreach(module ${modules})
+    add_custom_command(
+      OUTPUT ${mpi_include}/${module}.mod
+      # Kinds of LOGICAL that C does not have are as long as those of gfortran.
+      COMMAND ${CMAKE_Fortran_COMPILER} -fsyntax-only -w -J ${mpi_include} -I ${mpi_include}
+              ${fortran_made}/${module}.f90
+      DEPENDS ${fortran_made}/${module}.f90 ${module_files}
+      COMMENT "Making the Fortran module ${module}" VERBATIM)
+    list(APPEND module_files ${mpi_include}/${module}.mod)
+  endforeach()
+  add_custom_target(torusmp_fortran_module ALL DEPENDS ${module_files})
+  install(FILES ${module_files} DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 endif()

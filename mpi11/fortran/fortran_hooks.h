@@ -12,6 +12,8 @@ void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Fint 
 // subroutine operation(in, inout, len, type)
 void call_fortran_operation(MPI_User_function* operation, void* in, void* inout, int& count,
                             MPI_Datatype type);
+void call_fortran_operation(MPI_User_function_c* operation, void* in, void* inout, MPI_Count& count,
+                            MPI_Datatype type);
 // subroutine copy(old, keyval, extra, in, out, flag, ierror); wide: values and the extra state are
 // INTEGER(KIND=MPI_ADDRESS_KIND), otherwise INTEGER. Returns ierror.
 int call_fortran_copy(void (*function)(), bool wide, MPI_Fint old, int keyval, MPI_Aint extra,
@@ -25,9 +27,10 @@ int call_fortran_query(void (*function)(), void* extra, MPI_Status& status);
 int call_fortran_free(void (*function)(), void* extra);
 int call_fortran_cancel(void (*function)(), void* extra, bool complete);
 // Of a data representation: function extent(type, extent, extra, ierror), and
-// convert(user, type, count, file, position, extra, ierror). Return ierror.
+// convert(user, type, count, file, position, extra, ierror), whose count is large if wide. Return
+// ierror.
 int call_fortran_extent(void (*function)(), MPI_Datatype type, MPI_Aint& extent, void* extra);
-int call_fortran_conversion(void (*function)(), void* user, MPI_Datatype type, int count,
-                            void* file, void* extra);
+int call_fortran_conversion(void (*function)(), bool wide, void* user, MPI_Datatype type,
+                            MPI_Count count, void* file, void* extra);
 
 }  // namespace torusmp::mpi

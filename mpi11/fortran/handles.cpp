@@ -114,17 +114,21 @@ CONVERSIONS(Info, MPI_Info)
 CONVERSIONS(Errhandler, MPI_Errhandler)
 CONVERSIONS(Message, MPI_Message)
 CONVERSIONS(File, MPI_File)
+CONVERSIONS(Session, MPI_Session)
+CONVERSIONS(Win, MPI_Win)
 
-// A status has the same layout in both languages.
-extern "C" int PMPI_Status_c2f(const MPI_Status* c_status, MPI_Fint* f_status) {
-    if (c_status == MPI_STATUS_IGNORE || f_status == nullptr) return MPI_ERR_ARG;
-    std::memcpy(f_status, c_status, sizeof *c_status);
-    return MPI_SUCCESS;
-}
-extern "C" int PMPI_Status_f2c(const MPI_Fint* f_status, MPI_Status* c_status) {
-    if (c_status == MPI_STATUS_IGNORE || f_status == nullptr) return MPI_ERR_ARG;
-    std::memcpy(c_status, f_status, sizeof *c_status);
-    return MPI_SUCCESS;
-}
-WEAK(Status_c2f)
-WEAK(Status_f2c)
+// A status has the same layout in C and in both forms of Fortran.
+#define STATUSES(name, From, To)                                  \
+    extern "C" int PMPI_Status_##name(const From* from, To* to) { \
+        if (from == nullptr || to == nullptr) return MPI_ERR_ARG; \
+        std::memcpy(to, from, sizeof(MPI_Status));                \
+        return MPI_SUCCESS;                                       \
+    }                                                             \
+    WEAK(Status_##name)
+
+STATUSES(c2f, MPI_Status, MPI_Fint)
+STATUSES(f2c, MPI_Fint, MPI_Status)
+STATUSES(c2f08, MPI_Status, MPI_F08_status)
+STATUSES(f082c, MPI_F08_status, MPI_Status)
+STATUSES(f2f08, MPI_Fint, MPI_F08_status)
+STATUSES(f082f, MPI_F08_status, MPI_Fint)

@@ -35,6 +35,11 @@ template <>
 inline constexpr Kind kind_of<MPI_Message> = Kind::message;
 template <>
 inline constexpr Kind kind_of<MPI_File> = Kind::file;
+template <>
+inline constexpr Kind kind_of<MPI_Win> = Kind::window;
+
+template <>
+inline constexpr Kind kind_of<MPI_Session> = Kind::session;
 
 template <class Handle>
 concept IsHandle = kind_of<Handle>

@@ -8,11 +8,25 @@ void call_fortran_error_handler(MPI_Comm_errhandler_function* handler, MPI_Fint 
     reinterpret_cast<void (*)(MPI_Fint*, MPI_Fint*)>(handler)(&object, &code);
 }
 
+namespace {
+
+template <class Count>
+void call_operation(void (*operation)(), void* in, void* inout, Count& count, MPI_Datatype type) {
+    MPI_Fint number = PMPI_Type_c2f(type);
+    reinterpret_cast<void (*)(void*, void*, Count*, MPI_Fint*)>(operation)(in, inout, &count,
+                                                                           &number);
+}
+
+}  // namespace
+
 void call_fortran_operation(MPI_User_function* operation, void* in, void* inout, int& count,
                             MPI_Datatype type) {
-    MPI_Fint number = PMPI_Type_c2f(type);
-    reinterpret_cast<void (*)(void*, void*, MPI_Fint*, MPI_Fint*)>(operation)(in, inout, &count,
-                                                                              &number);
+    call_operation(reinterpret_cast<void (*)()>(operation), in, inout, count, type);
+}
+
+void call_fortran_operation(MPI_User_function_c* operation, void* in, void* inout, MPI_Count& count,
+                            MPI_Datatype type) {
+    call_operation(reinterpret_cast<void (*)()>(operation), in, inout, count, type);
 }
 
 namespace {
@@ -66,13 +80,24 @@ int call_fortran_extent(void (*function)(), MPI_Datatype type, MPI_Aint& extent,
     return code;
 }
 
-int call_fortran_conversion(void (*function)(), void* user, MPI_Datatype type, int count,
-                            void* file, void* extra) {
+namespace {
+
+template <class Count>
+int call_conversion(void (*function)(), void* user, MPI_Datatype type, Count count, void* file,
+                    void* extra) {
     MPI_Fint number = PMPI_Type_c2f(type), code = MPI_SUCCESS;
     MPI_Offset position = 0;
-    reinterpret_cast<void (*)(void*, MPI_Fint*, MPI_Fint*, void*, MPI_Offset*, void*, MPI_Fint*)>(
+    reinterpret_cast<void (*)(void*, MPI_Fint*, Count*, void*, MPI_Offset*, void*, MPI_Fint*)>(
         function)(user, &number, &count, file, &position, extra, &code);
     return code;
+}
+
+}  // namespace
+
+int call_fortran_conversion(void (*function)(), bool wide, void* user, MPI_Datatype type,
+                            MPI_Count count, void* file, void* extra) {
+    return wide ? call_conversion(function, user, type, count, file, extra)
+                : call_conversion(function, user, type, MPI_Fint(count), file, extra);
 }
 
 int call_fortran_free(void (*function)(), void* extra) {

@@ -41,91 +41,93 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-void pmpi_startall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* ierror) {
+void pmpi_startall_(const MPI_Fint* count, MPI_Fint* requests, Ierror ierror) {
     Requests array(requests, *count);
-    *ierror = PMPI_Startall(*count, array.in_c());
+    ierror = PMPI_Startall(*count, array.in_c());
     array.give_back();
 }
 
-void pmpi_waitall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses,
-                   MPI_Fint* ierror) {
+void pmpi_waitall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* statuses, Ierror ierror) {
     Requests array(requests, *count);
-    *ierror = PMPI_Waitall(*count, array.in_c(), c_status(statuses));
+    ierror = PMPI_Waitall(*count, array.in_c(), c_status(statuses));
     array.give_back();
 }
 
 void pmpi_testall_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* flag, MPI_Fint* statuses,
-                   MPI_Fint* ierror) {
+                   Ierror ierror) {
     Requests array(requests, *count);
-    *ierror = PMPI_Testall(*count, array.in_c(), flag, c_status(statuses));
+    ierror = PMPI_Testall(*count, array.in_c(), flag, c_status(statuses));
     array.give_back();
 }
 
 void pmpi_waitany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* status,
-                   MPI_Fint* ierror) {
+                   Ierror ierror) {
     Requests array(requests, *count);
     int found = MPI_UNDEFINED;
-    *ierror = PMPI_Waitany(*count, array.in_c(), &found, c_status(status));
+    ierror = PMPI_Waitany(*count, array.in_c(), &found, c_status(status));
     *index = from_one(found);
     array.give_back();
 }
 
 void pmpi_testany_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* index, MPI_Fint* flag,
-                   MPI_Fint* status, MPI_Fint* ierror) {
+                   MPI_Fint* status, Ierror ierror) {
     Requests array(requests, *count);
     int found = MPI_UNDEFINED;
-    *ierror = PMPI_Testany(*count, array.in_c(), &found, flag, c_status(status));
+    ierror = PMPI_Testany(*count, array.in_c(), &found, flag, c_status(status));
     *index = from_one(found);
     array.give_back();
 }
 
 void pmpi_waitsome_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* outcount,
-                    MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) {
+                    MPI_Fint* indices, MPI_Fint* statuses, Ierror ierror) {
     Requests array(requests, *count);
-    *ierror = PMPI_Waitsome(*count, array.in_c(), outcount, indices, c_status(statuses));
-    from_one(*ierror, *outcount, indices);
+    const int code = PMPI_Waitsome(*count, array.in_c(), outcount, indices, c_status(statuses));
+    ierror = code;
+    from_one(code, *outcount, indices);
     array.give_back();
 }
 
 void pmpi_testsome_(const MPI_Fint* count, MPI_Fint* requests, MPI_Fint* outcount,
-                    MPI_Fint* indices, MPI_Fint* statuses, MPI_Fint* ierror) {
+                    MPI_Fint* indices, MPI_Fint* statuses, Ierror ierror) {
     Requests array(requests, *count);
-    *ierror = PMPI_Testsome(*count, array.in_c(), outcount, indices, c_status(statuses));
-    from_one(*ierror, *outcount, indices);
+    const int code = PMPI_Testsome(*count, array.in_c(), outcount, indices, c_status(statuses));
+    ierror = code;
+    from_one(code, *outcount, indices);
     array.give_back();
 }
 
 void pmpi_request_get_status_all_(const MPI_Fint* count, const MPI_Fint* requests, MPI_Fint* flag,
-                                  MPI_Fint* statuses, MPI_Fint* ierror) {
+                                  MPI_Fint* statuses, Ierror ierror) {
     HandleArray<MPI_Request> array(requests, *count);
-    *ierror = PMPI_Request_get_status_all(*count, array.in_c(), flag, c_status(statuses));
+    ierror = PMPI_Request_get_status_all(*count, array.in_c(), flag, c_status(statuses));
 }
 
 void pmpi_request_get_status_any_(const MPI_Fint* count, const MPI_Fint* requests, MPI_Fint* index,
-                                  MPI_Fint* flag, MPI_Fint* status, MPI_Fint* ierror) {
+                                  MPI_Fint* flag, MPI_Fint* status, Ierror ierror) {
     HandleArray<MPI_Request> array(requests, *count);
     int found = MPI_UNDEFINED;
-    *ierror = PMPI_Request_get_status_any(*count, array.in_c(), &found, flag, c_status(status));
+    ierror = PMPI_Request_get_status_any(*count, array.in_c(), &found, flag, c_status(status));
     *index = from_one(found);
 }
 
 void pmpi_request_get_status_some_(const MPI_Fint* count, const MPI_Fint* requests,
                                    MPI_Fint* outcount, MPI_Fint* indices, MPI_Fint* statuses,
-                                   MPI_Fint* ierror) {
+                                   Ierror ierror) {
     HandleArray<MPI_Request> array(requests, *count);
-    *ierror =
+    const int code =
         PMPI_Request_get_status_some(*count, array.in_c(), outcount, indices, c_status(statuses));
-    from_one(*ierror, *outcount, indices);
+    ierror = code;
+    from_one(code, *outcount, indices);
 }
 }
 
-FORTRAN_NAME(request_get_status_all)
-FORTRAN_NAME(request_get_status_any)
-FORTRAN_NAME(request_get_status_some)
-FORTRAN_NAME(startall)
-FORTRAN_NAME(waitall)
-FORTRAN_NAME(testall)
-FORTRAN_NAME(waitany)
-FORTRAN_NAME(testany)
-FORTRAN_NAME(waitsome)
-FORTRAN_NAME(testsome)
+FORTRAN_NAME_F08(request_get_status_all)
+FORTRAN_NAME_F08(request_get_status_any)
+FORTRAN_NAME_F08(request_get_status_some)
+FORTRAN_NAME_F08(startall)
+FORTRAN_NAME_F08(waitall)
+FORTRAN_NAME_F08(testall)
+FORTRAN_NAME_F08(waitany)
+FORTRAN_NAME_F08(testany)
+FORTRAN_NAME_F08(waitsome)
+FORTRAN_NAME_F08(testsome)

@@ -286,7 +286,7 @@ void AwaitedRequests::list(List& list) const {
         const Request* const request = find<Request>(handle);
         if (request == nullptr || !request->active || request->complete()) continue;
         if (request->what == Request::What::work)
-            list.ids.push_back(request->work->task());
+            request->work->list(list);
         else if (!request->receive.complete())
             list.ids.push_back(static_cast<const core::Request*>(&request->receive));
         if (!request->send.complete())

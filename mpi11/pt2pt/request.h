@@ -41,6 +41,8 @@ class Work {
     virtual void cancel();
     // The task that progress advances for it, for reports; null if none.
     virtual const core::Task* task() const { return nullptr; }
+    // What it waits for, for reports.
+    virtual void list(core::Awaited::List& list) const { list.ids.push_back(task()); }
     // The program frees the request. Returns true if the work ends the request itself, now or
     // later.
     virtual bool abandon(Request& request);
@@ -153,7 +155,7 @@ Request& make_request(Work& work, Communicator& comm, bool persistent);
 class AwaitedWork final : public core::Awaited {
   public:
     explicit AwaitedWork(const Work& work) : work_(work) {}
-    void list(List& list) const override { list.ids.push_back(work_.task()); }
+    void list(List& list) const override { work_.list(list); }
 
   private:
     const Work& work_;

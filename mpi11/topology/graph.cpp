@@ -3,6 +3,7 @@
 // graph are placed near each other in the torus.
 #include <algorithm>
 
+#include "mpi11/comm/creation.h"
 #include "mpi11/comm/group.h"
 #include "mpi11/error/check.h"
 #include "mpi11/topology/topology.h"

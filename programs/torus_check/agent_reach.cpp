@@ -4,7 +4,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/piped_program.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -17,7 +17,7 @@ class AgentReach final : public Reach {
     void start(Listener& listener) override {
         for (std::size_t node = 0; node < hosts_.size(); ++node) {
             try {
-                agents_[node] = std::make_unique<launch::PipedProgram>(
+                agents_[node] = std::make_unique<torus_run::PipedProgram>(
                     launch::agent_command(agent_, hosts_[node], {program_, "--probe"}), loop_,
                     [&listener, node](std::string_view text) { listener.said(int(node), text); },
                     [&listener, node](const std::string& why) {
@@ -42,8 +42,8 @@ class AgentReach final : public Reach {
   private:
     const std::string agent_, program_;
     const std::vector<std::string> hosts_;
-    launch::Loop loop_;
-    std::vector<std::unique_ptr<launch::PipedProgram>> agents_;
+    torus_run::Loop loop_;
+    std::vector<std::unique_ptr<torus_run::PipedProgram>> agents_;
 };
 
 }  // namespace
@@ -53,4 +53,4 @@ std::unique_ptr<Reach> reach_by_agents(const std::string& agent, const std::stri
     return std::make_unique<AgentReach>(agent, program, hosts);
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

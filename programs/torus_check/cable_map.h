@@ -17,7 +17,7 @@
 #include "programs/torus_check/coordinator.h"
 #include "routing/recognize.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class CableMap {
   public:
@@ -116,4 +116,4 @@ class CableMap {
     std::vector<std::string> names_;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -8,9 +8,10 @@
 #include <map>
 #include <set>
 
+#include "programs/torus_check/firewall.h"
 #include "programs/torus_check/speed.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -126,12 +127,21 @@ class CableSurvey {
         for (std::size_t node = 0; node < reports.size(); ++node)
             survey_.hosts[node].report = reports[node];
         survey_.cables = judge(settings_, survey_.hosts, options_.expectation);
+        name_firewalls(blocked_devices(before, coordinator_.ask_reports()));
         measure();
         judge_counters(before, coordinator_.ask_reports());
         return std::move(survey_);
     }
 
   private:
+    // Adds the likely cause to what is found of cables on which packets arrive that nobody hears.
+    void name_firewalls(const std::vector<std::set<std::string>>& blocked) {
+        for (CableResult& cable : survey_.cables)
+            for (const LinkEnd* end : {&cable.a, &cable.b})
+                if (!cable.findings.empty() && blocked[std::size_t(end->node)].count(end->device))
+                    cable.findings.back().text += ". " + describe_block(end->host, end->device);
+    }
+
     Reports send_probes() {
         Reports reports = coordinator_.send_round([&](int) {
             return Round{0, options_.small_probes, options_.large_probes, true, {}};
@@ -168,6 +178,7 @@ class CableSurvey {
             if (survey_.cables[cable].findings.empty())
                 ways.insert(ways.end(), {2 * cable, 2 * cable + 1});
         push(speeds, ways, Coordinator::Pace::together);
+        find_refusals(speeds, ways);
         std::erase_if(ways, [&](Speeds::Way way) { return speeds.is_nominal(way); });
         push(speeds, ways, Coordinator::Pace::in_turns);
         for (std::size_t cable = 0; cable < survey_.cables.size(); ++cable) {
@@ -177,6 +188,33 @@ class CableSurvey {
         compare(speeds);
         if (const std::string why = speeds.why_nothing(); !why.empty())
             survey_.notes.push_back(fmt::format("cannot measure the speed of the cables: {}", why));
+    }
+
+    // Probes arrived at both ends, so only a firewall can refuse a connection. One that is not
+    // answered may have been dropped at either end if that is so both ways.
+    void find_refusals(const Speeds& speeds, std::vector<Speeds::Way>& ways) {
+        std::map<std::size_t, std::vector<Speeds::Way>> refused;  // by cable
+        for (const Speeds::Way way : ways)
+            if (!speeds.refusal(way).empty()) refused[way / 2].push_back(way);
+        for (auto& [number, both] : refused) {
+            CableResult& cable = survey_.cables[number];
+            std::stable_partition(both.begin(), both.end(), [&](Speeds::Way way) {
+                return speeds.refusal(way).find("refused") != std::string::npos;
+            });
+            const Speeds::Way way = both.front();
+            const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
+            const bool either = both.size() > 1 &&
+                                speeds.refusal(way).find("refused") == std::string::npos;
+            cable.findings.push_back(
+                {Fault::blocked,
+                 fmt::format(
+                     "UDP packets arrive from {} at {}, but TCP {}: a firewall of {} blocks TCP. "
+                     "{}",
+                     describe(from), describe(to), speeds.refusal(way),
+                     either ? to.host + " or " + from.host : to.host,
+                     advise_firewall(either ? to.device + " or " + from.device : to.device))});
+        }
+        std::erase_if(ways, [&](Speeds::Way way) { return refused.count(way / 2) != 0; });
     }
 
     void push(Speeds& speeds, const std::vector<Speeds::Way>& ways, Coordinator::Pace pace) {
@@ -192,6 +230,8 @@ class CableSurvey {
     // Suspects are measured alone, each in turns with a good cable.
     void compare(Speeds& speeds) {
         for (const Speeds::Way way : speeds.suspects()) {
+            const auto& found = survey_.cables[way / 2].findings;
+            if (!found.empty() && found.front().fault == Fault::blocked) continue;
             for (int i = 0; speeds.is_open(way); ++i) {
                 const auto beside = speeds.reference(way);
                 if (!beside) break;
@@ -225,7 +265,7 @@ class CableSurvey {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
         const double rate = slower_end(cable).value_or(default_megabits) * 1e6 / 8;
-        Push push{0, from.device, to.node, to.device, 0, 0, transfer_time};
+        Push push{0, from.device, to.node, to.device, 0, 0, transfer_time, ipv4_of(from, to)};
         if (pace == Coordinator::Pace::in_turns) {
             push.least = least_alone;
             push.bytes = std::clamp(std::uint64_t(alone_seconds * rate), least_alone, most_alone);
@@ -236,6 +276,17 @@ class CableSurvey {
             push.time = together_time;
         }
         return {from.node, push};
+    }
+
+    // The address to which jobs connect, which rules of a firewall may name; empty: there is none.
+    std::string ipv4_of(const LinkEnd& from, const LinkEnd& to) const {
+        const auto address = [&](const LinkEnd& end) -> const base::Address* {
+            const config::Device* device =
+                survey_.hosts[std::size_t(end.node)].facts.find(end.device);
+            return device ? device->ipv4() : nullptr;
+        };
+        const base::Address *own = address(from), *far = address(to);
+        return own && far && own->same_network(*far) ? far->text() : std::string();
     }
 
     std::optional<int> slower_end(const CableResult& cable) const {
@@ -288,4 +339,4 @@ Survey survey_cables(Coordinator& coordinator, const config::Settings& settings,
     return CableSurvey(coordinator, settings, options).run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -13,7 +13,7 @@
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/verdict.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct SurveyOptions {
     Expectation expectation;
@@ -31,4 +31,4 @@ struct Survey {
 Survey survey_cables(Coordinator& coordinator, const config::Settings& settings,
                      const SurveyOptions& options);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -9,7 +9,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -117,4 +117,4 @@ std::vector<std::string> changes_of_cabling(Cabling before, Cabling now) {
     return changes;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -12,7 +12,7 @@
 #include "config/settings.h"
 #include "programs/torus_check/coordinator.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 using CablingEnd = std::pair<std::string, std::string>;  // host and device
 // The lower end of each cable first.
@@ -30,4 +30,4 @@ Cabling cabling_found(const std::vector<std::string>& hosts, const std::vector<H
 // cable with another device at one end on the same host.
 std::vector<std::string> changes_of_cabling(Cabling before, Cabling now);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

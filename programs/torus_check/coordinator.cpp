@@ -7,7 +7,7 @@
 #include <list>
 #include <map>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -186,4 +186,4 @@ std::string Coordinator::missing(bool (Worker::*stage)() const) const {
                        shown < names.size() ? ", ..." : "");
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 #include "programs/torus_check/reach.h"
 #include "programs/torus_check/worker.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct SurveyPlan {
     std::vector<std::string> hosts;            // by node
@@ -24,9 +25,10 @@ struct SurveyPlan {
 };
 
 struct HostResult {
-    std::string trouble;  // why that host has no result; empty: it has one
+    std::string trouble;  // why that host has no result; empty if it has one
     config::HostFacts facts;
-    ProbeReport report;  // of the first round
+    ProbeReport report;              // of the first round
+    std::set<std::string> blocked;  // devices whose packets a firewall seems to drop
 };
 
 // Reports progress: the activity, the number of things done and their total, what these are
@@ -72,4 +74,4 @@ class Coordinator : private Reach::Listener {
     int last_round_ = -1, next_id_ = 0;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

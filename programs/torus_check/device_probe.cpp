@@ -9,7 +9,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -24,8 +24,8 @@ static_assert(most_probes <= 1 << round_shift && most_rounds <= 1 << (31 - round
 
 DeviceProbe::DeviceProbe(const config::Device& device, const Job& job, bool sends)
     : device_(device), job_(job), sends_(sends) {
-    v6_ = launch::probe_socket(AF_INET6, device.name, device.index, job.port);
-    v4_ = launch::probe_socket(AF_INET, device.name, device.index, job.port);
+    v6_ = torus_run::probe_socket(AF_INET6, device.name, device.index, job.port);
+    v4_ = torus_run::probe_socket(AF_INET, device.name, device.index, job.port);
     by_v6_ = v6_ && device.ipv6_link_local();
     sent_.device = device.name;
     sent_.large_bytes = device.mtu;
@@ -109,8 +109,8 @@ std::size_t DeviceProbe::large_payload() const {
 }
 
 ssize_t DeviceProbe::transmit(std::span<const std::byte> bytes) const {
-    return launch::send_probe(by_v6_ ? v6_.get() : v4_.get(), by_v6_ ? AF_INET6 : AF_INET,
-                              device_.index, job_.port, bytes);
+    return torus_run::send_probe(by_v6_ ? v6_.get() : v4_.get(), by_v6_ ? AF_INET6 : AF_INET,
+                                 device_.index, job_.port, bytes);
 }
 
 bool DeviceProbe::receive_one(int socket) {
@@ -149,4 +149,4 @@ void DeviceProbe::note(const Identity& identity, const sockaddr_storage& from) {
     addresses_.try_emplace(end, from);
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

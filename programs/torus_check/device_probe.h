@@ -20,7 +20,7 @@
 #include "config/network.h"
 #include "programs/torus_check/protocol.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class DeviceProbe {
   public:
@@ -68,4 +68,4 @@ class DeviceProbe {
     std::map<FarEnd, std::map<int, std::set<int>>> heard_;  // by round
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -16,7 +16,7 @@
 #include "routing/graph_order.h"
 #include "routing/missing_cables.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -40,7 +40,7 @@ std::string quote_toml(const std::string& text) {
 struct Devices {
     using OfLinks = std::array<std::string, 2 * routing::max_dimensions>;  // by Direction::index()
     OfLinks common;                // [links]; empty: each host names its own
-    std::vector<OfLinks> of_node;  // empty: no such link, or nobody knows a device for it
+    std::vector<OfLinks> of_node;  // empty without such a link, or if its device is unknown
 };
 
 // Whether some node has links in both directions, so that they cannot have one device.
@@ -72,7 +72,7 @@ Devices::OfLinks common_devices(const Recognized& torus, const CableMap& cable_m
     return common;
 }
 
-// A link whose device nobody knows gets the common one, or one that is free on its node.
+// A link whose device is unknown gets the common one, or one that is free on its node.
 std::string guess_device(const Devices::OfLinks& known, const std::string& common,
                          const CableMap& cable_map) {
     const auto is_free = [&](const std::string& device) {
@@ -183,7 +183,7 @@ void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& c
     }
 }
 
-// ---- Why there is no torus ----
+// ---- Why the cables do not form a torus ----
 
 // Agents name the host in what they print, so hosts fail alike if the rest is equal.
 std::string cannot_ask(const std::vector<std::string>& hosts,
@@ -219,7 +219,7 @@ std::string cannot_ask(const std::vector<std::string>& hosts,
     return fmt::format("{}", fmt::join(groups, "; "));
 }
 
-// Names the devices that are down, as all are on a fresh host; empty: none are.
+// Names the devices that are down, as all are on a fresh host.
 std::string devices_down(const std::vector<std::string>& hosts,
                          const std::vector<HostResult>& results,
                          const std::function<bool(const std::string&)>& wanted) {
@@ -380,4 +380,4 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     return discovery;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

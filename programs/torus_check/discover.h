@@ -12,17 +12,17 @@
 #include "programs/torus_check/coordinator.h"
 #include "routing/recognize.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct Discovery {
     std::optional<routing::Recognized> torus;  // empty for other graphs
     std::string shape;               // what the cables form; empty if the file cannot describe it
     std::size_t cables = 0;          // that were found
-    std::string reason;              // a sentence: why there is no file; empty where there is one
+    std::string reason;              // a sentence: why there is no file; empty if there is one
     std::vector<std::string> notes;  // cables that were left out, and why
     // Cables that the machine needs and that nothing crosses, or only one way; a line for each.
     std::vector<std::string> holes;
-    std::string geometry;  // the text of the file; empty where there is none
+    std::string geometry;  // the text of the file; empty if there is none
 };
 
 // `hosts` and `results` go together; the order of the hosts is kept where the torus allows it. Only
@@ -32,4 +32,4 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
                    const std::function<bool(const std::string&)>& wanted, const std::string& agent,
                    bool chosen = false);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

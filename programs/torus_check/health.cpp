@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -161,4 +161,4 @@ Health update_health(HealthState& state, const std::string& boot, std::int64_t t
     return health;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 
 #include "base/link_counters.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct LinkSample {
     bool present = false, up = false, carrier = false;
@@ -28,7 +28,7 @@ struct LinkSample {
 struct LinkMemory {
     LinkSample last;
     std::optional<int> best_megabits;
-    std::int64_t damaged_at = 0;  // when packets were last found damaged, in seconds; 0: never
+    std::int64_t damaged_at = 0;  // when packets were last found damaged, in seconds; 0 if never
     friend bool operator==(const LinkMemory&, const LinkMemory&) = default;
 };
 
@@ -52,4 +52,4 @@ struct Health {
 Health update_health(HealthState& state, const std::string& boot, std::int64_t time,
                      const std::map<std::string, LinkSample>& looks, std::chrono::seconds memory);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

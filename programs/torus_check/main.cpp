@@ -30,6 +30,7 @@
 #include "programs/torus_check/cabling.h"
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/discover.h"
+#include "programs/torus_check/firewall.h"
 #include "programs/torus_check/options.h"
 #include "programs/torus_check/probe.h"
 #include "programs/torus_check/reach.h"
@@ -49,7 +50,7 @@ constexpr int large_probes = 8;  // of MTU size; more might overrun small buffer
 std::vector<std::string> hosts_to_discover(const po::variables_map& given,
                                            const config::Settings& settings) {
     std::vector<std::string> hosts = host_names(settings);
-    if (given.count("hosts")) hosts = check::split_list(given["hosts"].as<std::string>());
+    if (given.count("hosts")) hosts = torus_check::split_list(given["hosts"].as<std::string>());
     if (hosts.empty()) throw UsageError("--discover requires hosts: give them with --hosts a,b,c");
     for (std::size_t i = 0; i < hosts.size(); ++i) {
         if (!config::legal_host_name(hosts[i]))
@@ -80,7 +81,7 @@ class Terminal {
         : shown_(::isatty(STDERR_FILENO) == 1), timeout_(timeout) {}
     Terminal(const Terminal&) = delete;
     Terminal& operator=(const Terminal&) = delete;
-    check::Progress progress() {
+    torus_check::Progress progress() {
         return [this](const char* what, std::size_t done, std::size_t of, const char* things,
                       const std::string& late) { show(what, done, of, things, late); };
     }
@@ -115,16 +116,16 @@ class Terminal {
     std::chrono::steady_clock::time_point since_{};  // when `what_` began
 };
 
-check::SurveyPlan make_plan(const po::variables_map& given, const config::Settings& settings,
-                            const std::vector<std::string>& hosts) {
-    check::SurveyPlan plan;
+torus_check::SurveyPlan make_plan(const po::variables_map& given, const config::Settings& settings,
+                                  const std::vector<std::string>& hosts) {
+    torus_check::SurveyPlan plan;
     plan.hosts = hosts;
-    plan.timeout = check::timeout_option(given);
-    check::Job job;
-    job.nonce = launch::random_nonce();
+    plan.timeout = torus_check::timeout_option(given);
+    torus_check::Job job;
+    job.nonce = torus_run::random_nonce();
     // Outside well-known and ephemeral ports. Another job would have to pick the same port, and has
     // a different nonce.
-    job.port = launch::probe_port(job.nonce);
+    job.port = torus_run::probe_port(job.nonce);
     job.nodes = int(hosts.size());
     job.routes = settings[config::setting::forward] == config::Forward::kernel;
     // Absolute, because an agent starts in another folder.
@@ -153,18 +154,18 @@ std::optional<int> own_place(const po::variables_map& given,
     return place;
 }
 
-std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
-                                         const config::Settings& settings,
-                                         const std::vector<std::string>& hosts) {
+std::unique_ptr<torus_check::Reach> make_reach(const po::variables_map& given,
+                                               const config::Settings& settings,
+                                               const std::vector<std::string>& hosts) {
     const std::string program =
         given.count("program") ? given["program"].as<std::string>() : own_path();
     if (settings[launch::setting::through] == launch::Through::network) {
         for (const char* option : {"here", "torus-run"})
             if (given.count(option))
                 throw UsageError(fmt::format("--{} requires --set launch.through=torus", option));
-        return check::reach_by_agents(settings[launch::setting::agent], program, hosts);
+        return torus_check::reach_by_agents(settings[launch::setting::agent], program, hosts);
     }
-    check::TorusPlan plan;
+    torus_check::TorusPlan plan;
     plan.hosts = hosts;
     plan.here = own_place(given, hosts);
     plan.program = program;
@@ -172,11 +173,11 @@ std::unique_ptr<check::Reach> make_reach(const po::variables_map& given,
                          ? given["torus-run"].as<std::string>()
                          : std::filesystem::path(own_path()).replace_filename("torus-run").string();
     plan.links_known = !given.count("discover");
-    return check::reach_through_torus(settings, std::move(plan));
+    return torus_check::reach_through_torus(settings, std::move(plan));
 }
 
 // Only the devices named in the geometry file send; all listen.
-void restrict_devices(const config::Settings& settings, check::SurveyPlan& plan) {
+void restrict_devices(const config::Settings& settings, torus_check::SurveyPlan& plan) {
     const routing::Torus torus = *node_torus(settings);
     for (int node = 0; node < torus.size(); ++node)
         for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
@@ -189,9 +190,10 @@ void restrict_devices(const config::Settings& settings, check::SurveyPlan& plan)
 
 // A host that was not reached is skipped, because this has already been reported.
 void compare_settings(const config::Settings& settings,
-                      const std::vector<check::HostResult>& results, check::CheckReport& report) {
+                      const std::vector<torus_check::HostResult>& results,
+                      torus_check::CheckReport& report) {
     std::vector<config::HostFacts> facts;
-    for (const check::HostResult& result : results) {
+    for (const torus_check::HostResult& result : results) {
         if (!result.trouble.empty()) return;
         facts.push_back(result.facts);
     }
@@ -200,75 +202,86 @@ void compare_settings(const config::Settings& settings,
     report.notes = transport::machine_notes(settings, facts);
 }
 
-check::Survey survey_hosts(const po::variables_map& given, const config::Settings& settings,
-                           const check::SurveyPlan& plan, const check::SurveyOptions& options) {
+torus_check::Survey survey_hosts(const po::variables_map& given, const config::Settings& settings,
+                                 const torus_check::SurveyPlan& plan,
+                                 const torus_check::SurveyOptions& options) {
     Terminal terminal(plan.timeout);
-    const check::Progress progress = terminal.progress();
+    const torus_check::Progress progress = terminal.progress();
     const auto reach = make_reach(given, settings, plan.hosts);
-    check::Coordinator coordinator(plan, *reach, progress);
+    torus_check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
-    return check::survey_cables(coordinator, settings, options);
+    return torus_check::survey_cables(coordinator, settings, options);
 }
 
 int test_cables(const po::variables_map& given) {
-    const config::Settings settings = check::load_settings(given);
+    const config::Settings settings = torus_check::load_settings(given);
     if (host_names(settings).empty())
         throw UsageError(
             "missing hosts: give a geometry file with nodes.hosts (--config FILE), or write one "
             "with --discover FILE --hosts a,b,c");
-    check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
+    torus_check::SurveyPlan plan = make_plan(given, settings, host_names(settings));
     restrict_devices(settings, plan);
-    check::SurveyOptions options;
-    options.expectation = {check::number_option(given, "speed", 1, 10'000'000),
-                           check::number_option(given, "mtu", 68, 65536), 0.003};
-    options.small_probes = *check::number_option(given, "probes", 1, 100000);
+    torus_check::SurveyOptions options;
+    options.expectation = {torus_check::number_option(given, "speed", 1, 10'000'000),
+                           torus_check::number_option(given, "mtu", 68, 65536), 0.003};
+    options.small_probes = *torus_check::number_option(given, "probes", 1, 100000);
     options.large_probes = large_probes;
-    const check::Survey survey = survey_hosts(given, settings, plan, options);
-    check::CheckReport report;
+    const torus_check::Survey survey = survey_hosts(given, settings, plan, options);
+    torus_check::CheckReport report;
     report.hosts = host_names(settings);
     compare_settings(settings, survey.hosts, report);
     report.notes.insert(report.notes.end(), survey.notes.begin(), survey.notes.end());
-    for (const check::HostResult& host : survey.hosts) report.troubles.push_back(host.trouble);
+    for (const torus_check::HostResult& host : survey.hosts)
+        report.troubles.push_back(host.trouble);
     report.cables = survey.cables;
-    report.outlook = check::outlook_for_jobs(settings, report.cables);
+    report.outlook = torus_check::outlook_for_jobs(settings, report.cables);
     const std::string json = given.count("json") ? given["json"].as<std::string>() : "";
     if (json == "-")
-        fmt::print("{}", check::report_json(report));
+        fmt::print("{}", torus_check::report_json(report));
     else
-        fmt::print("{}", check::report_text(report, given.count("all") != 0));
-    if (!json.empty() && json != "-") base::write_text_file(json, check::report_json(report));
+        fmt::print("{}", torus_check::report_text(report, given.count("all") != 0));
+    if (!json.empty() && json != "-") base::write_text_file(json, torus_check::report_json(report));
     return report.good() ? config::exit_ok : config::exit_failure;
 }
 
 // ---- Discovery ----
 
-std::vector<check::HostResult> probe_connections(const po::variables_map& given,
-                                                 const config::Settings& settings,
-                                                 const check::SurveyPlan& plan) {
+std::vector<torus_check::HostResult> probe_connections(const po::variables_map& given,
+                                                       const config::Settings& settings,
+                                                       const torus_check::SurveyPlan& plan) {
     Terminal terminal(plan.timeout);
-    const check::Progress progress = terminal.progress();
+    const torus_check::Progress progress = terminal.progress();
     const auto reach = make_reach(given, settings, plan.hosts);
-    check::Coordinator coordinator(plan, *reach, progress);
+    torus_check::Coordinator coordinator(plan, *reach, progress);
     coordinator.ask_hosts();
-    const int probes = *check::number_option(given, "probes", 1, 100000);
+    const int probes = *torus_check::number_option(given, "probes", 1, 100000);
+    const auto before = coordinator.ask_reports();
     const auto reports = coordinator.send_round([probes](int) {
-        return check::Round{0, probes, large_probes, true, {}};
+        return torus_check::Round{0, probes, large_probes, true, {}};
     });
-    std::vector<check::HostResult> hosts = coordinator.hosts();
+    std::vector<torus_check::HostResult> hosts = coordinator.hosts();
     for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].report = reports[node];
+    const auto blocked = torus_check::blocked_devices(before, coordinator.ask_reports());
+    for (std::size_t node = 0; node < hosts.size(); ++node) hosts[node].blocked = blocked[node];
     return hosts;
 }
 
 int discover_torus(const po::variables_map& given) {
-    const config::Settings settings = check::load_settings(given);
+    const config::Settings settings = torus_check::load_settings(given);
     const std::vector<std::string> hosts = hosts_to_discover(given, settings);
-    const auto wanted = check::wanted_devices(given);
+    const auto wanted = torus_check::wanted_devices(given);
     const bool own_agent =
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
-    const check::Discovery found = check::discover(
-        hosts, probe_connections(given, settings, make_plan(given, settings, hosts)), wanted,
+    const auto results = probe_connections(given, settings, make_plan(given, settings, hosts));
+    const torus_check::Discovery found = torus_check::discover(
+        hosts, results, wanted,
         own_agent ? settings[launch::setting::agent] : "", given.count("devices") != 0);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
+    if (found.geometry.empty() || !found.holes.empty())
+        for (std::size_t node = 0; node < hosts.size(); ++node)
+            for (const std::string& device : results[node].blocked)
+                fmt::print(stderr, "torus-check: {}\n",
+                           torus_check::describe_block(hosts[node], device));
     if (found.geometry.empty())
         throw std::runtime_error(fmt::format("{}. No file was written", found.reason));
     for (const std::string& hole : found.holes) fmt::print(stderr, "torus-check: {}\n", hole);
@@ -286,7 +299,7 @@ int discover_torus(const po::variables_map& given) {
 }
 
 int compare_cabling(const po::variables_map& given) {
-    const config::Settings settings = check::load_settings(given);
+    const config::Settings settings = torus_check::load_settings(given);
     const std::vector<std::string> hosts = host_names(settings);
     if (hosts.empty() || !config::node_torus(settings))
         throw UsageError("--diff requires a geometry file with hosts: give --config FILE");
@@ -295,8 +308,9 @@ int compare_cabling(const po::variables_map& given) {
         if (!results[node].trouble.empty())
             throw std::runtime_error(fmt::format("host {} was not asked: {}. Nothing was compared",
                                                  hosts[node], results[node].trouble));
-    const check::Cabling now = check::cabling_found(hosts, results, check::wanted_devices(given));
-    const auto changes = check::changes_of_cabling(check::cabling_of(settings), now);
+    const torus_check::Cabling now =
+        torus_check::cabling_found(hosts, results, torus_check::wanted_devices(given));
+    const auto changes = torus_check::changes_of_cabling(torus_check::cabling_of(settings), now);
     for (const std::string& change : changes) fmt::print("{}\n", change);
     if (!changes.empty()) return config::exit_failure;
     fmt::print("{} hosts, {} {}: as in the file\n", hosts.size(), now.size(),
@@ -311,7 +325,7 @@ std::vector<std::string> links_to_watch(const po::variables_map& given,
                                         const config::Settings& settings) {
     std::vector<std::string> found;
     if (given.count("devices")) {
-        const auto wanted = check::wanted_devices(given);
+        const auto wanted = torus_check::wanted_devices(given);
         for (const config::Device& device : config::this_host().devices)
             if (!device.loopback && wanted(device.name)) found.push_back(device.name);
         if (found.empty())
@@ -335,24 +349,24 @@ std::vector<std::string> links_to_watch(const po::variables_map& given,
 }
 
 int watch(const po::variables_map& given) {
-    check::WatchOptions options;
+    torus_check::WatchOptions options;
     options.state_file = given["watch"].as<std::string>();
-    options.devices = links_to_watch(given, check::load_settings(given));
+    options.devices = links_to_watch(given, torus_check::load_settings(given));
     options.all = given.count("all") != 0;
-    return check::watch_links(options);
+    return torus_check::watch_links(options);
 }
 
 int run(int argc, const char* const* argv) {
     // Only torus-check itself passes this option, alone.
-    if (argc == 2 && std::string_view(argv[1]) == "--probe") return check::run_probe();
-    const po::options_description options = check::make_options();
+    if (argc == 2 && std::string_view(argv[1]) == "--probe") return torus_check::run_probe();
+    const po::options_description options = torus_check::make_options();
     const po::variables_map given = config::parse_options(argc, argv, options);
-    if (given.count("help")) return check::print_help(options);
+    if (given.count("help")) return torus_check::print_help(options);
     if (given.count("version")) {
         config::print_version("torus-check");
         return config::exit_ok;
     }
-    check::check_options(given);
+    torus_check::check_options(given);
     ::signal(SIGPIPE, SIG_IGN);  // the end of its output shows that an agent has ended
     if (given.count("watch")) return watch(given);
     if (given["diff"].as<bool>()) return compare_cabling(given);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 NameWays::NameWays(int hosts, int start)
     : parents_(std::size_t(hosts), no_parent), reached_{start} {
@@ -50,4 +50,4 @@ void NameWays::find_parents() {
     }
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class NameWays {
   public:
-    // `start`: this host; -1: it is none of them, and tries all by itself first.
+    // `start`: this host, or -1 if it is not one of them; then it tries all by itself first.
     NameWays(int hosts, int start);
 
     // For each host, the host that starts its daemon (-1: this process). No host starts the daemon
@@ -39,4 +39,4 @@ class NameWays {
     std::set<std::pair<int, int>> tried_;  // parent and child
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 
 namespace po = boost::program_options;
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 using config::UsageError;
 
@@ -56,10 +56,9 @@ po::options_description make_options() {
         ("diff", po::bool_switch(),
          "compare the cables found now with those of the geometry file")                  //
         ("hosts", text("A,B,C"), "with --discover: hosts to ask (default: nodes.hosts)")  //
-        (
-            "devices", text("GLOBS"),
-            "with --discover, --diff and --watch: use only these devices, for example "
-            "\"enp*,eth1\"")  //
+        ("devices", text("GLOBS"),
+         "with --discover, --diff and --watch: use only these devices, for example "
+         "\"enp*,eth1\"")  //
         ("watch", text("FILE"),
          "check only the links of this host, and report changes since FILE was written")  //
         ("agent", text("COMMAND"), "short for --set launch.agent=COMMAND")                //
@@ -151,4 +150,4 @@ void check_options(const po::variables_map& given) {
                 "--{} cannot be used with --watch, which checks only this host", option));
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

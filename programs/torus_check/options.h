@@ -11,7 +11,7 @@
 #include "config/options.h"
 #include "config/settings.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 boost::program_options::options_description make_options();
 // Returns the exit code.
@@ -28,4 +28,4 @@ std::function<bool(const std::string&)> wanted_devices(
 std::vector<std::string> split_list(const std::string& text);
 config::Settings load_settings(const boost::program_options::variables_map& given);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_check/probe.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@
 #include "programs/torus_check/pushes.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -56,7 +57,7 @@ void await_transmission(const std::vector<config::Device>& devices) {
 // Reads standard input line by line.
 class Orders {
   public:
-    // Returns false at the end of standard input. Blocks only if there is no input yet.
+    // Returns false at the end of standard input. Blocks only until input arrives.
     bool read_more() {
         char bytes[4096];
         ssize_t got;
@@ -177,18 +178,26 @@ class Probe {
         return report;
     }
 
+    static sockaddr_storage address_of(const std::string& ipv4) {
+        sockaddr_storage storage{};
+        auto& address = reinterpret_cast<sockaddr_in&>(storage);
+        address.sin_family = AF_INET;
+        ::inet_pton(AF_INET, ipv4.c_str(), &address.sin_addr);
+        return storage;
+    }
+
     void push(const Push& push) {
         for (const DeviceProbe& probe : probes_)
             if (probe.device().name == push.device)
                 if (const auto far = probe.address_of(push.node, push.far))
-                    return pushes_.start(push, *far);
+                    return pushes_.start(push, push.ipv4.empty() ? *far : address_of(push.ipv4));
         Pushed nothing;
         nothing.id = push.id;
         nothing.trouble = "no packet arrived from its other end";
         say(format_pushed(nothing));
     }
 
-    launch::Loop loop_;
+    torus_run::Loop loop_;
     Job job_;
     Orders orders_;
     std::list<DeviceProbe> probes_;
@@ -203,4 +212,4 @@ int run_probe() {
     return Probe().run();
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -6,9 +6,9 @@
 // standard input does, so that nothing stays behind on a host whose torus-check is gone.
 #pragma once
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 // Returns the exit code. Throws if the job cannot be parsed or a system call fails.
 int run_probe();
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 
+#include "base/address.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "config/geometry.h"
 #include "config/raw.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -143,20 +144,24 @@ Round parse_round(std::string_view line) {
 }
 
 std::string format_push(const Push& push) {
-    return fmt::format("push {} {} {} {} {} {} {}\n", push.id, push.device, push.node, push.far,
-                       push.bytes, push.least, push.time.count());
+    return fmt::format("push {} {} {} {} {} {} {} {}\n", push.id, push.device, push.node, push.far,
+                       push.bytes, push.least, push.time.count(),
+                       push.ipv4.empty() ? "-" : push.ipv4);
 }
 
 Push parse_push(std::string_view line, int nodes) {
-    const auto words = exactly(line, 8);
+    const auto words = exactly(line, 9);
     if (words[0] != "push") fail(line, "expected push");
+    const auto ipv4 = base::parse_address(words[8]);
+    if (words[8] != "-" && (!ipv4 || ipv4->v6)) fail(line, "expected an IPv4 address or -");
     return {number(line, words[1], 0, 0x7fffffff),
             device(line, words[2]),
             number(line, words[3], 0, nodes - 1),
             device(line, words[4]),
             bytes(line, words[5]),
             bytes(line, words[6]),
-            std::chrono::milliseconds(number(line, words[7], 0, most_time))};
+            std::chrono::milliseconds(number(line, words[7], 0, most_time)),
+            ipv4 ? ipv4->text() : std::string()};
 }
 
 std::string format_pushed(const Pushed& pushed) {
@@ -225,4 +230,4 @@ bool parse_report_line(std::string_view line, int nodes, ProbeReport& report) {
     return false;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -27,17 +27,17 @@
 #include "config/network.h"
 #include "programs/torus_run/streams/cable_probe.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
-using launch::decode;
-using launch::device_socket;
-using launch::encode;
-using launch::format_nonce;
-using launch::Identity;
-using launch::Nonce;
-using launch::parse_nonce;
-using launch::ProbePacket;
-using launch::random_nonce;
+using torus_run::decode;
+using torus_run::device_socket;
+using torus_run::encode;
+using torus_run::format_nonce;
+using torus_run::Identity;
+using torus_run::Nonce;
+using torus_run::parse_nonce;
+using torus_run::ProbePacket;
+using torus_run::random_nonce;
 
 class ProtocolError : public std::runtime_error {
   public:
@@ -49,8 +49,8 @@ struct Job {
     int node = 0, nodes = 1;
     int port = 0;                      // of UDP, the same on all hosts
     bool routes = false;               // facts with routing tables
-    std::string geometry;              // path of the file, to compare; empty: none
-    std::vector<std::string> devices;  // to send on; empty: all that are up
+    std::string geometry;              // path of the file, to compare; may be empty
+    std::vector<std::string> devices;  // to send on; if empty, all that are up
 };
 
 // Probes to send, all hosts at the same time.
@@ -70,7 +70,7 @@ struct Sent {
     int small = 0, large = 0;
     int large_bytes = 0;  // IP packet
     int overflow = 0;     // packets that arrived but that the host was too slow to receive
-    std::string trouble;  // why less was sent; empty: all was sent
+    std::string trouble;  // why less was sent; empty if all was
     friend bool operator==(const Sent&, const Sent&) = default;
 };
 
@@ -106,6 +106,7 @@ struct Push {
     // Ends when all bytes are sent or after `most`, but not before `least`.
     std::uint64_t bytes = 0, least = 0;
     std::chrono::milliseconds time{0};
+    std::string ipv4{};  // address of the far device; empty: the one from which a probe came
     friend bool operator==(const Push&, const Push&) = default;
 };
 
@@ -116,7 +117,7 @@ struct Pushed {
     std::chrono::microseconds round_trip{0};  // the shortest that the kernel saw; zero: none
     int segments = 0;
     int again = 0;        // segments that had to be sent again
-    std::string trouble;  // why there is no measurement; empty: there is one
+    std::string trouble;  // why nothing was measured; empty after a measurement
     friend bool operator==(const Pushed&, const Pushed&) = default;
 };
 
@@ -137,4 +138,4 @@ Pushed parse_pushed(std::string_view line);
 std::string format_report(const ProbeReport& report);
 bool parse_report_line(std::string_view line, int nodes, ProbeReport& report);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -14,7 +14,7 @@
 
 #include "programs/torus_check/device_probe.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -59,7 +59,7 @@ base::Descriptor open_listener(int family, const std::string& device, int port) 
 
 }  // namespace
 
-Pushes::Pushes(launch::Loop& loop, const Job& job, Done done)
+Pushes::Pushes(torus_run::Loop& loop, const Job& job, Done done)
     : loop_(loop), job_(job), done_(std::move(done)) {}
 
 Pushes::~Pushes() {
@@ -234,4 +234,4 @@ void Pushes::end(Outgoing& to, std::uint64_t confirmed, const std::string& troub
     done_(pushed);
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

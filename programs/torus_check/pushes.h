@@ -18,14 +18,14 @@
 #include "programs/torus_check/protocol.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class Pushes {
   public:
     using Done = std::function<void(const Pushed&)>;
 
     // `job` must outlive this.
-    Pushes(launch::Loop& loop, const Job& job, Done done);
+    Pushes(torus_run::Loop& loop, const Job& job, Done done);
     ~Pushes();
 
     // Accepts connections on a device. If this fails, the other ends notice.
@@ -65,7 +65,7 @@ class Pushes {
     void end(Outgoing& to, std::uint64_t confirmed, const std::string& trouble);
     void end(Incoming& from);
 
-    launch::Loop& loop_;
+    torus_run::Loop& loop_;
     const Job& job_;
     Done done_;
     std::list<base::Descriptor> listeners_;
@@ -73,4 +73,4 @@ class Pushes {
     std::list<Incoming> incoming_;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class Reach {
   public:
@@ -35,4 +35,4 @@ class Reach {
 std::unique_ptr<Reach> reach_by_agents(const std::string& agent, const std::string& program,
                                        const std::vector<std::string>& hosts);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

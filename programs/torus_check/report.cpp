@@ -9,7 +9,7 @@
 #include "base/printing.h"
 #include "config/network.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -126,4 +126,4 @@ std::string report_json(const CheckReport& report) {
            "\n";
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

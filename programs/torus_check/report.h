@@ -7,11 +7,11 @@
 
 #include "programs/torus_check/verdict.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct CheckReport {
     std::vector<std::string> hosts;     // by node
-    std::vector<std::string> troubles;  // by node; empty: the host was tested
+    std::vector<std::string> troubles;  // by node; empty for a host that was tested
     std::vector<std::string> messages;  // settings that do not match the hosts
     std::vector<std::string> notes;     // hints for a better configuration
     std::vector<CableResult> cables;
@@ -26,4 +26,4 @@ std::string verdict_line(const CheckReport& report);
 std::string report_text(const CheckReport& report, bool all);
 std::string report_json(const CheckReport& report);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -199,6 +199,11 @@ bool Speeds::far_behind(Way way) const {
     return ways_[way].best.bytes_per_second < very_slow * expected(way).bytes_per_second;
 }
 
+std::string Speeds::refusal(Way way) const {
+    const std::string& trouble = ways_[way].trouble;
+    return trouble.starts_with("cannot connect") ? trouble : std::string();
+}
+
 Rate Speeds::rate(Way way) const {
     return ways_[way].best;
 }
@@ -233,4 +238,4 @@ std::string Speeds::why_nothing() const {
     return why;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

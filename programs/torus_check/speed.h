@@ -16,7 +16,7 @@
 #include "programs/torus_check/protocol.h"
 #include "programs/torus_check/verdict.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class Speeds {
   public:
@@ -44,6 +44,9 @@ class Speeds {
     bool remains_slow(Way way) const;
     // Whether similar cables complete a short transfer within a time slice of a busy host.
     bool are_fast(Way way) const;
+
+    // Why no connection could be made, if all were tried in vain; otherwise empty.
+    std::string refusal(Way way) const;
 
     Rate rate(Way way) const;
     // The finding for a way that remains slow. `from`, `to`: its ends.
@@ -77,4 +80,4 @@ class Speeds {
     std::vector<Measured> ways_;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -20,18 +20,18 @@
 #include "programs/torus_run/tree/child_daemons.h"
 #include "programs/torus_run/tree/daemon_tree.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
-using launch::DaemonFrame;
+using torus_run::DaemonFrame;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto patience_at_end = std::chrono::seconds(3);
 
 // A job without ranks.
-launch::Job make_job(const config::Settings& settings, const TorusPlan& plan) {
-    launch::Job job;
+torus_run::Job make_job(const config::Settings& settings, const TorusPlan& plan) {
+    torus_run::Job job;
     job.settings = settings;
     for (int node = 0; node < int(plan.hosts.size()); ++node)
         job.hosts.push_back({plan.hosts[std::size_t(node)], "", plan.here == node, {}});
@@ -42,25 +42,25 @@ launch::Job make_job(const config::Settings& settings, const TorusPlan& plan) {
     return job;
 }
 
-class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
+class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener {
   public:
     TorusReach(const config::Settings& settings, TorusPlan plan)
         : plan_(std::move(plan)),
           job_(make_job(settings, plan_)),
-          tree_(launch::make_tree(job_)),
+          tree_(torus_run::make_tree(job_)),
           pulse_(job_.common.timeout),
           unsent_(plan_.hosts.size()) {
         tree_.routes = false;  // the probes report routes
         if (plan_.links_known) {
             if (tree_.parents.empty()) tree_.parents = {-1};
-            ways_.emplace(tree_.parents, launch::launch_torus(job_));
+            ways_.emplace(tree_.parents, torus_run::launch_torus(job_));
         } else {
             names_.emplace(int(plan_.hosts.size()), plan_.here.value_or(-1));
             tree_.over_links = false;
             tree_.unknown_links = launch::wants_address(tree_.agent);
             tree_.parents = names_->parents();
         }
-        launch::ChildDaemons::Listener& listener = *this;
+        torus_run::ChildDaemons::Listener& listener = *this;
         daemons_.emplace(loop_, plan_.here.value_or(-1), tree_, job_.common.timeout, listener);
     }
 
@@ -69,7 +69,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         listener_ = nullptr;
         own_.reset();
         daemons_->give_up_waiting();
-        daemons_->send(DaemonFrame::finish, launch::every_node, nullptr);
+        daemons_->send(DaemonFrame::finish, torus_run::every_node, nullptr);
         const auto end = Clock::now() + patience_at_end;
         while (!daemons_->all_gone() && Clock::now() < end) serve(std::chrono::milliseconds(20));
         daemons_->drop(true);
@@ -106,7 +106,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
         const int beat = pulse_.wait(std::nullopt, true);
         loop_.step(std::min(beat, int(wait.count())), [] {});
         const auto now = Clock::now();
-        if (pulse_.beat(now)) daemons_->send(DaemonFrame::ping, launch::every_node, nullptr);
+        if (pulse_.beat(now)) daemons_->send(DaemonFrame::ping, torus_run::every_node, nullptr);
         for (const pid_t agent : daemons_->agents()) {
             int status = 0;
             if (::waitpid(agent, &status, WNOHANG) == agent) daemons_->reaped(agent, status);
@@ -129,9 +129,10 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     }
 
     void send_input(int node, std::string_view text) {
-        launch::Packer packer;
+        torus_run::Packer packer;
         packer.append(std::as_bytes(std::span(text)));
-        daemons_->send(DaemonFrame::probe_input, std::uint32_t(node), launch::share(packer.take()));
+        daemons_->send(DaemonFrame::probe_input, std::uint32_t(node),
+                       torus_run::share(packer.take()));
     }
 
     void said(int node, std::string_view text) {
@@ -144,13 +145,13 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     // ---- the daemons ----
 
     void daemon_greeted(int node) override {
-        launch::HostOrder order = launch::make_order(job_, tree_, node);
+        torus_run::HostOrder order = torus_run::make_order(job_, tree_, node);
         order.parents = tree_.parents;  // any host may have to start others
         order.hosts = tree_.hosts;
-        daemons_->send(DaemonFrame::plan, std::uint32_t(node), launch::share(encode(order)));
+        daemons_->send(DaemonFrame::plan, std::uint32_t(node), torus_run::share(encode(order)));
     }
 
-    void daemon_ready(int node, const launch::HostFacts& facts) {
+    void daemon_ready(int node, const torus_run::HostFacts& facts) {
         // A cable may lead to the wrong host.
         const auto found = config::find_host(plan_.hosts, facts.name);
         if (found.value_or(node) != node) {
@@ -159,25 +160,25 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
                                          plan_.hosts[std::size_t(*found)]);
         }
         if (!reached_.insert(node).second) return;
-        launch::Packer packer;
+        torus_run::Packer packer;
         packer.add(plan_.program);
-        daemons_->send(DaemonFrame::probe, std::uint32_t(node), launch::share(packer.take()));
+        daemons_->send(DaemonFrame::probe, std::uint32_t(node), torus_run::share(packer.take()));
         send_input(node, std::exchange(unsent_[std::size_t(node)], {}));
         if (ways_) return ways_->greeted(node);
         names_->greeted(node);
         follow(names_->parents());
     }
 
-    void daemon_frame(launch::Frame& frame) override {
+    void daemon_frame(torus_run::Frame& frame) override {
         const int node = int(frame.header.sequence);
         if (node < 0 || node >= int(plan_.hosts.size())) return;
         try {
-            launch::Unpacker body(frame.body);
+            torus_run::Unpacker body(frame.body);
             switch (DaemonFrame(frame.header.kind)) {
                 case DaemonFrame::greeted:
                     return daemon_greeted(node);
                 case DaemonFrame::facts:
-                    return daemon_ready(node, launch::decode_facts(frame.body));
+                    return daemon_ready(node, torus_run::decode_facts(frame.body));
                 case DaemonFrame::lost:
                     return daemon_lost(node, body.text());
                 case DaemonFrame::probe_ended:
@@ -189,7 +190,7 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
                 default:
                     return;  // frames that matter only to jobs
             }
-        } catch (const launch::PackingError& error) {
+        } catch (const torus_run::PackingError& error) {
             daemon_lost(node, error.what());
         }
     }
@@ -222,9 +223,9 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     void follow(const std::vector<int>& parents) {
         if (parents == tree_.parents) return;
         tree_.parents = parents;
-        const launch::TreeWays ways{0, parents, {}};
+        const torus_run::TreeWays ways{0, parents, {}};
         daemons_->follow(ways);
-        daemons_->send(DaemonFrame::ways, launch::every_node, launch::share(encode(ways)));
+        daemons_->send(DaemonFrame::ways, torus_run::every_node, torus_run::share(encode(ways)));
     }
 
     void report_unreachable() {
@@ -235,14 +236,14 @@ class TorusReach final : public Reach, private launch::ChildDaemons::Listener {
     }
 
     const TorusPlan plan_;
-    const launch::Job job_;
-    launch::HostOrder tree_;
-    launch::Loop loop_;
-    launch::Pulse pulse_;
-    std::optional<launch::DaemonTree> ways_;  // this or names_ determines the parents
+    const torus_run::Job job_;
+    torus_run::HostOrder tree_;
+    torus_run::Loop loop_;
+    torus_run::Pulse pulse_;
+    std::optional<torus_run::DaemonTree> ways_;  // this or names_ determines the parents
     std::optional<NameWays> names_;
-    std::optional<launch::ChildDaemons> daemons_;
-    std::optional<launch::PipedProgram> own_;
+    std::optional<torus_run::ChildDaemons> daemons_;
+    std::optional<torus_run::PipedProgram> own_;
     std::vector<std::string> unsent_;  // by node, until its daemon greets
     std::set<int> reached_, lost_;
     std::map<int, std::string> why_;
@@ -255,4 +256,4 @@ std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, Tor
     return std::make_unique<TorusReach>(settings, std::move(plan));
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -11,7 +11,7 @@
 #include "config/settings.h"
 #include "programs/torus_check/reach.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct TorusPlan {
     std::vector<std::string> hosts;  // by node
@@ -26,4 +26,4 @@ struct TorusPlan {
 // `settings` must outlive it.
 std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -15,7 +15,7 @@
 #include "core/settings.h"
 #include "routing/detours.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -322,6 +322,8 @@ const char* name_of(Fault fault) {
             return "unknown";
         case Fault::missing:
             return "missing";
+        case Fault::blocked:
+            return "blocked";
         case Fault::swapped:
             return "swapped";
         case Fault::crossed:
@@ -374,4 +376,4 @@ std::string outlook_for_jobs(const config::Settings& settings,
     return dead.size() == 1 ? "jobs use a detour around it" : "jobs use detours around them";
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -11,11 +11,12 @@
 #include "programs/torus_check/coordinator.h"
 #include "routing/torus.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 enum class Fault {
     unknown,    // the host at one end was not tested
     missing,    // no device, device down, no carrier, or nothing arrives
+    blocked,    // a firewall at one end does not let TCP in
     swapped,    // its far end was exchanged with another cable's
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to the wrong end, and no second cable explains this
@@ -34,7 +35,7 @@ struct Finding {
 struct LinkEnd {
     int node = 0;
     std::string host;
-    std::string device;  // empty: not in [links]
+    std::string device;  // empty if not in [links]
     routing::Direction direction;
 };
 
@@ -69,4 +70,4 @@ std::vector<CableResult> judge(const config::Settings& settings,
 std::string outlook_for_jobs(const config::Settings& settings,
                              const std::vector<CableResult>& cables);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

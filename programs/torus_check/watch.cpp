@@ -19,7 +19,7 @@
 #include "programs/torus_check/coordinator.h"
 #include "programs/torus_check/health.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -73,4 +73,4 @@ int watch_links(const WatchOptions& options) {
     return health.wrong.empty() ? config::exit_ok : config::exit_failure;
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

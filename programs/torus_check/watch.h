@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 struct WatchOptions {
     std::string state_file;
@@ -20,4 +20,4 @@ struct WatchOptions {
 // if the state cannot be written.
 int watch_links(const WatchOptions& options);
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

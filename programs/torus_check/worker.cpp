@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "core/transport/machine.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 namespace {
 
@@ -90,4 +90,4 @@ void Worker::take_answer(const std::string& line) {
     }
 }
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -12,7 +12,7 @@
 #include "config/network.h"
 #include "programs/torus_check/protocol.h"
 
-namespace torusmp::check {
+namespace torusmp::torus_check {
 
 class Worker {
   public:
@@ -56,4 +56,4 @@ class Worker {
     std::vector<Pushed> pushed_;
 };
 
-}  // namespace torusmp::check
+}  // namespace torusmp::torus_check

@@ -11,7 +11,9 @@
 #include "base/text.h"
 #include "config/geometry.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -115,4 +117,4 @@ std::string reference_page(const Schema& schema) {
     return page;
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -7,18 +7,18 @@
 
 #include "config/settings.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
 
 // Formats a value for people: explains an empty value and shortens a long one.
-std::string shown_value(const AnySetting& setting, const Settings& settings);
+std::string shown_value(const config::AnySetting& setting, const config::Settings& settings);
 
 // For example "default", "geometry.toml:3", "--torus", "TORUSMP_TRANSPORT_TOKENS".
-std::string describe_origin(const Origin& origin);
+std::string describe_origin(const config::Origin& origin);
 
 // Describes one setting: its purpose, the accepted values, how to set it, and its current value.
-std::string explain_setting(const AnySetting& setting, const Settings& settings);
+std::string explain_setting(const config::AnySetting& setting, const config::Settings& settings);
 
 // The reference of all settings, as Markdown. It is the same for all build options.
-std::string reference_page(const Schema& schema);
+std::string reference_page(const config::Schema& schema);
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -14,7 +14,9 @@
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -176,4 +178,4 @@ std::string links_json(const std::vector<LinkReport>& links) {
     return base::json_enclose(parts, '[', ']', 1);
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -9,11 +9,11 @@
 #include "config/network.h"
 #include "config/settings.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
 
 struct LinkReport {
     routing::Direction direction;
-    std::string device;   // empty: [links] names none
+    std::string device;   // empty if [links] names none
     std::string to;       // the host at the far end
     std::string carrier;  // a transport; empty if none, see `why`
     std::string why;
@@ -21,7 +21,7 @@ struct LinkReport {
 };
 
 // The links that leave a node. The far ends are not queried.
-std::vector<LinkReport> links_of(const Settings& settings, int node);
+std::vector<LinkReport> links_of(const config::Settings& settings, int node);
 
 // A cable as the geometry file describes it; no host is queried.
 struct CableReport {
@@ -31,15 +31,15 @@ struct CableReport {
 };
 
 // All cables of the machine, by node. Precondition: the settings name hosts in a torus of nodes.
-std::vector<CableReport> cables_of(const Settings& settings);
+std::vector<CableReport> cables_of(const config::Settings& settings);
 // The transports that links between hosts may use, best first: one if the settings leave no choice,
 // otherwise the capabilities of the hosts decide.
-std::vector<std::string> possible_carriers(const Settings& settings);
+std::vector<std::string> possible_carriers(const config::Settings& settings);
 
-std::string cables_text(const Settings& settings);
-std::string cables_json(const Settings& settings);
+std::string cables_text(const config::Settings& settings);
+std::string cables_json(const config::Settings& settings);
 
 std::string links_text(const std::vector<LinkReport>& links);
 std::string links_json(const std::vector<LinkReport>& links);
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -21,6 +21,7 @@
 
 namespace po = boost::program_options;
 using namespace torusmp::config;
+using namespace torusmp::torus_info;
 
 namespace {
 

@@ -4,16 +4,11 @@
 #include <fmt/format.h>
 #include <net/if.h>
 #include <poll.h>
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -26,7 +21,6 @@
 #include <string>
 
 #include "base/address.h"
-#include "base/descriptor.h"
 #include "base/printing.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -38,10 +32,13 @@
 #include "core/transport/list.h"
 #include "core/transport/machine.h"
 #include "job/settings.h"
+#include "programs/torus_info/bird.h"
 
 namespace po = boost::program_options;
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -61,6 +58,8 @@ Examples:
                                                                  one folder per host
   torus-info netplan --config cluster.toml --format hosts --apply
                                                                  add all nodes to /etc/hosts
+  torus-info netplan --config cluster.toml --format mlx > ring.json
+                                                                 write a hostfile of mlx.launch
   torus-info netplan --config cluster.toml --forwarding          print the forwarding of frames that
                                                                  is active on this host
   torus-info netplan --config cluster.toml --forwarding --apply  activate it; --remove deactivates it
@@ -81,10 +80,11 @@ po::options_description make_options() {
     options.add_options()  //
         ("format",
          po::value<std::string>()
-             ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts")
+             ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts|mlx|torchrun")
              ->default_value("ip"),
-         "output format: ip (for ip -batch), hosts (for /etc/hosts), or the files of networkd, "
-         "ifupdown, netplan (of Ubuntu) or networkmanager")  //
+         "output format: ip (for ip -batch), hosts (for /etc/hosts), the files of networkd, "
+         "ifupdown, netplan (of Ubuntu) or networkmanager, or a hostfile of mlx.launch or "
+         "torchrun")  //
         ("node", po::value<std::string>()->value_name("N"),
          "plan only this node, by number or host name")                               //
         ("apply", "apply the plan to this host instead of printing it (needs root)")  //
@@ -193,56 +193,7 @@ void apply(const NodePlan& plan) {
                    plan.links.size());
 }
 
-// ---- The routing daemon ----
-
-// A child that runs BIRD with the routes of a plan. It ends with this process, and then removes its
-// routes. Its control socket is in the folder that systemd gives to a service, or in /run.
-class Bird {
-  public:
-    explicit Bird(const NodePlan& plan) {
-        const std::string text = as_bird(plan);
-        const base::Descriptor file(::memfd_create("bird.conf", 0));
-        if (!file || ::write(file.get(), text.data(), text.size()) != ::ssize_t(text.size()))
-            throw std::runtime_error(
-                fmt::format("cannot write the configuration of BIRD: {}", std::strerror(errno)));
-        const std::string path = fmt::format("/proc/self/fd/{}", file.get());
-        const char* const folder = std::getenv("RUNTIME_DIRECTORY");
-        const std::string control =
-            fmt::format("{}/torus-bird-{}.ctl", folder ? folder : "/run", plan.node);
-        const pid_t parent = ::getpid();
-        pid_ = ::fork();
-        if (pid_ < 0)
-            throw std::runtime_error(fmt::format("cannot start bird: {}", std::strerror(errno)));
-        if (pid_ > 0) return;
-        ::prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-        if (::getppid() != parent) ::_exit(0);  // it ended before the line above
-        ::execlp("bird", "bird", "-f", "-c", path.c_str(), "-s", control.c_str(), nullptr);
-        ::_exit(127);
-    }
-    Bird(const Bird&) = delete;
-    Bird& operator=(const Bird&) = delete;
-    ~Bird() {
-        if (pid_ <= 0) return;
-        ::kill(pid_, SIGTERM);
-        ::waitpid(pid_, nullptr, 0);
-    }
-
-    // Throws std::runtime_error if the daemon has ended.
-    void check() {
-        int status = 0;
-        if (::waitpid(pid_, &status, WNOHANG) != pid_) return;
-        pid_ = -1;
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
-            throw std::runtime_error(
-                "cannot run bird: expected BIRD 2 in PATH. Install the package bird2");
-        throw std::runtime_error(
-            WIFEXITED(status) ? fmt::format("bird ended with code {}", WEXITSTATUS(status))
-                              : fmt::format("bird was ended by signal {}", WTERMSIG(status)));
-    }
-
-  private:
-    pid_t pid_ = -1;
-};
+// ---- Keeping it ----
 
 constexpr int bird_check_ms = 1000;
 
@@ -371,23 +322,38 @@ std::vector<int> all_nodes(const Settings& settings) {
     return all;
 }
 
-// Every host needs the names of all hosts, so there is one text for the whole machine.
-void name_hosts(const Settings& settings, const po::variables_map& given,
-                const NetplanOptions& netplan) {
+// Texts for the whole machine rather than for one of its hosts.
+struct WholeFormat {
+    std::string_view name, file;
+    std::string (*text)(const std::vector<NodePlan>& plans);
+};
+constexpr WholeFormat whole_formats[] = {{"hosts", "hosts", as_hosts},
+                                         {"mlx", "mlx.json", as_mlx},
+                                         {"torchrun", "torchrun", as_torchrun}};
+
+const WholeFormat* find_whole_format(std::string_view name) {
+    for (const WholeFormat& format : whole_formats)
+        if (format.name == name) return &format;
+    return nullptr;
+}
+
+void write_whole(const Settings& settings, const po::variables_map& given,
+                 const NetplanOptions& netplan, const WholeFormat& format) {
     if (given.count("node"))
-        throw UsageError("--node cannot be used with --format hosts, which lists all nodes");
+        throw UsageError(fmt::format(
+            "--node cannot be used with --format {}, which lists all nodes", format.name));
     std::vector<NodePlan> plans;
     for (const int node : all_nodes(settings)) plans.push_back(plan_node(settings, node, netplan));
-    const std::string block = as_hosts(plans);
+    const std::string text = format.text(plans);
     if (given.count("output")) {
         const std::filesystem::path folder = given["output"].as<std::string>();
         std::filesystem::create_directories(folder);
-        base::write_text_file((folder / "hosts").string(), block);
+        base::write_text_file((folder / format.file).string(), text);
     } else if (given.count("apply")) {
-        base::write_text_file(hosts_file, with_hosts(read_file(hosts_file), block));
+        base::write_text_file(hosts_file, with_hosts(read_file(hosts_file), text));
         fmt::print("wrote the names of {} nodes to {}\n", plans.size(), hosts_file);
     } else {
-        fmt::print("{}", block);
+        fmt::print("{}", text);
     }
 }
 
@@ -413,11 +379,15 @@ int run_netplan(int argc, const char* const* argv) {
     }
     const std::string format = given["format"].as<std::string>();
     const NetplanFormat* files = find_netplan_format(format);
-    if (format != "ip" && format != "hosts" && !files)
+    const WholeFormat* whole = find_whole_format(format);
+    if (format != "ip" && !whole && !files)
         throw UsageError(
             fmt::format("--format is \"{}\": expected ip, networkd, ifupdown, netplan, "
-                        "networkmanager or hosts",
+                        "networkmanager, hosts, mlx or torchrun",
                         base::printable(format)));
+    if (given.count("apply") && whole && format != "hosts")
+        throw UsageError(fmt::format(
+            "--apply cannot be used with --format {}: use --output to write a file", format));
     if (given.count("apply") && given.count("output"))
         throw UsageError("--apply and --output exclude each other");
     const std::string routes = given["routes"].as<std::string>();
@@ -435,8 +405,8 @@ int run_netplan(int argc, const char* const* argv) {
     if (given.count("forwarding")) return run_forwarding(settings, given);
     NetplanOptions netplan = netplan_from(given);
     netplan.to_links = transport::reaches_link_addresses(settings);
-    if (format == "hosts") {
-        name_hosts(settings, given, netplan);
+    if (whole) {
+        write_whole(settings, given, netplan, *whole);
         return exit_ok;
     }
     for (const int node : chosen_nodes(settings, given)) {
@@ -453,4 +423,4 @@ int run_netplan(int argc, const char* const* argv) {
     return exit_ok;
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

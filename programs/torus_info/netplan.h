@@ -3,10 +3,10 @@
 // this host. Called from main(), once.
 #pragma once
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
 
 // `argv` begins with the word "netplan". Returns the exit code; throws like any body of
 // run_program().
 int run_netplan(int argc, const char* const* argv);
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -18,7 +18,9 @@
 #include "io/residence.h"
 #include "launch/bootstrap.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 namespace {
 
 // What a rank reports about its host.
@@ -141,4 +143,4 @@ int explain_path(const std::string& path, const Settings& settings) {
     return code;
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

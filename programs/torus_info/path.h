@@ -7,10 +7,10 @@
 
 #include "config/settings.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
 
 // Collective over the ranks of a job, of which the first prints; alone, about this host. Returns an
 // exit code. Throws BootstrapError.
-int explain_path(const std::string& path, const Settings& settings);
+int explain_path(const std::string& path, const config::Settings& settings);
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -18,7 +18,9 @@
 #include "programs/torus_info/explain.h"
 #include "routing/graph_order.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
+
+using namespace config;
 
 namespace {
 
@@ -397,4 +399,4 @@ std::string report_json(const Report& report) {
            "\n";
 }
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

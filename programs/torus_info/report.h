@@ -14,15 +14,15 @@
 #include "config/settings.h"
 #include "programs/torus_info/links.h"
 
-namespace torusmp::config {
+namespace torusmp::torus_info {
 
 struct Report {
-    Settings settings;
+    config::Settings settings;
     int ranks = 0;         // of the whole job
     int local_ranks = 0;   // on one host
     routing::Torus torus;  // of the ranks
-    Host host;
-    std::vector<CpuList> binding;  // by local rank
+    config::Host host;
+    std::vector<config::CpuList> binding;  // by local rank
     std::optional<int> node;  // this host's node; nullopt if it has none, or no hosts are named
     std::vector<LinkReport> links;  // links that leave the node
     // Why this node's kernel cannot forward frames between other ranks; empty if it can. Nullopt if
@@ -32,11 +32,11 @@ struct Report {
 
 // If `ranks` is empty, the size of the torus counts, or the number of this host's cores. Throws
 // ConfigError, HostError.
-Report make_report(const Settings& settings, std::optional<int> ranks);
+Report make_report(const config::Settings& settings, std::optional<int> ranks);
 
 // `here`: also print this host and its ranks' processors, which are always printed if no hosts are
 // named.
 std::string report_text(const Report& report, bool here);
 std::string report_json(const Report& report);
 
-}  // namespace torusmp::config
+}  // namespace torusmp::torus_info

@@ -42,9 +42,9 @@ void open_standard_descriptors() {
 
 int run(int argc, char** argv) {
     if (argc > 1 && std::string_view(argv[1]) == "--monitor") become_torus_top(argv + 1);
-    const launch::Options options = launch::parse_options(argc, argv);
+    const torus_run::Options options = torus_run::parse_options(argc, argv);
     if (options.help) {
-        fmt::print("{}", launch::help_text());
+        fmt::print("{}", torus_run::help_text());
         return config::exit_ok;
     }
     if (options.version) {
@@ -52,16 +52,16 @@ int run(int argc, char** argv) {
         return config::exit_ok;
     }
     if (!options.join.empty()) {
-        launch::join_daemon(options.join, options.join_version);
+        torus_run::join_daemon(options.join, options.join_version);
         return config::exit_ok;
     }
-    if (options.daemon_timeout) return launch::run_remote_daemon(*options.daemon_timeout);
+    if (options.daemon_timeout) return torus_run::run_remote_daemon(*options.daemon_timeout);
     if (!options.quiet)
         for (const std::string& what : options.ignored) fmt::print(stderr, "torus-run: {}\n", what);
-    const launch::Job job = launch::plan_job(options);
-    if (options.display_map) fmt::print("{}", launch::describe_map(job));
+    const torus_run::Job job = torus_run::plan_job(options);
+    if (options.display_map) fmt::print("{}", torus_run::describe_map(job));
     std::fflush(stdout);
-    return launch::run_job(job);
+    return torus_run::run_job(job);
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "launch/agent.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -78,7 +78,7 @@ std::string as_calls(const Changes& changes) {
     for (const config::PlannedFile& file : changes.files)
         calls += with_text(
             fmt::format("put {:o} {}", file.mode, launch::quote_for_shell(file.path)), file.text);
-    return calls;
+    return calls + "place\n";
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -9,7 +9,7 @@
 #include "config/netplan.h"
 #include "programs/torus_setup/facts.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 struct Changes {
     std::string batch;                                          // for ip -batch
@@ -28,4 +28,4 @@ Changes plan_changes(const config::NodePlan& plan, const config::NetplanFormat* 
 std::string describe(const Changes& changes, bool texts);
 std::string as_calls(const Changes& changes);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

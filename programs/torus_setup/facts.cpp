@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "programs/torus_setup/facts.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -32,4 +32,4 @@ Facts parse_facts(const std::vector<std::string>& lines) {
     return facts;
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 struct HostDevice {
     std::string name;
@@ -15,7 +15,7 @@ struct HostDevice {
 struct Facts {
     std::string name;      // as the host calls itself
     std::string service;   // that sets its network up at boot: a format of netplan, or none
-    std::string lacks;     // a program that is not installed; empty: none
+    std::string lacks;     // a program that is missing, if any
     bool changed = false;  // by an earlier torus-setup
     std::vector<HostDevice> devices;  // that may be cables of the torus
     std::string hosts;                // the text of its /etc/hosts
@@ -24,4 +24,4 @@ struct Facts {
 
 Facts parse_facts(const std::vector<std::string>& lines);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

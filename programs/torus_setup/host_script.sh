@@ -29,6 +29,8 @@ begin() {
     only_one
     [ -e $kept/journal ] || rm -rf $kept
     mkdir -p -m 700 $kept
+    rm -f $kept/staged*
+    staged=0
 }
 
 # Appends standard input to the journal: all lines or none.
@@ -41,8 +43,8 @@ note() {
 noted() { [ -e $kept/journal ] && grep -q "^$1" $kept/journal; }
 
 make_folder() {
-    [ -d "$1" ] && return
-    make_folder "$(dirname "$1")"
+    [ -d "${1:-/}" ] && return
+    make_folder "${1%/*}"
     printf 'dir %s\n' "$1" | note
     mkdir "$1"
 }
@@ -54,46 +56,79 @@ number_of() {
         $kept/journal
 }
 
-# put MODE PATH: writes standard input to the file.
+# put MODE PATH: standard input becomes the file when place is called.
 put() {
-    mode=$1
-    path=$(readlink -f "$2" || printf '%s' "$2")
-    cat >$kept/text
-    if [ -e "$path" ] && cmp -s "$path" $kept/text; then return; fi
-    number=$(number_of "$path")
-    if [ -z "$number" ]; then
-        make_folder "$(dirname "$path")"
-        number=1
-        [ ! -e $kept/journal ] || number=$(($(wc -l <$kept/journal) + 1))
-        if [ -e "$path" ]; then
-            cp -p "$path" $kept/$number.saved
-            sync $kept/$number.saved
-            printf 'file %s %s\n' $number "$path" | note
-        else
-            printf 'new %s %s\n' $number "$path" | note
+    path=$2
+    if [ -L "$path" ]; then path=$(readlink -f "$path"); fi
+    staged=$((staged + 1))
+    cat >$kept/staged.$staged
+    printf '%s %s %s\n' $staged "$1" "$path" >>$kept/staged
+}
+
+# setting NAME VALUE, for example net/ipv4/ip_forward 1: set when place is called.
+setting() {
+    old=$(cat /proc/sys/$1)
+    [ "$old" = "$2" ] && return
+    noted "sysctl $1 " || printf 'sysctl %s %s\n' "$1" "$old" >>$kept/staged.lines
+    printf '%s %s\n' "$1" "$2" >>$kept/staged.settings
+}
+
+place() {
+    touch $kept/staged $kept/staged.lines $kept/staged.settings
+    [ ! -s $kept/staged.lines ] || note <$kept/staged.lines
+    while read -r name value; do printf '%s\n' "$value" >/proc/sys/$name; done <$kept/staged.settings
+    place_files
+    rm -f $kept/staged*
+}
+
+# Writes all files of put: first the originals and the journal, then the texts beside their places,
+# then each to its place. One sync for each of these steps, since disks are slow at it.
+place_files() {
+    next=1
+    [ ! -e $kept/journal ] || next=$(($(wc -l <$kept/journal) + 1))
+    : >$kept/staged.lines
+    : >$kept/staged.writes
+    originals=
+    while read -r text mode path; do
+        if [ -e "$path" ] && cmp -s "$path" $kept/staged.$text; then continue; fi
+        number=$(number_of "$path")
+        if [ -z "$number" ]; then
+            make_folder "${path%/*}"
+            number=$next
+            next=$((next + 1))
+            if [ -e "$path" ]; then
+                cp -p "$path" $kept/$number.saved
+                originals="$originals $kept/$number.saved"
+                printf 'file %s %s\n' $number "$path" >>$kept/staged.lines
+            else
+                printf 'new %s %s\n' $number "$path" >>$kept/staged.lines
+            fi
         fi
-    fi
-    cp $kept/text $kept/$number.ours
-    if [ -e "$path" ]; then cp -p "$path" "$path.torusmp"; else : >"$path.torusmp"; chmod "$mode" "$path.torusmp"; fi
-    cat $kept/text >"$path.torusmp"
-    take_place "$path"
+        printf '%s %s %s %s\n' $number $text "$mode" "$path" >>$kept/staged.writes
+    done <$kept/staged
+    [ -z "$originals" ] || sync $originals
+    [ ! -s $kept/staged.lines ] || note <$kept/staged.lines
+    new=
+    while read -r number text mode path; do
+        cp $kept/staged.$text $kept/$number.ours
+        if [ -e "$path" ]; then
+            cp -p "$path" "$path.torusmp"
+            cat $kept/staged.$text >"$path.torusmp"
+        else
+            install -m "$mode" $kept/staged.$text "$path.torusmp"
+        fi
+        new="$new $path.torusmp"
+    done <$kept/staged.writes
+    [ -z "$new" ] || sync $new
+    while read -r number text mode path; do take_place "$path"; done <$kept/staged.writes
 }
 
 # take_place PATH: PATH.torusmp becomes PATH. A file that is a mount of its own, as in containers,
 # cannot be replaced, only written.
 take_place() {
-    sync "$1.torusmp"
     mv -f "$1.torusmp" "$1" 2>/dev/null && return
     cat "$1.torusmp" >"$1"
     rm "$1.torusmp"
-}
-
-# setting NAME VALUE, for example net/ipv4/ip_forward 1
-setting() {
-    old=$(cat /proc/sys/$1)
-    [ "$old" = "$2" ] && return
-    noted "sysctl $1 " || printf 'sysctl %s %s\n' "$1" "$old" | note
-    printf '%s\n' "$2" >/proc/sys/$1
 }
 
 # Applies lines for ip -batch: link set, addr replace, route replace.
@@ -128,7 +163,11 @@ bring_up() {
     for tenth in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 \
                  31 32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50; do
         waiting=
-        for device; do [ "$(cat /sys/class/net/$device/carrier 2>/dev/null)" = 1 ] || waiting=1; done
+        for device; do
+            carrier=
+            { read -r carrier </sys/class/net/$device/carrier; } 2>/dev/null || :
+            [ "$carrier" = 1 ] || waiting=1
+        done
         [ -z "$waiting" ] && break
         sleep 0.1
     done
@@ -164,10 +203,12 @@ look() {
     [ -z "$server" ] || used="$used $(ip -o addr show to "$server" | awk '{ print "dev " $2 " " }')"
     for path in /sys/class/net/*; do
         device=${path##*/}
-        [ "$(cat $path/type 2>/dev/null)" = 1 ] || continue
+        type=
+        { read -r type <$path/type; } 2>/dev/null || :
+        [ "$type" = 1 ] || continue
         [ -e $path/bridge ] || [ -e $path/wireless ] || [ -e $path/master ] || [ -e $path/tun_flags ] && continue
         case $used in *" dev $device "*) continue ;; esac
-        flags=$(cat $path/flags)
+        read -r flags <$path/flags
         if [ $((flags & 1)) = 1 ]; then say "device $device up"; else say "device $device down"; fi
     done
     { if [ -e /etc/hosts ]; then cat /etc/hosts; fi; echo .; } | sed 's/^/@ hosts /'
@@ -196,6 +237,7 @@ undo() {
             file)
                 keep_edited "$first" "$rest"
                 cp -p $kept/$first.saved "$rest.torusmp"
+                sync "$rest.torusmp"
                 take_place "$rest" ;;
             dir) rmdir "$first${rest:+ $rest}" 2>/dev/null || : ;;
         esac
@@ -207,7 +249,7 @@ undo() {
     say "changes $count"
 }
 
-# keep_edited N PATH: a file that somebody edited since is kept aside.
+# keep_edited N PATH: a file that was edited since is kept aside.
 keep_edited() {
     if [ ! -e "$2" ] || [ ! -e $kept/$1.ours ]; then return; fi
     cmp -s "$2" $kept/$1.ours && return

@@ -11,7 +11,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/piped_program.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -54,7 +54,7 @@ class Crew {
   private:
     void start(std::size_t host, const std::string& calls) {
         try {
-            programs_.push_back(std::make_unique<launch::PipedProgram>(
+            programs_.push_back(std::make_unique<torus_run::PipedProgram>(
                 launch::agent_command(agent_, hosts_[host], {"sh", "-c", as_root}), loop_,
                 [this, host](std::string_view text) {
                     if (output_[host].size() < longest_output) output_[host] += text;
@@ -84,9 +84,12 @@ class Crew {
             lines.pop_back();
             return finish(host, {});
         }
-        finish(host, failure.empty()
-                         ? advise(hosts_[host], agent_, why)
-                         : fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        if (!failure.empty())
+            return finish(host,
+                          fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        replies_[host].no_key = why.find("Permission denied (") != std::string::npos ||
+                                why.find("Host key verification failed") != std::string::npos;
+        finish(host, advise(hosts_[host], agent_, why));
     }
 
     void finish(std::size_t host, const std::string& trouble) {
@@ -99,8 +102,8 @@ class Crew {
     const std::string& agent_;
     const std::vector<std::string>& hosts_;
     const Ended& ended_;
-    launch::Loop loop_;
-    std::vector<std::unique_ptr<launch::PipedProgram>> programs_;
+    torus_run::Loop loop_;
+    std::vector<std::unique_ptr<torus_run::PipedProgram>> programs_;
     std::vector<Reply> replies_;
     std::vector<std::string> output_;
     std::vector<bool> done_;
@@ -124,6 +127,9 @@ constexpr std::array advices{
            "sudo asks for a password. Connect as root (--agent \"ssh -l root\"), or "
            "allow sudo without a password there"},
     Advice{"sudo: not found", "torus-setup needs root. Connect as root: --agent \"ssh -l root\""},
+    Advice{"Read-only file system",
+           "it cannot keep settings. Make /etc and /var/lib writable there, and try again"},
+    Advice{"No space left on device", "its disk is full. Free some space there, and try again"},
     Advice{"Connection refused", "no sshd answers. Install and start openssh-server there"},
     Advice{"No route to host", "it does not answer. Check its power and its network"},
     Advice{"timed out", "it does not answer. Check its power and its network"},
@@ -145,4 +151,4 @@ std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std:
     return Crew(agent, hosts, ended).run(calls, timeout);
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -10,12 +10,13 @@
 #include <string_view>
 #include <vector>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 extern const std::string_view host_script;
 
 struct Reply {
-    std::string trouble;  // why the calls did not all succeed, and what to do; empty: they did
+    std::string trouble;  // why the calls did not all succeed, and what to do; empty if they did
+    bool no_key = false;  // ssh has no key for the host, or does not know the key of the host
     std::vector<std::string> lines;  // "device eth1 up"
 };
 
@@ -31,4 +32,4 @@ std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std:
 // What an agent said about its end, as a sentence for people with the next step.
 std::string advise(const std::string& host, const std::string& agent, const std::string& why);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

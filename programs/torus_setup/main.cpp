@@ -11,9 +11,9 @@ using namespace torusmp;
 namespace {
 
 int run(int argc, const char* const* argv) {
-    const setup::Options options = setup::parse(argc, argv);
+    const torus_setup::Options options = torus_setup::parse(argc, argv);
     if (options.help) {
-        setup::print_help();
+        torus_setup::print_help();
         return config::exit_ok;
     }
     if (options.version) {
@@ -21,7 +21,7 @@ int run(int argc, const char* const* argv) {
         return config::exit_ok;
     }
     ::signal(SIGPIPE, SIG_IGN);  // the end of its output shows that an agent has ended
-    return setup::set_up(options);
+    return torus_setup::set_up(options);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 
 namespace po = boost::program_options;
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 using config::UsageError;
 
@@ -169,4 +169,4 @@ void print_help() {
         text.str(), examples);
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -7,23 +7,25 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "config/netplan.h"
 #include "config/settings.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 enum class Step { look, up, discover, apply, check, run };
 
 struct Options {
     bool help = false, version = false;
-    std::vector<std::string> hosts;  // empty: those of the geometry file
+    std::vector<std::string> hosts;  // if empty, those of the geometry file
     std::string file;                // the geometry file, to write or to read
-    std::optional<Step> only;        // empty: all
+    std::optional<Step> only;        // if empty, all
     bool dry_run = false, yes = false, undo = false;
-    std::string agent;                   // empty: launch.agent
-    std::string devices;                 // globs; empty: all that may be cables
-    std::string program;                 // the first to run; empty: torus-halo-exchange
-    std::optional<std::string> service;  // a format of netplan, or none; empty: as each host has it
+    std::string agent;    // if empty, launch.agent
+    std::string devices;  // globs; if empty, all that may be cables
+    std::string program;  // the first to run (default: torus-halo-exchange)
+    std::optional<std::string>
+        service;  // a format of netplan, or none (default: as each host has it)
     std::optional<int> mtu;
     std::chrono::milliseconds timeout{};
     std::vector<config::Flag> flags;  // of --set
@@ -34,4 +36,4 @@ struct Options {
 Options parse(int argc, const char* const* argv);
 void print_help();
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

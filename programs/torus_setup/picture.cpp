@@ -2,10 +2,12 @@
 #include "programs/torus_setup/picture.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
@@ -97,8 +99,33 @@ class Drawing {
 
 }  // namespace
 
+namespace {
+
+// Each host with its neighbours: "  [a]---  b, c (2 cables)".
+std::string draw_graph(const Torus& torus, const std::vector<std::string>& hosts) {
+    std::size_t width = 0;
+    for (const std::string& host : hosts) width = std::max(width, host.size());
+    std::string out;
+    for (int node = 0; node < torus.size(); ++node) {
+        std::map<int, int> cables;  // by neighbour
+        for (int i = 0; i < 2 * torus.link_dimensions(); ++i)
+            if (const auto other = torus.neighbour(node, routing::Direction::from_index(i)))
+                ++cables[*other];
+        std::vector<std::string> names;
+        for (const auto& [other, count] : cables)
+            names.push_back(hosts[std::size_t(other)] +
+                            (count > 1 ? fmt::format(" ({} cables)", count) : ""));
+        out += fmt::format("  [{:^{}}]--- {}\n", hosts[std::size_t(node)], width,
+                           fmt::join(names, ", "));
+    }
+    return out;
+}
+
+}  // namespace
+
 std::string draw(const Torus& torus, const std::vector<std::string>& hosts) {
+    if (torus.graph()) return draw_graph(torus, hosts);
     return Drawing(torus, hosts).draw();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -2,6 +2,7 @@
 #include "programs/torus_setup/setup.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fnmatch.h>
 #include <unistd.h>
 
@@ -31,37 +32,19 @@
 #include "programs/torus_setup/changes.h"
 #include "programs/torus_setup/facts.h"
 #include "programs/torus_setup/hosts.h"
+#include "programs/torus_setup/keys.h"
+#include "programs/torus_setup/own_host.h"
 #include "programs/torus_setup/picture.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 namespace {
 
 namespace fs = std::filesystem;
 using config::UsageError;
 
-std::string beside_this(const char* program) {
-    std::error_code error;
-    const fs::path own = fs::read_symlink("/proc/self/exe", error);
-    if (error)
-        throw std::runtime_error(
-            fmt::format("cannot find the folder of torus-setup: {}", error.message()));
-    return (own.parent_path() / program).string();
-}
-
-// Runs a program with this terminal; returns whether it succeeded.
-bool succeeds(const std::vector<std::string>& words) {
-    std::string command;
-    for (const std::string& word : words)
-        command += (command.empty() ? "" : " ") + launch::quote_for_shell(word);
-    std::fflush(stdout);
-    return std::system(command.c_str()) == 0;
-}
-
-std::string read_file(const std::string& name) {
-    std::ifstream in(name);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
+// Enough to hear the other end of a cable; the check counts what is lost.
+constexpr const char* probes_to_discover = "50";
 
 class Setup {
   public:
@@ -103,8 +86,8 @@ class Setup {
         return config::load(job::schema(), {options_.flags, geometry_});
     }
 
-    // Makes the calls on every host and prints one line for each host; true: all succeeded.
-    // `line`: what to print of a host that did.
+    // Makes the calls on every host and prints one line for each host. Returns true if all
+    // succeeded. `line`: what to print of a host that did.
     bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;
@@ -142,22 +125,32 @@ class Setup {
     // ---- look ----
 
     bool look() {
+        if (ask_hosts() || (copy_keys() && ask_hosts())) return complete();
+        fmt::print(stderr, "torus-setup: nothing was changed\n");
+        return false;
+    }
+
+    // With consent; true: all hosts that did not answer have the user's key now.
+    bool copy_keys() const {
+        const auto commands = commands_for_keys(settings_agent_, options_.hosts, replies_);
+        if (commands.empty() || options_.dry_run || ::isatty(STDIN_FILENO) != 1) return false;
+        fmt::print("These commands give hosts the key of this user; they ask for passwords:\n");
+        for (const auto& command : commands) fmt::print("  {}\n", fmt::join(command, " "));
+        return consent("Run them?") && std::all_of(commands.begin(), commands.end(), succeeds);
+    }
+
+    bool ask_hosts() {
         fmt::print("Asking {} hosts\n", options_.hosts.size());
         const std::string call = "look " + launch::quote_for_shell(beside_this("torus-check"));
         facts_.resize(options_.hosts.size());
-        const bool good =
-            on_hosts(options_.hosts, std::vector<std::string>(options_.hosts.size(), call),
-                     [&](std::size_t host, const Reply& reply) {
-                         facts_[host] = parse_facts(reply.lines);
-                         if (options_.service) facts_[host].service = *options_.service;
-                         return fmt::format("answers; network by {}{}", facts_[host].service,
-                                            facts_[host].changed ? "; was set up before" : "");
-                     });
-        if (!good) {
-            fmt::print(stderr, "torus-setup: nothing was changed\n");
-            return false;
-        }
-        return complete();
+        return on_hosts(options_.hosts,
+                        std::vector<std::string>(options_.hosts.size(), call),
+                        [&](std::size_t host, const Reply& reply) {
+                            facts_[host] = parse_facts(reply.lines);
+                            if (options_.service) facts_[host].service = *options_.service;
+                            return fmt::format("answers; network by {}{}", facts_[host].service,
+                                               facts_[host].changed ? "; was set up before" : "");
+                        });
     }
 
     // Prints a line for each host that cannot be set up.
@@ -248,14 +241,16 @@ class Setup {
                 "no host has a device for cables: all Ethernet devices carry a "
                 "default route or this connection. Name them with --devices");
         fmt::print("Finding the cables\n");
-        const Temporary found(options_.file);
+        const TemporaryFile found(options_.file + ".new");
         std::vector<std::string> words{beside_this("torus-check"),
                                        "--discover",
                                        found.name,
                                        "--hosts",
                                        fmt::format("{}", fmt::join(options_.hosts, ",")),
                                        "--devices",
-                                       devices};
+                                       devices,
+                                       "--probes",
+                                       probes_to_discover};
         if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
         add_common(words);
         // It fails for faulty cables too, but writes the file; the check reports them again.
@@ -274,18 +269,6 @@ class Setup {
         show_machine();
         return keep_geometry(text);
     }
-
-    struct Temporary {
-        explicit Temporary(const std::string& file) : name(file + ".new") { remove(); }
-        Temporary(const Temporary&) = delete;
-        Temporary& operator=(const Temporary&) = delete;
-        ~Temporary() { remove(); }
-        void remove() const {
-            std::error_code error;
-            fs::remove(name, error);
-        }
-        const std::string name;
-    };
 
     bool keep_geometry(const std::string& text) {
         const bool there = fs::exists(options_.file);
@@ -312,7 +295,8 @@ class Setup {
     void show_machine() const {
         const config::Settings settings = load();
         const auto torus = node_torus(settings);
-        fmt::print("\nA torus of {}:\n{}\n", torus->describe(), draw(*torus, host_names(settings)));
+        fmt::print("\nA {}{}:\n{}\n", torus->graph() ? "" : "torus of ", torus->describe(),
+                   draw(*torus, host_names(settings)));
     }
 
     // ---- apply ----
@@ -463,4 +447,4 @@ int set_up(const Options& options) {
     return Setup(options).run();
 }
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -4,10 +4,10 @@
 
 #include "programs/torus_setup/options.h"
 
-namespace torusmp::setup {
+namespace torusmp::torus_setup {
 
 // Returns the exit code; prints progress, changes and one line for each failure. Throws for what
 // stops it before a step.
 int set_up(const Options& options);
 
-}  // namespace torusmp::setup
+}  // namespace torusmp::torus_setup

@@ -18,7 +18,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 namespace {
 
 constexpr std::size_t shortest_token = 16, longest_token = 256;
@@ -121,4 +121,4 @@ std::shared_ptr<Streams::Ticket> Streams::open(const std::string& client) {
     return ticket;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

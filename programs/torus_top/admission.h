@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 // Whether a Host header names this host on the loopback network: an address of 127.0.0.0/8, [::1],
 // "localhost", or the address that the server is bound to; with any port, since a tunnel may use
@@ -53,4 +53,4 @@ class Streams {
     std::map<std::string, int> by_client_;
 };
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

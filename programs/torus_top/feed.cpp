@@ -19,12 +19,12 @@
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
-using launch::Frame;
 using launch::FrameHeader;
-using launch::MonitorFrame;
 using std::chrono::milliseconds;
+using torus_run::Frame;
+using torus_run::MonitorFrame;
 using Clock = std::chrono::steady_clock;
 
 namespace {
@@ -36,10 +36,10 @@ class LiveFeed final : public Feed {
   public:
     LiveFeed(pid_t job, milliseconds interval)
         : channel_(connect(job)), name_(fmt::format("job {}", job)) {
-        launch::Packer packer;
+        torus_run::Packer packer;
         packer.add(std::uint32_t(interval.count()));
-        channel_.send({std::uint32_t(MonitorFrame::look), launch::monitor_protocol, 0},
-                      launch::share(packer.take()));
+        channel_.send({std::uint32_t(MonitorFrame::look), torus_run::monitor_protocol, 0},
+                      torus_run::share(packer.take()));
         const auto end = Clock::now() + job_timeout;
         Frame frame;
         while (!job_) {
@@ -54,8 +54,8 @@ class LiveFeed final : public Feed {
         }
     }
 
-    const launch::JobDescription& job() const override { return *job_; }
-    std::optional<launch::Sample> next(milliseconds timeout) override {
+    const torus_run::JobDescription& job() const override { return *job_; }
+    std::optional<torus_run::Sample> next(milliseconds timeout) override {
         const auto end = Clock::now() + timeout;
         Frame frame;
         while (!over_ &&
@@ -69,8 +69,8 @@ class LiveFeed final : public Feed {
 
   private:
     static base::Descriptor connect(pid_t job) {
-        const std::string path = launch::job_socket_path(launch::runtime_folder(), job);
-        base::Descriptor socket = launch::connect_to_job(path);
+        const std::string path = torus_run::job_socket_path(torus_run::runtime_folder(), job);
+        base::Descriptor socket = torus_run::connect_to_job(path);
         if (!socket)
             throw std::runtime_error(
                 fmt::format("no job {} of this user runs on this host ({}: {}); torus-top without "
@@ -96,25 +96,25 @@ class LiveFeed final : public Feed {
         return true;
     }
 
-    std::optional<launch::Sample> take(const Frame& frame) {
+    std::optional<torus_run::Sample> take(const Frame& frame) {
         const auto kind = MonitorFrame(frame.header.kind);
         if (kind == MonitorFrame::refused)
             throw std::runtime_error(fmt::format(
                 "{}: {}", name_,
                 base::printable(
                     {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 1000)));
-        if (kind == MonitorFrame::job) job_ = launch::decode_job(frame.body);
+        if (kind == MonitorFrame::job) job_ = torus_run::decode_job(frame.body);
         if (kind == MonitorFrame::over) {
             over_ = true;
-            exit_code_ = launch::Unpacker(frame.body).get<std::int32_t>();
+            exit_code_ = torus_run::Unpacker(frame.body).get<std::int32_t>();
         }
         if (kind != MonitorFrame::sample) return std::nullopt;
-        return launch::decode_sample(frame.body);
+        return torus_run::decode_sample(frame.body);
     }
 
-    launch::Channel channel_;
+    torus_run::Channel channel_;
     const std::string name_;
-    std::optional<launch::JobDescription> job_;
+    std::optional<torus_run::JobDescription> job_;
     bool over_ = false;
     std::optional<int> exit_code_;
 };
@@ -138,23 +138,23 @@ class Replay final : public Feed {
         try {
             const auto [kind, body] = frame();
             if (kind != MonitorFrame::job) damaged("it does not begin with its job");
-            job_ = launch::decode_job(body);
-        } catch (const launch::PackingError&) {
+            job_ = torus_run::decode_job(body);
+        } catch (const torus_run::PackingError&) {
             damaged("its job is damaged");
         }
     }
 
-    const launch::JobDescription& job() const override { return job_; }
+    const torus_run::JobDescription& job() const override { return job_; }
     bool over() const override { return at_ == rest_.size(); }
-    std::optional<launch::Sample> next(milliseconds timeout) override {
+    std::optional<torus_run::Sample> next(milliseconds timeout) override {
         if (over()) return std::nullopt;
         const std::size_t before = at_;
-        launch::Sample sample;
+        torus_run::Sample sample;
         try {
             const auto [kind, body] = frame();
             if (kind != MonitorFrame::sample) damaged("expected a sample");
-            sample = launch::decode_sample(body);
-        } catch (const launch::PackingError&) {
+            sample = torus_run::decode_sample(body);
+        } catch (const torus_run::PackingError&) {
             damaged(fmt::format("a sample is damaged, at byte {}", before));
         }
         if (speed_ > 0 && last_ != 0) {
@@ -195,7 +195,7 @@ class Replay final : public Feed {
     const double speed_;
     std::string rest_;
     std::size_t at_ = 0;
-    launch::JobDescription job_;
+    torus_run::JobDescription job_;
     std::int64_t first_ = 0, last_ = 0;
     Clock::time_point began_;
 };
@@ -211,7 +211,7 @@ std::unique_ptr<Feed> replay(const std::string& file, double speed) {
 }
 
 pid_t only_job() {
-    const auto jobs = launch::running_jobs(launch::runtime_folder());
+    const auto jobs = torus_run::running_jobs(torus_run::runtime_folder());
     if (jobs.empty())
         throw std::runtime_error(
             "no job of this user runs on this host; torus-top watches jobs that torus-run has "
@@ -224,10 +224,10 @@ pid_t only_job() {
 
 std::string list_jobs() {
     std::string text;
-    for (const pid_t job : launch::running_jobs(launch::runtime_folder())) {
+    for (const pid_t job : torus_run::running_jobs(torus_run::runtime_folder())) {
         try {
-            const auto feed = watch_job(job, milliseconds(launch::longest_interval));
-            const launch::JobDescription& it = feed->job();
+            const auto feed = watch_job(job, milliseconds(torus_run::longest_interval));
+            const torus_run::JobDescription& it = feed->job();
             text += fmt::format("{:>8}  {:>11}  {:>9}  since {:%Y-%m-%d %H:%M:%S}  {}\n", it.pid,
                                 config::plural(it.size, "rank"),
                                 config::plural(std::int64_t(it.hosts.size()), "host"),
@@ -240,23 +240,23 @@ std::string list_jobs() {
     return text;
 }
 
-Recorder::Recorder(const std::string& file, const launch::JobDescription& job)
+Recorder::Recorder(const std::string& file, const torus_run::JobDescription& job)
     : name_(file), file_(std::fopen(file.c_str(), "wb")) {
     if (!file_) throw std::runtime_error(fmt::format("{}: {}", file, std::strerror(errno)));
     std::fwrite(record_magic.data(), 1, record_magic.size(), file_.get());
-    write(MonitorFrame::job, launch::encode(job));
+    write(MonitorFrame::job, torus_run::encode(job));
 }
 
-void Recorder::add(const launch::Sample& sample) {
-    write(MonitorFrame::sample, launch::encode(sample));
+void Recorder::add(const torus_run::Sample& sample) {
+    write(MonitorFrame::sample, torus_run::encode(sample));
 }
 
 void Recorder::write(MonitorFrame kind, const std::vector<std::byte>& bytes) {
-    const FrameHeader header{std::uint32_t(kind), launch::monitor_protocol, bytes.size()};
+    const FrameHeader header{std::uint32_t(kind), torus_run::monitor_protocol, bytes.size()};
     if (std::fwrite(&header, sizeof header, 1, file_.get()) != 1 ||
         std::fwrite(bytes.data(), 1, bytes.size(), file_.get()) != bytes.size() ||
         std::fflush(file_.get()) != 0)
         throw std::runtime_error(fmt::format("{}: {}", name_, std::strerror(errno)));
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -12,15 +12,15 @@
 #include "programs/torus_run/streams/channel.h"
 #include "programs/torus_top/view.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 class Feed {
   public:
     virtual ~Feed() = default;
-    virtual const launch::JobDescription& job() const = 0;
+    virtual const torus_run::JobDescription& job() const = 0;
     // Returns the next sample if it arrives within that time; nullopt if it did not, or the job is
     // over.
-    virtual std::optional<launch::Sample> next(std::chrono::milliseconds timeout) = 0;
+    virtual std::optional<torus_run::Sample> next(std::chrono::milliseconds timeout) = 0;
     virtual bool over() const = 0;
     virtual std::optional<int> exit_code() const { return std::nullopt; }
 };
@@ -39,11 +39,11 @@ std::string list_jobs();
 // Writes samples to a file.
 class Recorder {
   public:
-    Recorder(const std::string& file, const launch::JobDescription& job);
-    void add(const launch::Sample& sample);
+    Recorder(const std::string& file, const torus_run::JobDescription& job);
+    void add(const torus_run::Sample& sample);
 
   private:
-    void write(launch::MonitorFrame kind, const std::vector<std::byte>& bytes);
+    void write(torus_run::MonitorFrame kind, const std::vector<std::byte>& bytes);
     struct Close {
         void operator()(std::FILE* file) const { std::fclose(file); }
     };
@@ -51,4 +51,4 @@ class Recorder {
     std::unique_ptr<std::FILE, Close> file_;
 };
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

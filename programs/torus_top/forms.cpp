@@ -8,9 +8,9 @@
 #include <iterator>
 #include <string_view>
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
-using launch::RankRecord;
+using torus_run::RankRecord;
 
 namespace {
 
@@ -65,9 +65,9 @@ std::string to_json(const JobView& view, const RankView& rank) {
         "\"waits_for\":{},\"peer\":{},\"tag\":{},\"bytes\":{},\"text\":{},\"cpu\":{:.3f},"
         "\"out\":{:.0f},\"in\":{:.0f},\"messages\":{:.1f},\"posted\":{},\"unexpected\":{},"
         "\"requests\":{},\"collectives\":{},\"slowest\":{},\"busiest\":{}}}",
-        it.rank, json_string(rank.host), it.pid, json_string(launch::name_of(it.state)),
+        it.rank, json_string(rank.host), it.pid, json_string(torus_run::name_of(it.state)),
         view.seconds_in_state(rank), json_string(it.call.data()),
-        json_string(launch::name_of(it.wait)), it.peer, it.tag, it.bytes,
+        json_string(torus_run::name_of(it.wait)), it.peer, it.tag, it.bytes,
         json_string(view.describe(rank)), rank.cpu, rank.out, rank.in, rank.messages, it.posted,
         it.unexpected, it.requests, it.collectives, rank.slowest, rank.busiest);
 }
@@ -155,7 +155,7 @@ std::string labels_of(const JobView& view, const LinkView& link) {
 }  // namespace
 
 std::string to_json(const JobView& view) {
-    const launch::JobDescription& job = view.job();
+    const torus_run::JobDescription& job = view.job();
     const auto number = [](int n) { return std::to_string(n); };
     return fmt::format(
         "{{\"version\":1,\"job\":{{\"pid\":{},\"started\":{},\"program\":{},\"host\":{},"
@@ -178,8 +178,8 @@ std::string ranks_to_csv(const JobView& view) {
         text += fmt::format(
             "{},{},{},{},{:.3f},{},{},{},{},{},{:.3f},{:.0f},{:.0f},{:.1f},{},{},{},{},"
             "{:d},{:d}\n",
-            it.rank, csv_field(rank.host), it.pid, launch::name_of(it.state),
-            view.seconds_in_state(rank), csv_field(it.call.data()), launch::name_of(it.wait),
+            it.rank, csv_field(rank.host), it.pid, torus_run::name_of(it.state),
+            view.seconds_in_state(rank), csv_field(it.call.data()), torus_run::name_of(it.wait),
             it.peer, it.tag, it.bytes, rank.cpu, rank.out, rank.in, rank.messages, it.posted,
             it.unexpected, it.requests, it.collectives, rank.slowest, rank.busiest);
     }
@@ -218,9 +218,9 @@ std::string to_open_metrics(const JobView& view) {
     };
     metrics.family("rank_state", "stateset", "State of a rank.");
     for (const RankView& rank : view.ranks())
-        for (int i = 0; i <= int(launch::RankState::ended); ++i)
+        for (int i = 0; i <= int(torus_run::RankState::ended); ++i)
             metrics.sample(fmt::format("{},torusmp_rank_state=\"{}\"", labels_of(view, rank),
-                                       launch::name_of(launch::RankState(i))),
+                                       torus_run::name_of(torus_run::RankState(i))),
                            int(rank.record.state) == i ? 1 : 0);
     of_ranks("rank_state_seconds", "Time since a rank entered its state.",
              [&](const RankView& it) { return view.seconds_in_state(it); });
@@ -247,4 +247,4 @@ std::string to_open_metrics(const JobView& view) {
     return metrics.take();
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

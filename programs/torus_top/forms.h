@@ -6,7 +6,7 @@
 
 #include "programs/torus_top/view.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 // One object on one line, with a newline at the end.
 std::string to_json(const JobView& view);
@@ -15,4 +15,4 @@ std::string ranks_to_csv(const JobView& view);
 std::string links_to_csv(const JobView& view);
 std::string to_open_metrics(const JobView& view);
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 namespace {
 
 int next_dimension(const JobView& view, int dimension, int other) {
@@ -129,4 +129,4 @@ Choice press(Choice choice, int key, const JobView& view) {
     return choice;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

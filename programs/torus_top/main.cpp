@@ -19,7 +19,7 @@
 namespace {
 
 using namespace torusmp;
-using top::Options;
+using torus_top::Options;
 using Clock = std::chrono::steady_clock;
 
 // Time limit for ranks that have not joined the job and for slow hosts.
@@ -31,17 +31,18 @@ int terminal_width() {
     return 200;
 }
 
-std::string text_of(const Options& options, const top::JobView& view) {
-    if (options.form == Options::Form::json) return top::to_json(view);
+std::string text_of(const Options& options, const torus_top::JobView& view) {
+    if (options.form == Options::Form::json) return torus_top::to_json(view);
     if (options.form == Options::Form::csv)
-        return options.page == top::Page::links ? top::links_to_csv(view) : top::ranks_to_csv(view);
-    top::Choice choice;
+        return options.page == torus_top::Page::links ? torus_top::links_to_csv(view)
+                                                      : torus_top::ranks_to_csv(view);
+    torus_top::Choice choice;
     choice.page = options.page;
-    return top::plain_text(top::draw(view, choice, terminal_width(), 0));
+    return torus_top::plain_text(torus_top::draw(view, choice, terminal_width(), 0));
 }
 
-int write_once(const Options& options, top::Feed& feed, top::JobView& view,
-               top::Recorder* recorder) {
+int write_once(const Options& options, torus_top::Feed& feed, torus_top::JobView& view,
+               torus_top::Recorder* recorder) {
     const auto end = Clock::now() + std::max<Clock::duration>(sample_timeout, 3 * options.interval);
     while (!feed.over() && !view.complete() && Clock::now() < end)
         if (const auto sample = feed.next(options.interval)) {
@@ -60,16 +61,16 @@ int write_once(const Options& options, top::Feed& feed, top::JobView& view,
 }
 
 // Without a terminal the whole job is recorded.
-int record_to_the_end(top::Feed& feed, top::Recorder& recorder) {
+int record_to_the_end(torus_top::Feed& feed, torus_top::Recorder& recorder) {
     while (!feed.over())
         if (const auto sample = feed.next(sample_timeout)) recorder.add(*sample);
     return config::exit_ok;
 }
 
 int run(int argc, const char* const* argv) {
-    const Options options = top::parse_options(argc, argv);
+    const Options options = torus_top::parse_options(argc, argv);
     if (options.help) {
-        fmt::print("{}", top::help_text());
+        fmt::print("{}", torus_top::help_text());
         return config::exit_ok;
     }
     if (options.version) {
@@ -78,29 +79,29 @@ int run(int argc, const char* const* argv) {
     }
     ::signal(SIGPIPE, SIG_IGN);
     if (options.form == Options::Form::list) {
-        fmt::print("{}", top::list_jobs());
+        fmt::print("{}", torus_top::list_jobs());
         return config::exit_ok;
     }
     const bool text = options.form == Options::Form::once || options.form == Options::Form::json ||
                       options.form == Options::Form::csv;
-    const auto feed =
-        !options.replay.empty()
-            ? top::replay(options.replay, text ? 0 : options.speed)
-            : top::watch_job(options.job ? *options.job : top::only_job(), options.interval);
-    std::optional<top::Recorder> recorder;
+    const auto feed = !options.replay.empty()
+                          ? torus_top::replay(options.replay, text ? 0 : options.speed)
+                          : torus_top::watch_job(options.job ? *options.job : torus_top::only_job(),
+                                                 options.interval);
+    std::optional<torus_top::Recorder> recorder;
     if (!options.record.empty()) recorder.emplace(options.record, feed->job());
-    top::Recorder* const record = recorder ? &*recorder : nullptr;
+    torus_top::Recorder* const record = recorder ? &*recorder : nullptr;
     if (options.form == Options::Form::screen && record != nullptr && isatty(STDOUT_FILENO) == 0)
         return record_to_the_end(*feed, *record);
-    top::JobView view(feed->job());
+    torus_top::JobView view(feed->job());
     if (text) return write_once(options, *feed, view, record);
     if (options.form == Options::Form::serve)
-        return top::serve(
+        return torus_top::serve(
             *feed, view,
             {options.address, options.port, options.open_to_others, options.token_file}, record);
-    top::Choice choice;
+    torus_top::Choice choice;
     choice.page = options.page;
-    return top::show_on_terminal(*feed, view, choice, record);
+    return torus_top::show_on_terminal(*feed, view, choice, record);
 }
 
 }  // namespace

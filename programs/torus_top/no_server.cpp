@@ -4,11 +4,11 @@
 
 #include "programs/torus_top/serve.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 int serve(Feed&, JobView&, const ServeOptions&, Recorder*) {
     throw std::runtime_error(
         "this torus-top was built without cpp-httplib and cannot serve a page: use --json instead");
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

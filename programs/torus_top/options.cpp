@@ -11,7 +11,7 @@
 #include "config/options.h"
 #include "programs/torus_run/monitor/records.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 namespace {
 
 namespace po = boost::program_options;
@@ -57,8 +57,8 @@ Page page_of(const std::string& name) {
 std::chrono::milliseconds interval_of(const std::string& text) {
     using std::chrono::milliseconds;
     const auto time = base::parse_time(text);
-    if (!time || *time < milliseconds(launch::shortest_interval) ||
-        *time > milliseconds(launch::longest_interval))
+    if (!time || *time < milliseconds(torus_run::shortest_interval) ||
+        *time > milliseconds(torus_run::longest_interval))
         throw UsageError(fmt::format("--interval is \"{}\": expected a time from 50ms to 1h",
                                      base::printable(text)));
     return std::chrono::ceil<milliseconds>(*time);
@@ -178,4 +178,4 @@ std::string help_text() {
     return text.str();
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

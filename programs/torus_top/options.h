@@ -8,7 +8,7 @@
 
 #include "programs/torus_top/screen.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 struct Options {
     std::optional<pid_t> job;
@@ -28,4 +28,4 @@ struct Options {
 Options parse_options(int argc, const char* const* argv);
 std::string help_text();
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 extern const std::string_view page_text;
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

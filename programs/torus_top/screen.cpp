@@ -9,9 +9,9 @@
 
 #include "base/text.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
-using launch::RankState;
+using torus_run::RankState;
 
 namespace {
 
@@ -94,8 +94,8 @@ std::vector<Row> rank_rows(const JobView& view, const Choice& choice, Line& name
                                 "UNEXP", "WHAT"));
     std::vector<Row> rows;
     for (const RankView* rank : sorted(view, choice)) {
-        const launch::RankRecord& it = rank->record;
-        const std::string state = launch::name_of(it.state), mark = marks_of(*rank);
+        const torus_run::RankRecord& it = rank->record;
+        const std::string state = torus_run::name_of(it.state), mark = marks_of(*rank);
         const std::string what = view.describe(*rank);
         Row row;
         row.line = {{fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
@@ -306,7 +306,7 @@ void cut(Line& line, std::size_t width) {
 }  // namespace
 
 std::vector<Line> draw(const JobView& view, const Choice& choice, int width, int height) {
-    const launch::JobDescription& job = view.job();
+    const torus_run::JobDescription& job = view.job();
     std::vector<Line> lines;
     std::string title = fmt::format("job {}  {}  torus {}", job.pid,
                                     base::printable(job.program, 60), view.torus().describe());
@@ -368,4 +368,4 @@ std::string plain_text(const std::vector<Line>& lines) {
     return text;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

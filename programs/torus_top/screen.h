@@ -9,7 +9,7 @@
 
 #include "programs/torus_top/view.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 enum class Style {
     plain,
@@ -59,4 +59,4 @@ Choice press(Choice choice, int key, const JobView& view);
 std::vector<Line> draw(const JobView& view, const Choice& choice, int width, int height);
 std::string plain_text(const std::vector<Line>& lines);
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -18,7 +18,7 @@
 #include "programs/torus_top/forms.h"
 #include "programs/torus_top/page.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 namespace {
 
 constexpr std::chrono::milliseconds look_around{100};
@@ -209,4 +209,4 @@ int serve(Feed& feed, JobView& view, const ServeOptions& options, Recorder* reco
     return 0;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

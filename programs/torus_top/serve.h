@@ -13,7 +13,7 @@
 
 #include "programs/torus_top/feed.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 struct ServeOptions {
     std::string address;
@@ -26,4 +26,4 @@ struct ServeOptions {
 // available. Prints its address. Throws std::runtime_error if it cannot serve.
 int serve(Feed& feed, JobView& view, const ServeOptions& options, Recorder* recorder);
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

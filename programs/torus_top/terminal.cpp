@@ -7,7 +7,7 @@
 #include <clocale>
 #include <stdexcept>
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 namespace {
 
 // Colours that are distinct with red-green colour blindness: blue, yellow, magenta, and bold.
@@ -122,4 +122,4 @@ int show_on_terminal(Feed& feed, JobView& view, Choice choice, Recorder* recorde
     return 0;
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -8,12 +8,12 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 using core::WaitKind;
 using core::WayCounts;
-using launch::RankRecord;
-using launch::RankState;
+using torus_run::RankRecord;
+using torus_run::RankState;
 
 namespace {
 
@@ -45,7 +45,7 @@ std::string rate_text(double rate) {
     return fmt::format("{:.0f} B/s", rate);
 }
 
-JobView::JobView(launch::JobDescription job)
+JobView::JobView(torus_run::JobDescription job)
     : job_(std::move(job)),
       torus_(job_.dims, flags(job_.periodic)),
       ranks_(std::size_t(job_.size)),
@@ -57,7 +57,7 @@ JobView::JobView(launch::JobDescription job)
     }
 }
 
-void JobView::apply(const launch::Sample& sample) {
+void JobView::apply(const torus_run::Sample& sample) {
     if (++samples_ == 1) first_ = now_ = sample.now;
     const std::int64_t interval = sample.now - now_;
     now_ = sample.now;
@@ -71,7 +71,7 @@ void JobView::apply(const launch::Sample& sample) {
         if (record.rank >= 0 && record.rank < job_.size) take(record, interval);
     for (Times& times : times_)
         if (times.sampled && times.window == 0) times.until += interval;
-    for (const launch::WayRecord& record : sample.ways) {
+    for (const torus_run::WayRecord& record : sample.ways) {
         if (record.rank < 0 || record.rank >= job_.size || record.way < 0 ||
             record.way >= core::page_ways || record.counts.peer >= job_.size)
             continue;
@@ -80,7 +80,7 @@ void JobView::apply(const launch::Sample& sample) {
         if (!way.known && times_[std::size_t(record.rank)].window == 0) way.before = record.counts;
         way.known = true;
     }
-    for (const launch::DeviceRecord& record : sample.devices)
+    for (const torus_run::DeviceRecord& record : sample.devices)
         devices_[{record.node, record.way}] = record;
     sum_up();
 }
@@ -214,7 +214,7 @@ std::string JobView::describe(const RankView& rank) const {
     const std::string since = base::describe_duration(seconds_in_state(rank));
     if (it.state == RankState::computing) return fmt::format("computes, in no call for {}", since);
     if (it.state == RankState::stopped) return fmt::format("stopped for {}", since);
-    if (it.state != RankState::waiting) return launch::name_of(it.state);
+    if (it.state != RankState::waiting) return torus_run::name_of(it.state);
     const std::string peer = it.peer >= 0 ? fmt::format("rank {}", it.peer) : "any rank";
     const std::string tag = it.tag >= 0 ? fmt::format(", tag {}", it.tag) : "";
     const std::string bytes = base::describe_size(it.bytes);
@@ -242,4 +242,4 @@ std::string JobView::describe(const RankView& rank) const {
                        what.empty() ? "" : ": ", what);
 }
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

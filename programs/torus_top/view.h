@@ -14,11 +14,11 @@
 #include "programs/torus_run/monitor/records.h"
 #include "routing/torus.h"
 
-namespace torusmp::top {
+namespace torusmp::torus_top {
 
 // The displayed state of one rank.
 struct RankView {
-    launch::RankRecord record;
+    torus_run::RankRecord record;
     bool known = false;
     std::string host;
     double cpu = 0;        // share of a core
@@ -40,7 +40,7 @@ struct LinkView {
     double relayed = 0;   // bytes per second
     double share = -1;    // of the cable's capacity; -1 if unknown
     double load = 0;      // from 0 to 1: the share, or relative to the busiest
-    const launch::DeviceRecord* device = nullptr;
+    const torus_run::DeviceRecord* device = nullptr;
     bool busiest = false;
 
     bool is_link() const { return (counts.flags & core::way_is_link) != 0; }
@@ -58,11 +58,11 @@ struct Totals {
 
 class JobView {
   public:
-    explicit JobView(launch::JobDescription job);
+    explicit JobView(torus_run::JobDescription job);
 
-    void apply(const launch::Sample& sample);
+    void apply(const torus_run::Sample& sample);
 
-    const launch::JobDescription& job() const { return job_; }
+    const torus_run::JobDescription& job() const { return job_; }
     const routing::Torus& torus() const { return torus_; }
     std::int64_t now() const { return now_; }
     std::uint64_t samples() const { return samples_; }
@@ -98,17 +98,17 @@ class JobView {
         std::uint64_t cpu = 0;
         bool sampled = false;
     };
-    void take(const launch::RankRecord& record, std::int64_t interval);
+    void take(const torus_run::RankRecord& record, std::int64_t interval);
     double rate(int rank, std::uint64_t now, std::uint64_t before) const;
     std::optional<int> reverse_way(int rank, int way) const;
     void sum_up();
 
-    launch::JobDescription job_;
+    torus_run::JobDescription job_;
     routing::Torus torus_;
     std::vector<RankView> ranks_;
     std::vector<std::array<Way, core::page_ways>> ways_;
     std::vector<Times> times_;
-    std::map<std::pair<int, int>, launch::DeviceRecord> devices_;
+    std::map<std::pair<int, int>, torus_run::DeviceRecord> devices_;
     std::int64_t first_ = 0, now_ = 0;
     std::uint64_t samples_ = 0;
     std::deque<Totals> history_{1};
@@ -119,4 +119,4 @@ std::string way_name(int way);
 // For example "1.23 GB/s".
 std::string rate_text(double bytes_a_second);
 
-}  // namespace torusmp::top
+}  // namespace torusmp::torus_top

@@ -114,7 +114,7 @@ class Steps(Program):
         for rank in (0, 5):
             self.assertGreater(sum(l["bytes_sent"] for l in document["links"] if l["rank"] == rank), 0)
 
-    def test_one_rank_has_nobody(self):
+    def test_one_rank_has_no_partner(self):
         done = self.run_program(BENCH, "steps", "-np", "1")
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("no partner", done.stderr)

@@ -21,7 +21,7 @@ class Latency(Program):
         document = self.measure("latency", "--torus", "2", "--sizes", "64MiB:64MiB")
         self.assertEqual({len(f["samples"]) for f in document["rows"][0]["figures"]}, {3})
 
-    def test_a_far_partner_is_told_with_its_distance(self):
+    def test_a_far_partner_is_reported_with_its_distance(self):
         document = self.measure("latency", "--torus", "2x2", "--peer", "3", "--sizes", "8:8")
         self.assertIn("ranks 0 and 3 (2 hops)", document["title"])
 

@@ -90,7 +90,7 @@ class Pages(Recorded):
                 self.assertIn(said, done.stderr)
 
 
-    def test_figures_that_nobody_recorded_are_found(self):
+    def test_figures_that_were_not_recorded_are_found(self):
         root = self.copy()
         page = root / "docs/mpi.md"
         row = "| latency 8 B | 0.38 µs | 0.24 µs |"
@@ -288,7 +288,7 @@ class Measures(Recorded):
         root = self.copy()
         done = self.record("--root", root, "--parts", "npb", "--unquiet")
         self.assert_ok(done)
-        self.assertIn("omitted: there is no --npb", done.stdout)
+        self.assertIn("omitted: --npb is not given", done.stdout)
 
     def test_what_it_cannot_do(self):
         self.assert_refused(self.record("--parts", "speed"), "'speed'", "host")

@@ -104,7 +104,7 @@ TEST_CASE("A file that is no record is refused by its name", "[report]") {
     CHECK_THROWS_AS(read_record("/no/such/record.json"), std::runtime_error);
 }
 
-TEST_CASE("A change is told where it lies beyond the noise", "[report]") {
+TEST_CASE("A change is reported where it lies beyond the noise", "[report]") {
     const Figure before = figure({10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6});
     SECTION("samples that overlap say nothing") {
         CHECK_FALSE(beyond_noise(before, figure({10.6, 10.7, 10.8, 10.9, 11, 11.1, 11.2})));

@@ -15,7 +15,7 @@ from program import SOURCE, clean_environment, main, skip_without_testbeds
 
 
 class Busy(Program):
-    def test_load_beside_the_ranks_is_told(self):
+    def test_load_beside_the_ranks_is_reported(self):
         others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
         try:
             self.assert_ok(self.run_program(BENCH, "latency", "--torus", "2", "--sizes", "8:8", "--seconds", "0.5",
@@ -70,7 +70,7 @@ class BadInput(Program):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("--peer 2: expected a rank from 1 to 1", done.stderr)
 
-    def test_one_rank_has_nobody_to_talk_to(self):
+    def test_one_rank_has_no_partner(self):
         for command, word in (("latency", "no partner"), ("aggregate", "no links")):
             done = self.run_program(BENCH, command, "-np", "1")
             self.assertEqual(done.returncode, 1, done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-plot: nothing is cut off, curves are told apart, units are whole, and a missing library is named."""
+"""torus-plot: nothing is cut off, curves are distinguished, units are whole, and a missing library is named."""
 
 import importlib.machinery
 import importlib.util

@@ -29,14 +29,14 @@ TEST_CASE("A table explains its rows, and its defaults are written as they are r
     }
 }
 
-TEST_CASE("A name that no row has is told with the names that there are") {
+TEST_CASE("A name that no row has is reported with the names that there are") {
     for (const AlgorithmTable* table : operations()) {
         std::string names;
         for (const AlgorithmRow& row : table->rows())
             names += (names.empty() ? "" : ", ") + std::string(row.name);
         CHECK_THROWS_WITH(table->row("bush"), "'bush' is not an algorithm of " +
-                                                  std::string(table->operation()) +
-                                                  " (expected " + names + ")");
+                                                  std::string(table->operation()) + " (expected " +
+                                                  names + ")");
         CHECK_THROWS_WITH(parse_choice(*table, "links: bush", table->defaults()),
                           Catch::Contains(names));
     }

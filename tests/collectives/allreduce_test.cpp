@@ -165,7 +165,7 @@ TEST_CASE("A small sum takes fewer messages between ranks that share cores, and 
     CHECK(sums[0] == sums[1]);
 }
 
-TEST_CASE("Nobody leaves a barrier before the last has come") {
+TEST_CASE("No rank leaves a barrier before the last has entered") {
     for (const auto& dims : shapes) {
         SimulatedGroup<Allreduce> simulated;
         Job job(job_of(dims, false));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Members that do not mean the same collective, without the checking mode: every member's call
-// ends, somebody is told, and the group can be used again.
+// ends, at least one rank gets an error, and the group can be used again.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
@@ -174,9 +174,9 @@ std::string outcome(Job& job, std::vector<Member>& members,
         if (call->error() != Error::mismatch && call->error() != Error::truncated &&
             call->error() != Error::protocol)
             return "a strange error: " + call->failure();
-        if (call->failed_peer() < 0) return "nobody is named: " + call->failure();
+        if (call->failed_peer() < 0) return "no rank is named: " + call->failure();
     }
-    if (!any && told == Told::must) return "nobody is told";
+    if (!any && told == Told::must) return "no rank got an error";
     if (any && told == Told::must_not) return "an error for nothing";
     // The next call succeeds.
     job.settle();

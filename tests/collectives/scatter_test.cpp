@@ -295,7 +295,7 @@ TEST_CASE("A frame that cannot be ends the collective with an error that names i
     const std::vector<Lie> lies{
         {{1, 10, last}, 15},                 // less than the header of a piece
         {{1, 11, last}, 26},                 // a byte less than it says
-        {{3, 10, last}, 26},                 // nobody's block
+        {{3, 10, last}, 26},                 // the block of no member
         {{0, 10, last}, 26},                 // the root's own
         {{1, 9, 1 | last}, 25},              // begins beyond what came before
         {{1, 10, last | Piece::apart}, 26},  // apart and here

@@ -80,7 +80,7 @@ class BarrierTask final : public Task<Allreduce> {
     void start(int node) override {
         mine(node).start_barrier();
         ++started_;
-        // Nobody may be through before the last has come.
+        // No rank may leave before the last has entered.
         if (started_ < size() && mine(node).complete()) early_ = true;
     }
     std::string wrong() const override { return early_ ? "a member left too early" : ""; }

@@ -57,7 +57,7 @@ class Round {
     std::vector<Call> calls_;
 };
 
-// A round of up to `most` tasks in which nobody dies: what is wrong with it; empty: nothing.
+// A round of up to `most` tasks in which no rank dies: what is wrong with it; empty: nothing.
 std::string check_round(Job& job, std::vector<Team>& teams, Random& random, std::uint64_t most,
                         std::function<bool()> turn = {});
 

@@ -155,7 +155,7 @@ TEST_CASE("An unknown key or table is refused and the base::nearest right one na
     });
 }
 
-TEST_CASE("The first mistake of a file is the one that is told") {
+TEST_CASE("The first mistake of a file is the one that is reported") {
     check_refused(
         {{"[watchdog]\nafter = 5\n[launch]\nbind = 5\n", "geometry.toml:2: ", {"watchdog"}},
          {"[progress]\nspin = \"x\"\nmode = 1\n", "geometry.toml:2: ", {"spin"}}});

@@ -157,7 +157,7 @@ TEST_CASE("A cgroup that grants less time than there are cores makes ranks outnu
     CHECK(host.usable_cores() == 8);
 }
 
-TEST_CASE("No rank at all is planned for nobody") {
+TEST_CASE("A plan without hosts has no ranks") {
     const Host host = synthetic_host("numa:1 core:2 pu:1");
     CHECK(plan_binding(host, 0, Bind::core).empty());
     CHECK(local_binding(0, Bind::automatic).empty());

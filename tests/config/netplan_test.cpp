@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The address plan: routes as they are printed, walked from every node to every other.
+#include "base/json.h"
 #include "config/netplan.h"
 #include "base/address.h"
 #include "config/geometry.h"
@@ -64,11 +65,13 @@ Reading read_ip_batch(const std::string& text) {
         if (words.empty() || words[0] == "#" || words[0] == "link") continue;
         REQUIRE(words[1] == "replace");
         if (words[0] == "addr") {
-            REQUIRE(words.size() == 5);
-            if (words[4] == "lo")
+            if (words[4] == "lo") {
+                CHECK(words.back() == "lo:torus");
                 reading.own = without_prefix(words[2]);
-            else
+            } else {
+                REQUIRE(words.size() == 5);
                 reading.device[without_prefix(words[2])] = words[4];
+            }
         } else {
             REQUIRE(words[0] == "route");
             REQUIRE(words.size() == 9);
@@ -114,7 +117,8 @@ Reading read_ifupdown(const std::vector<PlannedFile>& files) {
 }
 
 Reading read_netplan(const std::vector<PlannedFile>& files) {
-    const std::regex device("^    (\\w+):$"), address("addresses: \\[(127.0.0.1/8, )?([0-9.]+)/"),
+    const std::regex device("^    (\\w+):$"), address("addresses: \\[([0-9.]+)/"),
+        own("- ([0-9.]+)/32: \\{label: \"lo:torus\"\\}"),
         route("to: ([0-9.]+)/32, via: ([0-9.]+), from: ([0-9.]+)");
     Reading reading;
     std::istringstream lines(files.front().text);
@@ -122,12 +126,11 @@ Reading read_netplan(const std::vector<PlannedFile>& files) {
     std::smatch found;
     for (std::string line; std::getline(lines, line);) {
         if (std::regex_search(line, found, device)) name = found[1];
-        if (std::regex_search(line, found, address)) {
-            if (name == "lo")
-                reading.own = found[2];
-            else
-                reading.device[found[2]] = name;
+        if (std::regex_search(line, found, own)) {
+            CHECK(name == "lo");
+            reading.own = found[1];
         }
+        if (std::regex_search(line, found, address)) reading.device[found[1]] = name;
         if (!std::regex_search(line, found, route)) continue;
         reading.route[found[1]] = found[2];
         reading.by[found[1]] = name;
@@ -324,6 +327,62 @@ TEST_CASE("A planned machine is one that check_machine finds nothing wrong with"
     CHECK(transport::check_machine(settings, hosts).size() == 1);
 }
 
+TEST_CASE("Hostfiles of other launchers lead along the cables") {
+    const auto plans_of = [](const char* dims, const char* periodic) {
+        Settings settings = settings_for(dims, periodic);
+        const int size = node_torus(settings)->size();
+        std::vector<std::string> hosts;
+        for (int node = 0; node < size; ++node) hosts.push_back(fmt::format("h{}", node));
+        settings.set(setting::hosts, {hosts, ""});
+        std::vector<NodePlan> plans;
+        for (int node = 0; node < size; ++node) plans.push_back(plan_node(settings, node));
+        return plans;
+    };
+    // Host, and where it listens: at its end of a cable from the host before it, but for the first.
+    const auto ring_of = [](const std::vector<NodePlan>& plans) {
+        const base::Json json = base::parse_json(as_mlx(plans));
+        CHECK(json.find("backend")->text == "ring");
+        std::vector<std::pair<std::string, std::string>> ring;
+        for (const base::Json& host : json.find("hosts")->items)
+            ring.emplace_back(host.find("ssh")->text, host.find("ips")->items.at(0).text);
+        return ring;
+    };
+    for (const auto& [dims, periodic] : std::vector<std::pair<const char*, const char*>>{
+             {"4", ""}, {"2", ""}, {"5", "false"}, {"2x3", ""}, {"3x3", ""}, {"4x4", ""},
+             {"3x3", "false,false"}, {"2x2x2", ""}, {"4x3x2", ""}}) {
+        CAPTURE(dims, periodic);
+        const auto plans = plans_of(dims, periodic);
+        const auto ring = ring_of(plans);
+        REQUIRE(ring.size() == plans.size());
+        std::set<std::string> names;
+        int cables = 0;
+        for (std::size_t i = 0; i < ring.size(); ++i) {
+            CHECK(names.insert(ring[i].first).second);
+            const std::string& before = ring[(i + ring.size() - 1) % ring.size()].first;
+            const NodePlan& plan = plans[std::size_t(std::stoi(ring[i].first.substr(1)))];
+            bool cable = false;
+            for (const PlannedLink& link : plan.links)
+                cable = cable || (link.own.text() == ring[i].second &&
+                                  fmt::format("h{}", link.neighbour) == before);
+            cables += cable;
+            if (!cable) CHECK(ring[i].second == plan.address.text());
+        }
+        CHECK(cables >= int(ring.size()) - 1);
+    }
+    CHECK(ring_of(plans_of("4", "")) == std::vector<std::pair<std::string, std::string>>{
+                                            {"h0", "10.0.0.14"},
+                                            {"h1", "10.0.0.2"},
+                                            {"h2", "10.0.0.6"},
+                                            {"h3", "10.0.0.10"}});
+    const std::string torchrun = as_torchrun(plans_of("2", ""));
+    CHECK(torchrun ==
+          "h0: env GLOO_SOCKET_IFNAME=lo:torus torchrun --nnodes=2 --node-rank=0 "
+          "--nproc-per-node=1 --master-addr=10.255.0.1 --master-port=29500\n"
+          "h1: env GLOO_SOCKET_IFNAME=lo:torus torchrun --nnodes=2 --node-rank=1 "
+          "--nproc-per-node=1 --master-addr=10.255.0.1 --master-port=29500\n");
+    CHECK_THROWS_AS(as_mlx({plan_node(settings_for("2", ""), 0)}), ConfigError);
+}
+
 TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else it has") {
     Settings settings = settings_for("2x2", "");
     settings.set(setting::hosts, {{"a", "b", "c", "d"}, ""});
@@ -346,7 +405,7 @@ TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else 
     CHECK(other != block);
     CHECK(with_hosts(own + "\n" + block + "::1 more\n", other) ==
           own + "\n" + other + "::1 more\n");
-    // A block that somebody has cut short is not guessed at.
+    // A block that was cut short is refused, not guessed.
     CHECK_THROWS_AS(with_hosts(block.substr(0, block.size() - 5), block), ConfigError);
     settings.set(setting::hosts, {});
     CHECK_THROWS_AS(as_hosts({plan_node(settings, 0)}), ConfigError);

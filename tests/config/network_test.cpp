@@ -207,7 +207,7 @@ TEST_CASE("Routing by the kernel needs an address of each node and routes betwee
     CHECK_THAT(machine.complaint(), Contains("on 2 hosts in total") && Contains("as root on b, c"));
     machine.host(1).routes_known = machine.host(2).routes_known = false;
     CHECK(machine.check().empty());
-    CHECK(Machine().check().empty());  // by relay nobody asks
+    CHECK(Machine().check().empty());  // the relay does not ask
 }
 
 TEST_CASE("Two cables between the same two nodes are each checked with their own devices") {

@@ -93,7 +93,8 @@ std::string file_for(const Variant& variant) {
 
 }  // namespace
 
-TEST_CASE("The sources are ranked for every key, in every combination, and each origin is told") {
+TEST_CASE(
+    "The sources are ranked for every key, in every combination, and each origin is reported") {
     const TemporaryFolder folder;
     for (const Variant& variant : variants) {
         const std::string path = folder.write("g.toml", file_for(variant));

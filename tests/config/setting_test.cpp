@@ -13,6 +13,7 @@
 namespace setting_test {
 
 using namespace torusmp::config;
+using namespace torusmp::torus_info;
 using namespace torusmp::config::literals;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -83,7 +84,7 @@ TEST_CASE("Two settings with one key, or with one variable, are refused") {
     CHECK_NOTHROW(Schema({Table{&sails}, Table{&dotted}}));
 }
 
-TEST_CASE("A setting that stands in no table is told by name where it is read") {
+TEST_CASE("A setting that stands in no table is reported by name where it is read") {
     const Settings settings(torusmp::job::schema());
     CHECK_THROWS_WITH(settings[sails], Contains("ship.sails") && Contains("job/settings.cpp"));
 }

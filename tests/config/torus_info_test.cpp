@@ -14,6 +14,7 @@
 #include "tests/config/temporary.h"
 
 using namespace torusmp::config;
+using namespace torusmp::torus_info;
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using torusmp::job::schema;

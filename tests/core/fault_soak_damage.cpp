@@ -26,7 +26,7 @@ Damage::Damage(Scene& scene)
       captured_(std::size_t(scene.job->size()), false) {}
 
 std::optional<Rank> Damage::some_rank() {
-    // Somebody must be left to judge.
+    // At least one host must be left to judge.
     if (std::count(dead_.begin(), dead_.end(), false) <= 2) return std::nullopt;
     for (int tries = 0; tries < 100; ++tries) {
         const Rank rank = Rank(scene_.random.below(std::uint64_t(scene_.job->size())));
@@ -165,12 +165,13 @@ bool Damage::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port
     if (scene_.direct || header.destination == std::uint32_t(at) || header.source >= ranks ||
         header.destination >= ranks)
         return true;
-    // On its way to somebody else.
+    // On its way to another rank.
     const auto into = routing::Direction::from_index(int(port)).opposite();
     Rank here = Rank(header.source);
     int dimension = -1;
     int turns = -1;
-    for (const auto& hop : scene_.job->torus().path(here, Rank(header.destination))) {
+    for (const auto& hop :
+         routing::usual_path(scene_.job->torus(), here, Rank(header.destination))) {
         if (std::exchange(dimension, hop.direction.dimension) != hop.direction.dimension) ++turns;
         header.virtual_channel = std::uint8_t(turns);
         if (here == enemy && hop.rank == at && hop.direction == into) return true;

@@ -26,7 +26,7 @@ class Damage {
     void strike();
     // Each captured rank says something to one of its peers.
     void attack();
-    // A captured rank that answers nobody is considered dead after a while, as by a timeout.
+    // A captured rank that does not answer is considered dead after a while, as by a timeout.
     void end_captured();
 
     // Killed or captured.

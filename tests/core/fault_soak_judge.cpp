@@ -92,7 +92,7 @@ void Judge::wildcards() {
         if (!hostile && status.error == Error::none && !delivery.right_bytes)
             scene_.bad(
                 fmt::format("a receive from anybody at {} got {} bytes from {} with tag {}, which "
-                            "nobody sent so",
+                            "was never sent",
                             name(delivery.at), status.bytes, name(source), status.tag));
         if (status.error != Error::none && !damage_.cut(source, delivery.at))
             scene_.bad(

@@ -17,7 +17,7 @@ enum class Way {
     tried,     // its receive is cancelled at some moment, and posted again where that succeeded
     probed,    // its receive is posted when a probe has found it
     wildcard,  // a receive from anybody takes it
-    lonely     // a receive that nobody sends to; cancelled in the end
+    lonely     // a receive without a sender; cancelled in the end
 };
 
 struct Message {
@@ -71,7 +71,7 @@ class Traffic {
     bool all_begun() const { return sends_ == messages_.size() && receives_ == messages_.size(); }
     // Until nothing moves by itself and no program has anything to do.
     void settle();
-    // The receives that nobody sends to are asked to end.
+    // The receives without a sender are cancelled.
     void close() { closing_ = true; }
     // One message more, sent and received at once.
     void exchange(Rank from, Rank to, Context context, std::size_t bytes);

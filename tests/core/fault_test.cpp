@@ -130,7 +130,7 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
     const Rank other = *job.torus().neighbour(at, direction);
     job.kill_link(at, direction);
     job.settle();
-    // Everybody who cannot reach somebody knows the dead link, and who saw it die.
+    // Every rank that cannot reach another knows the dead link, and which rank saw it die.
     for (Rank from = 0; from < job.size(); ++from)
         for (Rank to = 0; to < job.size(); ++to) {
             const std::string why = job[from].state().fault_of(to);

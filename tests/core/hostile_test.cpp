@@ -50,7 +50,7 @@ constexpr std::uint32_t first_id = 1u << 20;
 
 }  // namespace
 
-TEST_CASE("random bytes from a neighbour hurt nobody else", "[core][hostile]") {
+TEST_CASE("random bytes from a neighbour harm no other rank", "[core][hostile]") {
     Random random(1);
     for (int n = 0; n < 300; ++n) {
         std::vector<std::uint8_t> input(std::size_t(random.below(600)));
@@ -61,7 +61,7 @@ TEST_CASE("random bytes from a neighbour hurt nobody else", "[core][hostile]") {
     }
 }
 
-TEST_CASE("packets that look right from a neighbour hurt nobody else", "[core][hostile]") {
+TEST_CASE("packets that look right from a neighbour harm no other rank", "[core][hostile]") {
     const char* wanted = std::getenv("HOSTILE_ATTACKS");
     const int attacks = wanted != nullptr ? std::atoi(wanted) : 1500;
     for (int n = 0; n < attacks; ++n) {
@@ -110,7 +110,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         header.source = 0xffffffff;
         REQUIRE(closed(0, header));
     }
-    SECTION("credits that nobody took") {
+    SECTION("credits that were never taken") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.grants = 120;
         REQUIRE(closed(0, header));
@@ -147,6 +147,10 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(closed(0, from_enemy(PacketKind::written), bytes_of(WrittenBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::matched), bytes_of(MatchedBody{3, 1, 5})));
         REQUIRE(closed(0, from_enemy(PacketKind::data), bytes_of(DataBody{9, 0, 0})));
+    }
+    SECTION("a refusal of announcements that is not the next one") {
+        REQUIRE(closed(0, from_enemy(PacketKind::refuse), bytes_of(EpochBody{7, 0})));
+        REQUIRE(closed(0, from_enemy(PacketKind::refuse), bytes_of(EpochBody{0, 0})));
     }
     SECTION("data past the end of a receive handle") {
         PacketHeader matched = from_enemy(PacketKind::matched);
@@ -197,7 +201,7 @@ TEST_CASE("a forged match of a later receive of a flow does not lose the first",
     REQUIRE(outcome.broken == "");
 }
 
-TEST_CASE("packets in somebody else's name are dropped", "[core][hostile][bug4]") {
+TEST_CASE("packets in the name of another rank are dropped", "[core][hostile][bug4]") {
     for (const std::uint32_t source : {0u, 3u}) {
         CAPTURE(source);
         PacketHeader header = from_enemy(PacketKind::eager);

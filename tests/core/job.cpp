@@ -99,7 +99,7 @@ bool Job::turn() {
         // Several events at a time, so that a poll sometimes finds more than one.
         const auto events = 1 + random_.below(8);
         for (std::uint64_t i = 0; i < events; ++i) {
-            // Nobody is so slow that what all wait for comes first.
+            // No rank is so slow that what all wait for arrives first.
             if (!ready_.empty() && world().next_event() > world().now() + slowest) break;
             const auto index = world().step();
             if (!index) break;

@@ -25,7 +25,7 @@ struct JobOptions {
     std::shared_ptr<const routing::Graph> graph{};  // in place of these
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
-    std::size_t spread_limit = 0;  // 0: three times the eager limit
+    std::size_t spread_limit = 0;                          // 0: three times the eager limit
     std::size_t unexpected_limit = std::size_t{64} << 20;  // bytes
     int credits = 8;
     int relay_credits = 4;
@@ -40,7 +40,7 @@ struct JobOptions {
     std::vector<routing::Link> cut{};  // cables that are missing from the start
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
-    std::optional<Rank> misnamed = {};  // whose address nobody can connect to
+    std::optional<Rank> misnamed = {};  // whose address cannot be connected to
 };
 
 // Where little fits: messages of more than 512 B are large, two credits are all there are.
@@ -81,7 +81,7 @@ class Job {
         }
     }
 
-    // In a direct job the launcher's part is played too: all are told.
+    // In a direct job the launcher's part is played too: all are notified.
     void kill(Rank rank);
     // It computes, or its process is stopped: it is not called until it goes on.
     void stop(Rank rank) { stopped_[std::size_t(rank)] = true; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several transports that share a rank's links, and last hops that write into the receiver's
-// memory: which link carries what, and that nobody is harmed by a lie about it.
+// memory: which link carries what, and that a lie about it harms no rank.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -54,6 +54,17 @@ struct Transfer {
 };
 
 }  // namespace
+
+TEST_CASE("a rank alone has memory to share although its job has transports of links",
+          "[core][link-transports]") {
+    JobOptions options = placing({1}, 1);
+    options.link_transports = 2;
+    Job job(options);
+    void* const memory = job[0].allocate(4096, 64);
+    REQUIRE(memory != nullptr);
+    std::memset(memory, 1, 4096);
+    job[0].free(memory);
+}
 
 TEST_CASE("the last relay puts a large message into its place, whoever comes first",
           "[core][link-transports]") {

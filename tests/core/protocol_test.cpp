@@ -190,6 +190,40 @@ TEST_CASE("a large message from scattered memory is written in pieces, not sent 
     REQUIRE(total(job[0], &Statistics::bytes_written) == 50'000);
 }
 
+TEST_CASE("the report of a rank lists no link on which nothing is unanswered", "[core][protocol]") {
+    Memory in(40, false);
+    ReceiveRequest receive;
+    Job job(line(1, sim::Remote::immediate, sim::Remote::immediate));
+    job[1].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    const Waits waits = job[1].state().waits();
+    CHECK(waits.links.empty());
+    CHECK(waits.operations.size() == 1);
+    job[1].cancel(receive);
+    job.settle();
+}
+
+TEST_CASE("memory scattered in tiny pieces goes in packets, since each write has a cost",
+          "[core][protocol]") {
+    constexpr std::size_t bytes = 48'000;
+    std::vector<std::byte> from(2 * bytes), to(bytes);
+    fill(from.data(), from.size(), 6);
+    const Layout layout({{0, 8, bytes / 8, 16}});
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, sim::Remote::immediate, sim::Remote::immediate));
+    job[1].receive(receive, {to.data(), bytes}, 0, 0, 0);
+    job.settle();
+    job[0].send(send, Buffer(from.data(), layout), 1, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    std::vector<std::byte> expected(bytes);
+    layout.pack(from.data(), 0, expected.data(), bytes);
+    REQUIRE(to == expected);
+    REQUIRE(total(job[0], &Statistics::bytes_written) == 0);
+}
+
 TEST_CASE("a large message into scattered memory is read in pieces where reads are at once",
           "[core][protocol]") {
     Memory out(50'000, false);

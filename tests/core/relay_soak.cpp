@@ -120,7 +120,7 @@ int soak(const Arguments& arguments) {
     }
     traffic.job().settle();
     const auto& counters = traffic.job().world().counters();
-    // Nobody dies here, so each payload that is put into memory finds it open.
+    // No rank dies here, so each payload that is put into memory finds it open.
     const bool home = traffic.job().credits_home() && traffic.job().quiet() &&
                       counters.misplaced == 0 && (counters.placed != 0) == arguments.place;
     const double time = seconds();

@@ -55,7 +55,7 @@ class Traffic {
     // From now on a request may end as unreachable; how many did.
     std::uint64_t unreachable() const { return unreachable_; }
     void expect_faults() { faults_expected_ = true; }
-    // Or because somebody broke the protocol.
+    // Or because a peer broke the protocol.
     void expect_enemies() { faults_expected_ = enemies_expected_ = true; }
 
   private:

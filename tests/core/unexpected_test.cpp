@@ -195,7 +195,7 @@ TEST_CASE("a source of which nothing is left here goes on while others wait",
     REQUIRE(all.receive_from(2));
     job.settle();
     CHECK(job[0].state().unexpected_bytes() > bound / 2);
-    // So a message that nobody has asked for yet is complete at once.
+    // So a message without a receive is complete at once.
     job[2].send(last.send, Buffer(last.data.data(), bytes), 0, context, other);
     CHECK(job.run_until([&] { return last.send.complete(); }));
     job[0].receive(last.receive, Buffer(last.data.data(), bytes), 2, context, other);

@@ -55,7 +55,7 @@ class CableTest(TestbedTest):
 
 
 class Transport(CableTest):
-    def test_it_sends_frames_and_shows_them_to_nobody_else(self):
+    def test_it_sends_frames_and_shows_them_to_no_other_process(self):
         self.run_here(ETHERNET_TEST)
 
     def test_it_keeps_the_contract(self):
@@ -306,7 +306,7 @@ class Forwarding(TorusTest):
         # What these two send themselves meets neither filter; the answers are short.
         self.expect_frames(ranks=[1, 4])
 
-    def test_frames_of_somebody_who_takes_no_credit_starve_nobody(self):
+    def test_frames_of_a_sender_without_credits_starve_no_rank(self):
         self.lay()
         stop = threading.Event()
         flood = threading.Thread(target=self.flood, args=(0, 3, stop))
@@ -347,7 +347,7 @@ class Forwarding(TorusTest):
         figure = r"(a hop -?\d+\.\d+ us; 104 B over 1 to 6 hops( \d+\.\d+){6}|not measured: .*)"
         self.assertRegex(done.stdout, rf"^frames  {figure}\nip      {figure}\n$")
 
-    def test_shortcuts_beside_the_relay_go_in_frames_where_these_are_forwarded_and_nobody_minds_where_not(self):
+    def test_shortcuts_beside_the_relay_go_in_frames_where_these_are_forwarded_and_in_order_where_not(self):
         beside = ["transport.use=ethernet", "routing.forward=auto"]
         self.expect_frames(base=beside, ranks=[])
         self.lay()

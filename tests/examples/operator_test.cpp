@@ -204,7 +204,7 @@ TEST_CASE("wilson: running on without a tolerance keeps the solution finite") {
     CHECK(distance(w.apply_schur(x), source) < 1e-13);
 }
 
-TEST_CASE("wilson: plaquettes of space and of time are told apart") {
+TEST_CASE("wilson: plaquettes of space and of time are distinguished") {
     const Lattice lattice = whole(small);
     // Links in time with the phase theta x, all others 1: a plaquette in xt has the phase theta,
     // and -(nx - 1) theta where x wraps around; the others are 1.

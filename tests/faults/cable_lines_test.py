@@ -175,7 +175,7 @@ class WhileAJobRuns(CablesTest):
 
     def test_a_cable_that_falls_silent_is_gone_around_after_the_timeout(self):
         longest = self.longest_round_trip(TIMEOUT, lambda: self.silence(0, "d0p"))
-        self.assertGreater(longest, 1)  # nobody but the timeout has told
+        self.assertGreater(longest, 1)  # only the timeout has found out
         self.assertLess(longest, 60)
 
     def test_a_cable_dead_at_the_start_is_used_when_it_is_back_which_is_one_line_more(self):
@@ -219,7 +219,7 @@ class WhileAJobRuns(CablesTest):
             self.assertEqual(len(said), 2, lines)
         self.assertEqual(len(lines), 4, lines)
 
-    def test_a_cable_that_is_much_slower_than_its_fellows_is_told_of_once(self):
+    def test_a_cable_that_is_much_slower_than_its_fellows_is_reported_once(self):
         self.up("3x3")
         self.start()
         self.wait_for_traffic()

@@ -174,7 +174,7 @@ static void talk(int far, const char* ready, const char* stop, long rounds) {
     free(in);
 }
 
-/* Nobody is in a call of the library while it pauses. */
+/* No rank is in a call of the library while it pauses. */
 static void calm(const char* ready, const char* stop) {
     for (long round = 0;; ++round) {
         for (int far = 1; far < size; ++far) {

@@ -134,7 +134,7 @@ def command_of(pid):
 
 
 def listening(place):
-    """TCP ports somebody listens on in a namespace, of either family."""
+    """TCP ports with a listener in a namespace, of either family."""
     ports = set()
     for table in ("tcp", "tcp6"):
         for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
@@ -145,7 +145,7 @@ def listening(place):
 
 
 def sockets_in_use(place):
-    """Lines of the tables whose socket belongs to somebody: not what the kernel still winds up."""
+    """Lines of the tables whose socket belongs to a process: not what the kernel still winds up."""
     lines = [f"{place} packet: {line.strip()}"
              for line in sh("ip", "netns", "exec", place, "cat", "/proc/net/packet", check=False).splitlines()[1:]
              if line.split()[3] != "0003"]  # attack.py records

@@ -67,7 +67,7 @@ class Jobs(ShortcutTest):
             self.assertLessEqual(opened, 1)
             self.assertGreater(tried, 1)
 
-    def test_without_routes_all_goes_by_relay_and_nobody_says_a_word(self):
+    def test_without_routes_all_goes_by_relay_without_a_message(self):
         self.up("--no-routes")
         for opened, tried, failed, _closed in self.soak():
             self.assertEqual(opened, 0)

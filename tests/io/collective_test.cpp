@@ -131,6 +131,8 @@ void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random, CableF
     hints.collective_write = hints.collective_read = choices[below(random, 3)];
     hints.striping_unit = 1 + below(random, 300);
     const std::size_t window = 16 + below(random, 2000);
+    const int lanes = 1 + int(below(random, CollectiveAccess::most_lanes));
+    const std::size_t shortest_lane = 1 + below(random, 500);
     const auto aggregators = random_aggregators(random, int(ranks));
     // All share one view: the stream of data is dealt out in pieces, rank by rank.
     const std::size_t most = 1 + below(random, 1500);
@@ -148,6 +150,8 @@ void one_call(Job& job, Scene& scene, MemoryStore& store, Random& random, CableF
         share.place.store = reaches ? &store : nullptr;
         share.place.aggregators = aggregators;
         share.place.window = window;
+        share.place.lanes = lanes;
+        share.place.shortest_lane = shortest_lane;
         share.place.hints = hints;
         share.memory.assign(below(random, 6) == 0 ? 0 : 1 + below(random, most), {});
         for (auto& byte : share.memory) byte = std::byte(random());
@@ -287,7 +291,8 @@ TEST_CASE("A file that shrinks while it is read gives what is left", "[io]") {
 TEST_CASE("Memory is at most twice what aggregators may hold, however short the rows", "[io]") {
     constexpr std::size_t ranks = 4, groups = 8192, window = std::size_t(3) << 20;
     constexpr std::size_t packets = std::size_t(512) << 10;  // of core, under way
-    for (const std::size_t row : {1, 8, 64, 1000}) {
+    for (const auto& [row, lanes] : std::vector<std::pair<std::size_t, int>>{
+             {1, 1}, {8, 1}, {8, 4}, {64, 1}, {1000, 1}, {1000, 4}}) {
         const std::size_t bytes = (std::size_t(6) << 20) / row * row;
         std::vector<std::vector<core::Layout::Run>> runs(ranks);
         Random random(row);
@@ -311,7 +316,11 @@ TEST_CASE("Memory is at most twice what aggregators may hold, however short the 
                                           all.element(), std::ptrdiff_t(groups * ranks * row)));
             share.memory.resize(2 * bytes + 8);
             for (auto& byte : share.memory) byte = std::byte(random());
-            share.place = {.store = &store, .aggregators = {1, 2}, .window = window, .hints = {}};
+            share.place = {.store = &store,
+                           .aggregators = {1, 2},
+                           .window = window,
+                           .lanes = lanes,
+                           .hints = {}};
         }
         const auto call = [&](bool write) {
             const std::size_t before = held;
@@ -328,7 +337,7 @@ TEST_CASE("Memory is at most twice what aggregators may hold, however short the 
                 REQUIRE(access->result().error == 0);
                 REQUIRE(access->result().bytes == bytes / 4 * 4);
             }
-            CAPTURE(row, write);
+            CAPTURE(row, lanes, write);
             CHECK(double(most_held - before) <= double(2 * 2 * window + packets));
         };
         call(true);

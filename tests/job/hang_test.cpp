@@ -127,7 +127,7 @@ TEST_CASE("freeing one node of every knot's clauses sets its nodes free") {
 
 // ---- snapshots ----
 
-TEST_CASE("a circle of sends is told as a circle") {
+TEST_CASE("a circle of sends is reported as a circle") {
     Snapshot snapshot(6, plain(RankState::Kind::computes));
     snapshot[0] = sends(0, 6, 3);
     snapshot[3] = sends(3, 6, 5);
@@ -157,7 +157,7 @@ TEST_CASE("a long circle is cut short, and 64 ranks fit a screen") {
     }
 }
 
-TEST_CASE("one rank that all wait for is told with what it does") {
+TEST_CASE("one rank that all wait for is reported with what it does") {
     Snapshot snapshot;
     for (Rank rank = 0; rank < 63; ++rank) snapshot.push_back(in_barrier(rank, 64));
     snapshot.push_back(plain(RankState::Kind::computes));
@@ -179,7 +179,7 @@ TEST_CASE("a message that matches nothing stands beside the receive that matches
     CHECK_THAT(first(snapshot), Contains("for rank 0, which computes"));
 }
 
-TEST_CASE("members of a group in different collectives are told apart") {
+TEST_CASE("members of a group in different collectives are distinguished") {
     Snapshot snapshot{in_barrier(0, 3), in_barrier(1, 3, 128, "broadcast"), in_barrier(2, 3)};
     CHECK_THAT(first(snapshot),
                Contains("rank 0 called MPI_Barrier") && Contains("but rank 1 called MPI_Bcast"));
@@ -190,7 +190,7 @@ TEST_CASE("a rank that is past a collective is not waited for") {
     const auto causes = find_causes(snapshot);
     REQUIRE_FALSE(causes.empty());
     CHECK_THAT(first(snapshot), Contains("wait for") || Contains("->"));
-    // Rank 2 waits for 0 and 1; these wait for nobody outside of their call.
+    // Rank 2 waits for 0 and 1; these wait for no rank outside their call.
     CHECK(causes.front().kind == Cause::Kind::underway);
 }
 

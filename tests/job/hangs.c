@@ -218,7 +218,7 @@ static void ring(void) {
     in_place();
     MPI_Send(big, sizeof big, MPI_CHAR, (me + 1) % ranks, 0, MPI_COMM_WORLD);
 }
-/* No hang: what is left over is told at the end. */
+/* No hang: what is left over is reported at the end. */
 static void leftovers(void) {
     MPI_Request request;
     if (me == 0) MPI_Send(&number, 1, MPI_INT, 1, 78, MPI_COMM_WORLD);

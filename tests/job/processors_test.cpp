@@ -57,7 +57,7 @@ TEST_CASE("ranks of hosts that share machine and processors crowd these together
     CHECK(job::find_crowds(others).somewhere);
 }
 
-TEST_CASE("a crowd on another machine is known here, and crowds nobody here") {
+TEST_CASE("a crowd on another machine is known here, and crowds no rank here") {
     if (processors == 0) return;
     Others others;
     others.add(processors, "elsewhere");
@@ -67,7 +67,7 @@ TEST_CASE("a crowd on another machine is known here, and crowds nobody here") {
     CHECK(job::find_crowds(others).somewhere);
 }
 
-TEST_CASE("a host that has all ranks asks nobody") {
+TEST_CASE("a host that has all ranks asks no other") {
     Others others;
     others.local.resize(std::size_t(processors) + 1);
     CHECK(job::find_crowds(others).here);

@@ -106,7 +106,7 @@ TEST_CASE("a link that has been silent for a second is the cause, by the names o
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a rank that looks again and again is told with what it looks for") {
+TEST_CASE("a rank that looks again and again is reported with what it looks for") {
     Waits waits = *receives(0, 2, 1, 7).waits;
     waits.calls.clear();
     waits.looks_in = "MPI_Iprobe";

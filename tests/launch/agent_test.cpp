@@ -15,7 +15,7 @@
 #include "base/descriptor.h"
 #include "launch/agent.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -42,7 +42,7 @@ std::string read_all(int fd) {
         const int fd = open(terminal, O_RDWR);
         if (fd < 0 || ioctl(fd, TIOCSCTTY, 0) < 0) _exit(2);
     }
-    AgentProcess agent({"/bin/sh", "-c", "cat /proc/$$/stat"});
+    launch::AgentProcess agent({"/bin/sh", "-c", "cat /proc/$$/stat"});
     std::string text;
     char piece[512];
     while (true) {
@@ -73,52 +73,55 @@ int code_in_session(const char* terminal) {
 }  // namespace
 
 TEST_CASE("An agent's command line is split like a shell's, quotes and backslashes taken off") {
-    CHECK(split_words("ssh") == Words{"ssh"});
-    CHECK(split_words("  ssh -p  2222\t-4 ") == Words{"ssh", "-p", "2222", "-4"});
-    CHECK(split_words("a 'b c' \"d \\\" e\" f\\ g ''") == Words{"a", "b c", "d \" e", "f g", ""});
-    CHECK(split_words("pre'fix one'd $HOME *") == Words{"prefix oned", "$HOME", "*"});
+    CHECK(launch::split_words("ssh") == Words{"ssh"});
+    CHECK(launch::split_words("  ssh -p  2222\t-4 ") == Words{"ssh", "-p", "2222", "-4"});
+    CHECK(launch::split_words("a 'b c' \"d \\\" e\" f\\ g ''") ==
+          Words{"a", "b c", "d \" e", "f g", ""});
+    CHECK(launch::split_words("pre'fix one'd $HOME *") == Words{"prefix oned", "$HOME", "*"});
 }
 
 TEST_CASE("An agent without words, or with an open quote, is refused") {
-    CHECK_THROWS_WITH(split_words("  "), Catch::Matchers::Contains("launch.agent is empty"));
-    CHECK_THROWS_WITH(split_words("ssh 'open"), Catch::Matchers::Contains("does not end"));
+    CHECK_THROWS_WITH(launch::split_words("  "),
+                      Catch::Matchers::Contains("launch.agent is empty"));
+    CHECK_THROWS_WITH(launch::split_words("ssh 'open"), Catch::Matchers::Contains("does not end"));
 }
 
 TEST_CASE("ssh gets a command that the other host's shell reads back word by word") {
-    CHECK(
-        agent_command("/usr/bin/ssh -p 22", "qcd001", {"/opt/my tools/run", "--daemon", "it's"}) ==
-        Words{"/usr/bin/ssh", "-x", "-T", "-o", "BatchMode=yes", "-p", "22", "qcd001",
-              "'/opt/my tools/run'", "--daemon", "'it'\\''s'"});
+    CHECK(launch::agent_command("/usr/bin/ssh -p 22", "qcd001",
+                                {"/opt/my tools/run", "--daemon", "it's"}) ==
+          Words{"/usr/bin/ssh", "-x", "-T", "-o", "BatchMode=yes", "-p", "22", "qcd001",
+                "'/opt/my tools/run'", "--daemon", "'it'\\''s'"});
 }
 
 TEST_CASE("Other agents get the command as it is") {
-    CHECK(agent_command("ip netns exec", "t3", {"/opt/my tools/run", "a b", ""}) ==
+    CHECK(launch::agent_command("ip netns exec", "t3", {"/opt/my tools/run", "a b", ""}) ==
           Words{"ip", "netns", "exec", "t3", "/opt/my tools/run", "a b", ""});
 }
 
 TEST_CASE("The host goes where the agent names it") {
-    CHECK(agent_command("nsenter --net=/run/netns/{host} --", "t3", {"run"}) ==
+    CHECK(launch::agent_command("nsenter --net=/run/netns/{host} --", "t3", {"run"}) ==
           Words{"nsenter", "--net=/run/netns/t3", "--", "run"});
 }
 
 TEST_CASE(
     "The address on the link goes where the agent names it, and the name where there is none") {
-    CHECK(agent_command("rexec -l {host} {address}", "t3", {"run"}, "fe80::1%eth1") ==
+    CHECK(launch::agent_command("rexec -l {host} {address}", "t3", {"run"}, "fe80::1%eth1") ==
           Words{"rexec", "-l", "t3", "fe80::1%eth1", "run"});
-    CHECK(agent_command("rexec {address}", "t3", {"run"}) == Words{"rexec", "t3", "run"});
-    CHECK(wants_address("ssh {address}"));
-    CHECK_FALSE(wants_address("ssh"));
+    CHECK(launch::agent_command("rexec {address}", "t3", {"run"}) == Words{"rexec", "t3", "run"});
+    CHECK(launch::wants_address("ssh {address}"));
+    CHECK_FALSE(launch::wants_address("ssh"));
 }
 
 TEST_CASE("A quoted word comes out of a shell unchanged") {
     const std::string word = GENERATE(as<std::string>(), "plain", "", "a b", "it's", "$HOME `id`",
                                       "\"x\" \\ *", "~", "a\nb", "-n", ";|&<>(){}[]!#");
-    AgentProcess shell({"/bin/sh", "-c", "printf %s " + quote_for_shell(word)});
+    launch::AgentProcess shell({"/bin/sh", "-c", "printf %s " + launch::quote_for_shell(word)});
     CHECK(read_all(shell.output().get()) == word);
 }
 
 TEST_CASE("An agent has pipes for its three streams, and its end shows on its descriptor") {
-    AgentProcess agent({"/bin/sh", "-c", "read line; echo \"got $line\"; echo oops >&2; exit 7"});
+    launch::AgentProcess agent(
+        {"/bin/sh", "-c", "read line; echo \"got $line\"; echo oops >&2; exit 7"});
     CHECK_FALSE(agent.end());
     REQUIRE(write(agent.input().get(), "word\n", 5) == 5);
     CHECK(read_all(agent.output().get()) == "got word\n");
@@ -131,7 +134,7 @@ TEST_CASE("An agent has pipes for its three streams, and its end shows on its de
 
 TEST_CASE("An agent that is not there is named") {
     CHECK_THROWS_WITH(
-        AgentProcess({"torusmp-no-such-agent", "host"}),
+        launch::AgentProcess({"torusmp-no-such-agent", "host"}),
         Catch::Matchers::Contains("cannot start the agent 'torusmp-no-such-agent': No such"));
 }
 
@@ -147,12 +150,12 @@ TEST_CASE("An agent has a session of its own where there is a terminal, and only
 TEST_CASE("An agent is killed with its owner, and none of the owner's pipes leaks into another") {
     pid_t first = -1;
     {
-        AgentProcess agent({"sleep", "600"});
+        launch::AgentProcess agent({"sleep", "600"});
         first = agent.pid();
         CHECK(kill(first, 0) == 0);
         // Started later, it must not hold the other's input open.
-        AgentProcess other({"/bin/sh", "-c", "cat; echo end"});
-        AgentProcess third({"sleep", "600"});
+        launch::AgentProcess other({"/bin/sh", "-c", "cat; echo end"});
+        launch::AgentProcess third({"sleep", "600"});
         other.input().reset();
         CHECK(read_all(other.output().get()) == "end\n");
     }
@@ -160,4 +163,4 @@ TEST_CASE("An agent is killed with its owner, and none of the owner's pipes leak
     CHECK(errno == ESRCH);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -11,9 +11,9 @@
 
 #include "cluster.h"
 
-namespace torusmp::launch::test::bad_hosts_test {
+namespace torusmp::torus_run::test::bad_hosts_test {
 
-TEST_CASE("What is wrong with a host is told in one message, before any rank starts") {
+TEST_CASE("What is wrong with a host is reported in one message, before any rank starts") {
     struct Case {
         Words hosts;
         Words options;
@@ -142,4 +142,4 @@ TEST_CASE("SIGINT while hosts are being reached ends torus-run and its agents") 
     CHECK(process.all_gone());
 }
 
-}  // namespace torusmp::launch::test::bad_hosts_test
+}  // namespace torusmp::torus_run::test::bad_hosts_test

@@ -12,9 +12,9 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::bad_input_test {
+namespace torusmp::torus_run::test::bad_input_test {
 
-TEST_CASE("A mistake is told in one message with exit code 2, and nothing is started") {
+TEST_CASE("A mistake is reported in one message with exit code 2, and nothing is started") {
     TemporaryFolder folder;
     const std::string started = folder.file("started");
     const std::string plain = folder.write("plain", "no program");
@@ -120,4 +120,4 @@ TEST_CASE("The help shows examples and every option") {
         CHECK_CONTAINS(outcome.output, word);
 }
 
-}  // namespace torusmp::launch::test::bad_input_test
+}  // namespace torusmp::torus_run::test::bad_input_test

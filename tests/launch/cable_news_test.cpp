@@ -11,7 +11,7 @@
 #include "launch/bootstrap.h"
 #include "launch/link_news.h"
 
-namespace torusmp::launch::test::cable_news_test {
+namespace torusmp::torus_run::test::cable_news_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -114,7 +114,7 @@ TEST_CASE("A cable that was dead for a moment is one line") {
     CHECK(scene.wait(1min) == Lines{name + " was dead for 50 ms and is back; n0 saw: no carrier"});
 }
 
-TEST_CASE("A cable without a detour is told of later, when nothing has ended the job") {
+TEST_CASE("A cable without a detour is reported later, when nothing has ended the job") {
     Scene scene(Grid({3, 3}));
     scene.report(0, {up, 1, State::dead, {}, "no carrier"});
     CHECK(scene.wait(2900ms).empty());
@@ -178,14 +178,14 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
     }
 }
 
-TEST_CASE("What dies just before the end of a job is told at its end") {
+TEST_CASE("What dies just before the end of a job is reported at its end") {
     Scene scene(Grid({3, 3}));
     scene.die();
     CHECK(scene.news().rest(scene.now().at).size() == 1);
     CHECK(scene.news().rest(scene.now().at).empty());
 }
 
-TEST_CASE("A cable that was dead at the start has been told of, and its return is news") {
+TEST_CASE("A cable that was dead at the start has been reported, and its return is news") {
     Scene scene(Grid({3, 3}));
     const routing::Link cable{0, 1};
     scene.news().dead_at_start(std::span(&cable, 1), scene.now());
@@ -211,7 +211,7 @@ TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, a
 }
 
 TEST_CASE("Without a launcher one end prints what becomes of a link, and not for ever") {
-    struct Alone final : Bootstrap {
+    struct Alone final : launch::Bootstrap {
         std::string_view name() const override { return "alone"; }
         int rank() const override { return 0; }
         int size() const override { return 3; }
@@ -268,19 +268,19 @@ TEST_CASE("What kernels notice of a living cable is news once, whichever end not
 TEST_CASE(
     "A report of a link comes out as it went in, and one that is cut short or lies does not") {
     const routing::LinkNews report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
-    const auto bytes = encode(report);
-    CHECK(decode_link_news(bytes, 8) == report);
-    CHECK_FALSE(decode_link_news(bytes, 7));
+    const auto bytes = launch::encode(report);
+    CHECK(launch::decode_link_news(bytes, 8) == report);
+    CHECK_FALSE(launch::decode_link_news(bytes, 7));
     for (std::size_t length = 0; length < bytes.size(); ++length)
-        CHECK_FALSE(decode_link_news(std::span(bytes).first(length), 8));
+        CHECK_FALSE(launch::decode_link_news(std::span(bytes).first(length), 8));
     for (const std::size_t at : {0, 8, 12, 20}) {  // direction, state, count of hops, a hop
         auto lying = bytes;
         lying[at + 3] = std::byte(0x7f);
-        CHECK_FALSE(decode_link_news(lying, 8));
+        CHECK_FALSE(launch::decode_link_news(lying, 8));
     }
     routing::LinkNews wordy = report;
     wordy.why.assign(100'000, 'x');
-    CHECK(encode(wordy).size() < 2000);
+    CHECK(launch::encode(wordy).size() < 2000);
 }
 
-}  // namespace torusmp::launch::test::cable_news_test
+}  // namespace torusmp::torus_run::test::cable_news_test

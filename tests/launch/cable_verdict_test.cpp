@@ -8,7 +8,7 @@
 #include "core/transport/list.h"
 #include "grid.h"
 
-namespace torusmp::launch::test::cable_verdict_test {
+namespace torusmp::torus_run::test::cable_verdict_test {
 namespace {
 
 using Catch::Matchers::Contains;
@@ -59,7 +59,7 @@ TEST_CASE("In a ring of two the way around a dead cable is the other one") {
     CHECK(cut.warnings.empty());
 }
 
-TEST_CASE("Each cause of death is told in few words") {
+TEST_CASE("Each cause of death is reported in few words") {
     Grid grid({3, 3});
     SECTION("no carrier") {
         grid.device(0, "d1p").carrier = false;
@@ -198,7 +198,7 @@ TEST_CASE("What is wrong beside the cables refuses the job, with all that was fo
     CHECK(found.warnings.empty());
 }
 
-TEST_CASE("Of many faults the first are told, and the others counted") {
+TEST_CASE("Of many faults the first are reported, and the others counted") {
     Grid grid({4, 4});
     for (int node = 0; node < 9; ++node) grid.device(node, "d1p").mtu = 1500;
     const CableVerdict found = verdict(grid);
@@ -235,4 +235,4 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
     CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job uses a detour over n1 and n3"));
 }
 
-}  // namespace torusmp::launch::test::cable_verdict_test
+}  // namespace torusmp::torus_run::test::cable_verdict_test

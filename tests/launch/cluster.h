@@ -15,7 +15,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 // Long enough for the slowest machine to answer in, short enough to be waited for.
 inline constexpr const char* short_timeout = "transport.timeout=2s";
@@ -99,4 +99,4 @@ inline pid_t rank_of(const Process& process, const std::string& host) {
     return only(found);
 }
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

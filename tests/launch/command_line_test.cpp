@@ -11,7 +11,7 @@
 #include "programs/torus_run/front/host_list.h"
 #include "programs/torus_run/front/options.h"
 
-namespace torusmp::launch::command_line_test {
+namespace torusmp::torus_run::command_line_test {
 namespace {
 
 Options parse(const char* name, std::vector<const char*> words) {
@@ -131,4 +131,4 @@ TEST_CASE("A list or a file of hosts names each once, with the ranks of all ment
                       Catch::Matchers::Contains("is larger than 16777216 bytes"));
 }
 
-}  // namespace torusmp::launch::command_line_test
+}  // namespace torusmp::torus_run::command_line_test

@@ -11,7 +11,7 @@
 #include "programs/torus_run/tree/child_daemons.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch::daemon_tree_test {
+namespace torusmp::torus_run::daemon_tree_test {
 namespace {
 
 using routing::Rank;
@@ -96,7 +96,7 @@ TEST_CASE("Every host that living cables join to the first is started, whatever 
         for (int node = 0; node < torus.size(); ++node)
             REQUIRE(hosts.tree.has_greeted(node) ==
                     (hosts.parts.of(node) == hosts.parts.of(start)));
-        // What is reached is reached by living cables; what is not is told of, or lies behind it.
+        // What is reached is reached by living cables; what is not is reported, or lies behind it.
         std::vector<bool> told(std::size_t(torus.size()));
         for (const int node : hosts.lost) {
             told[std::size_t(node)] = true;
@@ -116,7 +116,7 @@ TEST_CASE("Without dead cables the tree stays as it was planned") {
     CHECK(hosts.tree.parents() == spanning_tree(torus, 5));
 }
 
-TEST_CASE("A host that nobody reaches is told of with all who tried, and nothing else is lost") {
+TEST_CASE("An unreachable host is reported with all hosts that tried, and nothing else is lost") {
     std::mt19937 dice(1);
     const Torus torus(std::vector{3, 3});
     std::vector<routing::Link> dead;
@@ -136,4 +136,4 @@ TEST_CASE("Where hosts are reached over a network, there is one way to each") {
     CHECK(tree.others_that_tried(2).empty());
 }
 
-}  // namespace torusmp::launch::daemon_tree_test
+}  // namespace torusmp::torus_run::daemon_tree_test

@@ -11,7 +11,7 @@
 #include "process.h"
 #include "programs/torus_run/front/familiar.h"
 
-namespace torusmp::launch::test::familiar_options_test {
+namespace torusmp::torus_run::test::familiar_options_test {
 namespace {
 
 using Catch::Contains;
@@ -61,6 +61,15 @@ TEST_CASE("Options of other launchers mean what their users expect") {
     CHECK(bind_of(parse({"-bind-to", "core:4"})) == "core");
     CHECK(parse({"-N", "2"}).ranks_per_host == 2);
     CHECK(parse({"-npernode", "2"}).ranks_per_host == 2);
+    CHECK(parse({"-c", "3"}).programs.front().ranks == 3);
+    CHECK(bind_of(parse({"-bind-to-core"})) == "core");
+    for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+             {"-gdb", "-np", "2"}, {"-gdb", "all", "-np", "2"}}) {
+        const Options gdb = parse(words);
+        CHECK(gdb.in_windows == "all");
+        CHECK(gdb.programs.front().ranks == 2);
+    }
+    CHECK(parse({"-gdb", "0,2"}).in_windows == "0,2");
     CHECK(parse({"--pernode"}).ranks_per_host == 1);
     CHECK(parse({"-H", "a,b"}).hosts.size() == 2);
     CHECK(parse({"-V"}).version);
@@ -278,4 +287,4 @@ TEST_CASE("Ranks wait for a debugger that has started torus-run") {
     CHECK(count(seen.output, "over\n") == 2);
 }
 
-}  // namespace torusmp::launch::test::familiar_options_test
+}  // namespace torusmp::torus_run::test::familiar_options_test

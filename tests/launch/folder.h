@@ -11,7 +11,7 @@
 #include <sstream>
 #include <string>
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 class TemporaryFolder {
   public:
@@ -48,4 +48,4 @@ class TemporaryFolder {
     std::string path_;
 };
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -11,7 +11,7 @@
 #include "config/geometry.h"
 #include "tests/config/machine.h"
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 class Grid {
   public:
@@ -66,4 +66,4 @@ class Grid {
     std::vector<config::HostFacts> hosts;
 };
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -11,7 +11,7 @@
 
 #include "cluster.h"
 
-namespace torusmp::launch::test::host_deaths_test {
+namespace torusmp::torus_run::test::host_deaths_test {
 
 TEST_CASE("A rank that is stopped for longer than the timeout is named and ends the job") {
     const Cluster cluster("[2]", {"qa", "qb"});
@@ -201,4 +201,4 @@ TEST_CASE(
     CHECK(process.all_gone());
 }
 
-}  // namespace torusmp::launch::test::host_deaths_test
+}  // namespace torusmp::torus_run::test::host_deaths_test

@@ -9,8 +9,9 @@
 #include <catch2/catch.hpp>
 
 #include "cluster.h"
+#include "programs/torus_run/front/meeting.h"
 
-namespace torusmp::launch::test::hosts_test {
+namespace torusmp::torus_run::test::hosts_test {
 
 // ---- an orderly job ----
 
@@ -56,6 +57,7 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
     using Catch::Matchers::Contains;
     CHECK_THAT(refused({"-np", "6"}), Contains("-np 4 or 8"));
     CHECK_THAT(refused({"-H", "qa,qc"}), Contains("form no box"));
+    CHECK_THAT(refused({"-H", "qa,zz"}), Contains("no host zz: expected some of qa, qb, qc, qd"));
     CHECK_THAT(refused({"-H", "qa:2,qb"}), Contains("the same number for all hosts"));
     const Outcome map = run(cluster.start({"/bin/true"}, {"-np", "8", "--display-map"}));
     CHECK_THAT(map.output,
@@ -97,6 +99,21 @@ TEST_CASE("Ranks get the variables by which programs of torchrun find each other
     const Words ports = lines({torus_run, "-np", "3", "/bin/sh", "-c", "echo $MASTER_PORT"});
     REQUIRE(ports.size() == 3);
     CHECK(ports.front() == ports.back());
+}
+
+TEST_CASE("Programs of NCCL get the RDMA devices of the links of their host") {
+    const TemporaryFolder root;
+    for (const char* device : {"eth1/device/infiniband/mlx5_1", "eth2/device/infiniband/mlx5_0",
+                               "eth2/device/infiniband/mlx5_1", "eth3", "eth0/device/infiniband/x"})
+        std::filesystem::create_directories(root.file(std::string("sys/class/net/") + device));
+    const auto of = [&](const Words& links) { return meeting_devices(links, root.file("")); };
+    CHECK(of({"eth1", "eth2"}) ==
+          Words{"GLOO_SOCKET_IFNAME=lo:torus", "NCCL_SOCKET_IFNAME==eth1,eth2",
+                "NCCL_IB_HCA==mlx5_1,mlx5_0", "NCCL_IB_SUBNET_AWARE_ROUTING=1"});
+    CHECK(of({"eth3"}) == Words{"GLOO_SOCKET_IFNAME=lo:torus"});
+    CHECK(of({"gone"}) == Words{"GLOO_SOCKET_IFNAME=lo:torus"});
+    for (const std::string& variable : of({"eth1"}))
+        CHECK(is_of_a_meeting(variable.substr(0, variable.find('='))));
 }
 
 TEST_CASE("A list of hosts without a geometry file names the command that finds their cables") {
@@ -402,7 +419,7 @@ TEST_CASE("Over the torus each host is reached from a neighbour, and all works a
     CHECK(process.all_gone());
 }
 
-TEST_CASE("Over the torus a host that is lost cuts off those behind it, and both are told") {
+TEST_CASE("Over the torus a host that is lost cuts off those behind it, and both are reported") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"},
                           "periodic = [false]\n[launch]\nthrough = \"torus\"");
     Process process(cluster.job({"connect", "print=ready", "sleep"}));
@@ -453,7 +470,7 @@ TEST_CASE("Over the torus daemons are started around cables that are dead") {
     CHECK(around.errors.empty());
     CHECK(count(around.output, "torus-run rank ") == 4);
     CHECK_CONTAINS(cluster.folder().read("reached"), "qd > qc\nqc > qb\n");
-    // What happens on the host behind is told, too.
+    // What happens on the host behind is reported, too.
     const Outcome failed = run(cluster.job({"connect", "barrier", "1:exit=7", "sleep"}));
     CHECK(failed.code == 7);
     CHECK_CONTAINS(failed.errors, "rank 1 (host qb, pid ");
@@ -493,4 +510,4 @@ TEST_CASE("What both ends of a dead cable report is said once, and so is its ret
     CHECK_CONTAINS(lie.errors, "sent a damaged report of a link; the job is ended\n");
 }
 
-}  // namespace torusmp::launch::test::hosts_test
+}  // namespace torusmp::torus_run::test::hosts_test

@@ -209,7 +209,7 @@ class Cables(HostsTest):
         self.expect_hosts_empty()
 
 
-    def test_a_link_whose_kernel_drops_packets_is_told_of_once(self):
+    def test_a_link_whose_kernel_drops_packets_is_reported_once(self):
         self.up("2x2x2")
         run = self.job("connect", "print=ready", "sleep")
         run.wait_for("ready", 8)
@@ -217,7 +217,7 @@ class Cables(HostsTest):
             nobody = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
             nobody.bind(("d0p", 0))
         self.addCleanup(nobody.close)
-        frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + bytes(50)   # a protocol that nobody has
+        frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + bytes(50)   # a protocol that no host has
         warning = f"torus-run: warning: the kernel of host {self.hosts[3]} counts "
 
         def told():
@@ -405,7 +405,7 @@ class Ssh(HostsTest):
             "rank_program" in command(pid) or "--daemon" in command(pid)
             for host in self.hosts for pid in self.processes(host)))
 
-    def test_a_link_that_nobody_answers_on_is_named(self):
+    def test_a_link_without_an_answer_is_named(self):
         self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
         self.serve()
         tool("set", self.testbed, "2", "0-", "loss", "100")

@@ -15,7 +15,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::job_end_test {
+namespace torusmp::torus_run::test::job_end_test {
 
 // ---- the end ----
 
@@ -34,10 +34,10 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
     CHECK_CONTAINS(outcome.errors, "was killed by SIGSEGV (Segmentation fault)");
     CHECK(outcome.lines_of_torus_run() == 1);
-    CHECK(count(outcome.errors, "\n") == 1);  // and nobody who waited for it reports it again
+    CHECK(count(outcome.errors, "\n") == 1);  // and no rank that waited for it reports it again
 }
 
-TEST_CASE("What ranks note is told where the job goes on, and is no echo where it ends") {
+TEST_CASE("What ranks note is reported where the job goes on, and is no echo where it ends") {
     SECTION("it ends") {
         const Outcome outcome =
             run(job(3, {"connect", "note=the link is dead", "barrier", "1:exit=3", "sleep"}));
@@ -217,7 +217,7 @@ TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
     CHECK(count(outcome.output, "woken\n") == 2);
 }
 
-TEST_CASE("A daemon that is stopped is told with what to do, and the job goes on with it") {
+TEST_CASE("A daemon that is stopped is reported with what to do, and the job goes on with it") {
     TemporaryFolder folder;
     Process process(
         job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "barrier", "finalize"}));
@@ -235,7 +235,7 @@ TEST_CASE("A daemon that is stopped is told with what to do, and the job goes on
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is told") {
+TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is reported") {
     TemporaryFolder folder;
     Process process(
         job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "finalize"}));
@@ -332,4 +332,4 @@ TEST_CASE("torus-run uses no file, and no socket with a name but that for observ
     for (const std::string& name : named) CHECK_FALSE(std::filesystem::exists(name));
 }
 
-}  // namespace torusmp::launch::test::job_end_test
+}  // namespace torusmp::torus_run::test::job_end_test

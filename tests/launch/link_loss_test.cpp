@@ -6,7 +6,7 @@
 #include <random>
 
 using torusmp::base::TcpTraffic;
-using torusmp::launch::LinkLoss;
+using torusmp::torus_run::LinkLoss;
 
 namespace link_loss_test {
 namespace {
@@ -29,7 +29,7 @@ struct Host {
                 }
             }
     }
-    // How often each device is told of in so many looks.
+    // How often each device is reported in so many looks.
     std::map<std::string, int> told(int looks, int packets) {
         std::map<std::string, int> found;
         LinkLoss loss{"sent"};
@@ -47,7 +47,7 @@ struct Host {
 
 }  // namespace
 
-TEST_CASE("Loss: a cable that loses a few packets in a hundred is told of once, and no other") {
+TEST_CASE("Loss: a cable that loses a few packets in a hundred is reported once, and no other") {
     for (const double loss : {0.03, 0.05, 0.2, 0.6})
         for (const int packets : {5, 100, 3000})
             for (unsigned seed = 0; seed < 20; ++seed) {

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-using torusmp::launch::LinkPace;
+using torusmp::torus_run::LinkPace;
 using namespace std::chrono_literals;
 using std::chrono::microseconds;
 
@@ -40,7 +40,7 @@ struct Host {
     std::mt19937 random;
 };
 
-// What is told in `intervals` of them, by device.
+// What is reported in `intervals` of them, by device.
 std::multiset<std::string> told(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;
@@ -53,7 +53,7 @@ std::multiset<std::string> told(Host& host, int intervals, double load) {
 }  // namespace
 
 // A slow link that a slower one holds up is busy for little of the time, and may not be noticed.
-TEST_CASE("Slow links: whichever holds the others up is told of once, and none that is not slow") {
+TEST_CASE("Slow links: whichever holds the others up is reported once, and none that is not slow") {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         Host host(seed);
@@ -82,7 +82,7 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
         const double rate = host.draw(1, 2000);
         for (auto& it : host.rates) it.second = rate * host.draw(0.7, 1);
         CHECK(told(host, 20, host.draw(0, 1)).empty());
-        // Hardly anything is sent: whether one link takes longer matters to nobody.
+        // Hardly anything is sent: it does not matter whether one link takes longer.
         host.rates["d1m"] = rate / 50;
         CHECK(told(host, 20, 0.001).empty());
     }

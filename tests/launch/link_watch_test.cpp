@@ -5,13 +5,13 @@
 #include <catch2/catch.hpp>
 
 using torusmp::base::LinkCounters;
-using torusmp::launch::LinkTrouble;
-using torusmp::launch::LinkWatch;
+using torusmp::torus_run::LinkTrouble;
+using torusmp::torus_run::LinkWatch;
 using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {
 
-TEST_CASE("Counters of links: what rises is told once for each link, and only of links") {
+TEST_CASE("Counters of links: what rises is reported once for each link, and only of links") {
     std::map<std::string, LinkCounters> kernel{{"eth0", {}}, {"eth1", {}}, {"eth2", {}}};
     const auto count = [&](const char* device, LinkCounters::Counter which, std::uint32_t by) {
         kernel[device].set(which, kernel[device][which] + by);
@@ -22,7 +22,7 @@ TEST_CASE("Counters of links: what rises is told once for each link, and only of
     CHECK(watch.compare(kernel).empty());
     for (const char* device : {"eth0", "eth1", "eth2"}) {
         count(device, LinkCounters::rx_packets, 1000);
-        count(device, LinkCounters::rx_dropped, 20);  // what nobody asked for
+        count(device, LinkCounters::rx_dropped, 20);  // what was not asked for
     }
     count("eth0", LinkCounters::rx_errors, 99);
     count("eth2", LinkCounters::rx_errors, 1);

@@ -6,7 +6,7 @@
 
 #include "programs.h"
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 // torus-run -np N [options] rank_program steps...
 inline Words job(int ranks, const Words& steps, const Words& options = {}) {
@@ -26,4 +26,4 @@ inline Words script(int ranks, const std::string& text, const Words& options = {
     return words;
 }
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

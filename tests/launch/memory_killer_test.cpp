@@ -16,7 +16,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::memory_killer_test {
+namespace torusmp::torus_run::test::memory_killer_test {
 
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
@@ -144,4 +144,4 @@ TEST_CASE("A rank that the kernel kills because memory runs out is reported as s
     for (int i = 0; i < 1000 && rmdir(group->c_str()) != 0; ++i) usleep(10'000);
 }
 
-}  // namespace torusmp::launch::test::memory_killer_test
+}  // namespace torusmp::torus_run::test::memory_killer_test

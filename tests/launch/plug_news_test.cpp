@@ -7,7 +7,7 @@
 #include "config/network.h"
 #include "grid.h"
 
-namespace torusmp::launch::test::plug_news_test {
+namespace torusmp::torus_run::test::plug_news_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -136,4 +136,4 @@ TEST_CASE("Damaged reports of plugs are refused") {
     CHECK_FALSE(news.heard(4, {LinkTrouble::Kind::elsewhere, "d0p", "2 d0p"}, now));
 }
 
-}  // namespace torusmp::launch::test::plug_news_test
+}  // namespace torusmp::torus_run::test::plug_news_test

@@ -14,7 +14,7 @@
 #include <sstream>
 #include <thread>
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -244,4 +244,4 @@ Outcome run(const std::vector<std::string>& command, const std::vector<std::stri
     return process.wait();
 }
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 // Only guards against hangs. No test passes or fails by less.
 inline constexpr std::chrono::seconds hang_guard{60};
@@ -82,4 +82,4 @@ bool wait_for_state(pid_t pid, char state);
 Outcome run(const std::vector<std::string>& command,
             const std::vector<std::string>& environment = {});
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -8,11 +8,11 @@
 
 #define CHECK_CONTAINS(text, piece) CHECK_THAT(text, Catch::Matchers::Contains(piece))
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 
 using Words = std::vector<std::string>;
 
 inline const std::string torus_run = TORUS_RUN;
 inline const std::string rank_program = RANK_PROGRAM;
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -10,7 +10,8 @@
 //   sleep                        ten minutes: far longer than any test waits
 //   trap=SIGNAL,TEXT             catches the signal, prints TEXT and ends orderly
 //   wait-for=FILE touch=FILE     meeting points with the test
-//   half-end=FILE                writes its pid to FILE; its main thread ends, another one lives for
+//   half-end=FILE                writes its pid to FILE; its main thread ends, another one lives
+//   for
 //                                0.3 s: the process has closed its descriptors and is not gone
 //   await-half-end=FILE          waits for that of another rank
 //   eat=MEBIBYTES                touches as much memory
@@ -20,7 +21,7 @@
 //   dead-cables                  the cables that it was told are dead
 //   link=DIRECTION,PEER,STATE,WHY,HOPS   a report of a link; STATE and HOPS (DIRECTION RANK ...) as
 //                                numbers
-//   watch                        asks to be told of deaths
+//   watch                        asks to be notified of deaths
 //   deaths=N                     waits until N ranks are dead and prints each
 //   exchange-living              an exchange where the dead give nothing
 #include <fcntl.h>

@@ -190,7 +190,7 @@ cat "$folder/batch.out" >>"$folder/out" 2>/dev/null
 [ $code = 0 ] && grep -q '^single rank 0 of 1' "$folder/out" ||
     { fail "a program in a batch script, without a step, runs alone"; explain sbatch; }
 
-# The last case: the node stays drained. The job itself is queued again, so nobody waits for it.
+# The last case: the node stays drained. The job itself is queued again, so no process waits for it.
 ip link set cable down
 code=none
 sbatch -n 1 -o /dev/null "$folder/batch" >"$folder/out" 2>&1

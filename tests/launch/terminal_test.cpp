@@ -13,7 +13,7 @@
 
 #include "process.h"
 
-namespace torusmp::launch::test {
+namespace torusmp::torus_run::test {
 namespace {
 
 // The session's leader: opens the terminal, starts torus-run in a group of its own, and passes on
@@ -136,4 +136,4 @@ TEST_CASE("The interrupt key reaches every rank once") {
     CHECK(count(text, "interrupted") == 2);
 }
 
-}  // namespace torusmp::launch::test
+}  // namespace torusmp::torus_run::test

@@ -12,7 +12,7 @@
 #include "process.h"
 #include "programs.h"
 
-namespace torusmp::launch::test::torus_run_test {
+namespace torusmp::torus_run::test::torus_run_test {
 
 // ---- an orderly job ----
 
@@ -203,7 +203,7 @@ TEST_CASE("Both streams of a rank keep their order where they lead to one place"
     CHECK(folder.read("both") == expected);
 }
 
-TEST_CASE("A full disk behind standard output is told as that, and harms no rank") {
+TEST_CASE("A full disk behind standard output is reported as that, and harms no rank") {
     const std::string option = GENERATE("", "--tag-output");
     TemporaryFolder folder;
     const Outcome outcome =
@@ -298,4 +298,4 @@ TEST_CASE("abort() of a single process gives its code and text") {
     CHECK_CONTAINS(outcome.errors, "aborted with code 3: over");
 }
 
-}  // namespace torusmp::launch::test::torus_run_test
+}  // namespace torusmp::torus_run::test::torus_run_test

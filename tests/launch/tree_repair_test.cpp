@@ -13,7 +13,7 @@
 #include "programs/torus_run/streams/packing.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch::tree_repair_test {
+namespace torusmp::torus_run::tree_repair_test {
 namespace {
 
 constexpr unsigned schedules = 300;
@@ -117,7 +117,7 @@ class Daemons : private TreeRepair::Listener {
         dead_.erase(std::next(dead_.begin(), std::ptrdiff_t(dice() % dead_.size())));
     }
 
-    // Nobody says anything new.
+    // No rank reports anything new.
     void quiet_step() {
         now += std::chrono::microseconds(10);
         notice();
@@ -410,7 +410,7 @@ TEST_CASE("What daemons tell each other arrives once and in order, whatever cabl
         daemons.require_all_arrived();
     };
     for (unsigned seed = 1; seed <= schedules; ++seed) run(seed);
-    run(369);  // two that were cut off together might hear nobody but each other
+    run(369);  // two that were cut off together might hear only each other
     run(472);  // cables come and go faster than the tree is repaired
 }
 
@@ -440,4 +440,4 @@ TEST_CASE("A daemon that no cable reaches is waited for as long as it waits, and
     }
 }
 
-}  // namespace torusmp::launch::tree_repair_test
+}  // namespace torusmp::torus_run::tree_repair_test

@@ -24,7 +24,7 @@
 #include "programs/torus_run/streams/text.h"
 #include "programs/torus_run/tree/child_daemons.h"
 
-namespace torusmp::launch::units_test {
+namespace torusmp::torus_run::units_test {
 namespace {
 
 std::vector<std::byte> bytes(const std::string& text) {
@@ -60,16 +60,16 @@ class Pipe {
 TEST_CASE("A gathering is complete when every rank has joined, and gives bytes by rank") {
     Gathering gathering(3);
     CHECK_FALSE(gathering.open());
-    CHECK_FALSE(gathering.join(2, FrameKind::exchange, 0, bytes("cc")));
+    CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("cc")));
     CHECK(gathering.open());
     CHECK(gathering.describe_waiting() == "rank 2 waits in MPI_Init or QMP_init_msg_passing");
-    CHECK_FALSE(gathering.join(0, FrameKind::exchange, 0, bytes("")));
+    CHECK_FALSE(gathering.join(0, launch::FrameKind::exchange, 0, bytes("")));
     CHECK_FALSE(gathering.complete());
-    CHECK_FALSE(gathering.join(1, FrameKind::exchange, 0, bytes("b")));
+    CHECK_FALSE(gathering.join(1, launch::FrameKind::exchange, 0, bytes("b")));
     REQUIRE(gathering.complete());
 
     const Gathering::Answer answer = gathering.finish();
-    CHECK(answer.header.kind == std::uint32_t(FrameKind::everyone));
+    CHECK(answer.header.kind == std::uint32_t(launch::FrameKind::everyone));
     CHECK(answer.header.sequence == 0);
     REQUIRE(answer.bytes->size() == 3 * sizeof(std::uint64_t) + 3);
     std::uint64_t lengths[3];
@@ -83,13 +83,14 @@ TEST_CASE("A gathering is complete when every rank has joined, and gives bytes b
 
 TEST_CASE("A gathering refuses calls that contradict each other") {
     Gathering gathering(3);
-    REQUIRE_FALSE(gathering.join(0, FrameKind::barrier, 0, {}));
-    CHECK_THAT(*gathering.join(1, FrameKind::exchange, 0, {}),
+    REQUIRE_FALSE(gathering.join(0, launch::FrameKind::barrier, 0, {}));
+    CHECK_THAT(*gathering.join(1, launch::FrameKind::exchange, 0, {}),
                Catch::Matchers::Contains(
                    "called MPI_Init or QMP_init_msg_passing while rank 0 waits in the "
                    "barrier at the start or the end of the job"));
-    CHECK_THAT(*gathering.join(0, FrameKind::barrier, 0, {}), Catch::Matchers::Contains("twice"));
-    CHECK_THAT(*gathering.join(2, FrameKind::barrier, 5, {}),
+    CHECK_THAT(*gathering.join(0, launch::FrameKind::barrier, 0, {}),
+               Catch::Matchers::Contains("twice"));
+    CHECK_THAT(*gathering.join(2, launch::FrameKind::barrier, 5, {}),
                Catch::Matchers::Contains("number 5"));
     CHECK_FALSE(gathering.complete());
 }
@@ -99,7 +100,7 @@ TEST_CASE("A frame that arrives in pieces is given out once, whole") {
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     Channel channel{base::Descriptor(ends[0])};
     const base::Descriptor rank(ends[1]);
-    const FrameHeader header{std::uint32_t(FrameKind::exchange), 4, 5};
+    const launch::FrameHeader header{std::uint32_t(launch::FrameKind::exchange), 4, 5};
     std::string wire(sizeof header, '\0');
     std::memcpy(wire.data(), &header, sizeof header);
     wire += "hello";
@@ -121,7 +122,8 @@ TEST_CASE("A frame with a lying length is refused and nothing is allocated for i
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     Channel channel{base::Descriptor(ends[0])};
     const base::Descriptor rank(ends[1]);
-    const FrameHeader header{std::uint32_t(FrameKind::exchange), 0, ~std::uint64_t(0) - 3};
+    const launch::FrameHeader header{std::uint32_t(launch::FrameKind::exchange), 0,
+                                     ~std::uint64_t(0) - 3};
     REQUIRE(write(rank.get(), &header, sizeof header) == ssize_t(sizeof header));
     REQUIRE(channel.receive());
     Frame frame;
@@ -235,7 +237,7 @@ TEST_CASE("Ends of processes read like sentences, with the exit code of a shell"
     CHECK(exit_code_of(SIGKILL) == 137);
 }
 
-TEST_CASE("A limit that does not hold the job is told with its value and what is needed") {
+TEST_CASE("A limit that does not hold the job is reported with its value and what is needed") {
     const std::vector<Limit> limits{
         {"processes", "ulimit -u (RLIMIT_NPROC)", 4096, 100, 3996},
         {"processes", "pids.max", 4096, 101, 3996},
@@ -256,19 +258,19 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     Gathering gathering(3);
     gathering.leave(1);
     gathering.leave(1);
-    CHECK_FALSE(gathering.complete());  // nobody has called
-    CHECK_FALSE(gathering.join(0, FrameKind::exchange, 0, bytes("a")));
-    CHECK_FALSE(gathering.join(2, FrameKind::exchange, 0, bytes("c")));
+    CHECK_FALSE(gathering.complete());  // no rank has called
+    CHECK_FALSE(gathering.join(0, launch::FrameKind::exchange, 0, bytes("a")));
+    CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("c")));
     REQUIRE(gathering.complete());
     gathering.finish();
     // What a rank gave before it went still counts.
-    CHECK_FALSE(gathering.join(2, FrameKind::barrier, 1, {}));
+    CHECK_FALSE(gathering.join(2, launch::FrameKind::barrier, 1, {}));
     gathering.leave(2);
     CHECK_FALSE(gathering.complete());
-    CHECK_FALSE(gathering.join(0, FrameKind::barrier, 1, {}));
+    CHECK_FALSE(gathering.join(0, launch::FrameKind::barrier, 1, {}));
     REQUIRE(gathering.complete());
     gathering.finish();
-    CHECK_FALSE(gathering.join(0, FrameKind::barrier, 2, {}));
+    CHECK_FALSE(gathering.join(0, launch::FrameKind::barrier, 2, {}));
     CHECK(gathering.complete());
 }
 
@@ -400,4 +402,4 @@ TEST_CASE("Variables of a host or a login are not carried to another") {
         CHECK_FALSE(belongs_to_a_host(name));
 }
 
-}  // namespace torusmp::launch::units_test
+}  // namespace torusmp::torus_run::units_test

@@ -8,7 +8,7 @@
 
 static char path[4096];
 
-/* A name that all ranks know, and nobody else uses. */
+/* A name that all ranks know, and no other program uses. */
 static void name_file(void) {
     const char* folder = getenv("TORUSMP_TEST_FOLDER");
     int id = (int)getpid();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions with counts of 64 bits, but for the collectives: messages in all their forms,
- * packing, datatypes and what is told of them, operations, and how counts that are too large are
+ * packing, datatypes and their arguments, operations, and how counts that are too large are
  * refused. */
 #include "cases.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Datatypes made with counts of 64 bits, and those made by precision and range: what they describe
- * and what is told of them. */
+ * and their arguments. */
 #include "cases.h"
 
 #include <limits.h>
@@ -177,7 +177,7 @@ static void parametrised(void) {
     CHECK(MPI_Type_get_name(real, name, &length) == MPI_SUCCESS && length == 0 && name[0] == 0);
     CHECK(MPI_Allreduce(&in, &out, 1, real, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS);
     CHECK(out == ranks - 1);
-    /* Inside of another type it is the same handle, which is nobody's to free. */
+    /* Inside another type it is the same handle, which must not be freed. */
     MPI_Type_vector(2, 1, 2, real, &vector);
     CHECK(MPI_Type_get_contents(vector, 3, 0, 1, (int[3]){0}, addresses, &inside) == MPI_SUCCESS);
     CHECK(inside == real);

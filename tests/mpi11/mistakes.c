@@ -198,7 +198,7 @@ static void failed_communicators(void) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
 }
 
-/* All ranks make the mistake and all are told, so that the next call is one call of all. */
+/* All ranks make the mistake and all get the error, so that the next call is one call of all. */
 static void one_buffer_for_two(void) {
     int data[3] = {1, 1, 1}, number = me, sum = 0, round;
     MPI_Request request;

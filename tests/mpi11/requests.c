@@ -88,7 +88,7 @@ static void several_statuses(void) {
     for (i = 0; i < 3; i++)
         MPI_Irecv(&data[i], 1, MPI_INT, previous_rank, 20 + i, MPI_COMM_WORLD, &requests[i]);
     memcpy(kept, requests, sizeof kept);
-    /* Nobody has sent yet, neither before the barrier nor in it. */
+    /* No rank has sent yet, neither before the barrier nor in it. */
     CHECK(MPI_Request_get_status_all(COUNT, requests, &flag, statuses) == MPI_SUCCESS && flag == 0);
     CHECK(MPI_Request_get_status_any(COUNT, requests, &index, &flag, &status) == MPI_SUCCESS);
     CHECK(flag == 0 && index == MPI_UNDEFINED);

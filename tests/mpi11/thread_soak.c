@@ -19,7 +19,7 @@ static unsigned draw(unsigned* state) {
     return *state >> 16;
 }
 
-/* A receive that nobody matches, which another thread of the rank waits for. */
+/* A receive without a match, which another thread of the rank waits for. */
 static void cancels(int w, unsigned* state) {
     int in = -1, flag = 0;
     MPI_Status status;

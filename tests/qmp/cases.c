@@ -60,7 +60,7 @@ static void signal_report(void) {
     QMP_msghandle_t s = send_block(&out, sizeof out, next_node);
     CHECK(QMP_start(r) == QMP_SUCCESS);
     CHECK(raise(SIGUSR1) == 0);
-    CHECK(QMP_is_complete(r) == QMP_FALSE); /* nobody sends before the barrier */
+    CHECK(QMP_is_complete(r) == QMP_FALSE); /* no rank sends before the barrier */
     CHECK(QMP_barrier() == QMP_SUCCESS);
     CHECK(QMP_start(s) == QMP_SUCCESS && QMP_wait(s) == QMP_SUCCESS && QMP_wait(r) == QMP_SUCCESS);
     CHECK(in == previous_node);

@@ -190,7 +190,7 @@ static void alltoall(void) {
     CHECK(QMP_comm_alltoall(QMP_comm_get_default(), NULL, NULL, 1) == QMP_INVALID_ARG);
 }
 
-/* Node 0 comes late to the barrier; nobody leaves before it has come. */
+/* Node 0 comes late to the barrier; no node leaves before it has entered. */
 static void barrier(void) {
     double before, after;
     int i;

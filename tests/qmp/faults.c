@@ -131,7 +131,7 @@ static void killed_in_sum(void) {
         QMP_sum_double(&value);
     }
 }
-/* A process dies, the others are told and go on (torus-run --keep-going). */
+/* A process dies, the others are notified and go on (torus-run --keep-going). */
 static void goes_on(void) {
     char memory[24] = {0};
     QMP_msgmem_t mem = QMP_declare_msgmem(memory, sizeof memory);

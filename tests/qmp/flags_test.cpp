@@ -80,7 +80,7 @@ TEST_CASE("Fewer processes than the job has count for all other checks") {
     CHECK_THROWS_AS(check_flags(flags, 5), FlagError);
 }
 
-TEST_CASE("A wrong flag is told with what was found and what was expected") {
+TEST_CASE("A wrong flag is reported with what was found and what was expected") {
     using Catch::Contains;
     CHECK_THAT(refusal({"p", "-qmp-geom", "2", "2"}),
                Contains("-qmp-geom: found 2 2") && Contains("grid of 4 nodes") && Contains("of 8"));

@@ -21,7 +21,7 @@ static void machine(void) {
     CHECK(QMP_version_int() == 2005004);
 }
 
-/* Nobody has said how the machine is wired. */
+/* The wiring of the machine is not given. */
 static void a_switch(void) {
     CHECK(QMP_get_msg_passing_type() == QMP_SWITCH);
     CHECK(QMP_get_allocated_number_of_dimensions() == 0);

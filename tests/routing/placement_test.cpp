@@ -156,7 +156,7 @@ TEST_CASE(
     CHECK(after * 3 < before * 2);
 }
 
-TEST_CASE("boxes of the machine are told from other sets") {
+TEST_CASE("boxes of the machine are distinguished from other sets") {
     const Torus torus(std::vector{4, 6});
     const std::vector<Rank> row{6, 7, 8, 9, 10, 11};
     REQUIRE(box_of(torus, row));

@@ -64,3 +64,53 @@ TEST_CASE("to a diagonal neighbour there is a way through each of both") {
     CHECK(path_by(torus, 0, to, ways[0]).front().rank !=
           path_by(torus, 0, to, ways[1]).front().rank);
 }
+
+namespace {
+
+// How often each link of a rank is the last of a path, when all other ranks send it the same, each
+// evenly by all of its ways.
+std::vector<double> entrances(const Torus& torus, Rank to) {
+    std::vector<double> loads(std::size_t(2 * torus.dimensions()));
+    for (Rank from = 0; from < torus.size(); ++from) {
+        const auto firsts = first_directions(torus, from, to);
+        for (const Direction first : firsts) {
+            const Direction last = path_by(torus, from, to, first).back().direction;
+            loads[std::size_t(last.opposite().index())] += 1.0 / double(firsts.size());
+        }
+    }
+    return loads;
+}
+
+}  // namespace
+
+TEST_CASE("what all send to one rank arrives on all of its links, evenly in equal dimensions") {
+    const auto [dims, least] = GENERATE(table<std::vector<int>, double>({{{2, 2, 2}, 1},
+                                                                         {{3, 3, 3}, 1},
+                                                                         {{4, 4, 4}, 1},
+                                                                         {{2, 2}, 1},
+                                                                         {{4, 4}, 1},
+                                                                         {{3, 3, 2}, 0.45},
+                                                                         {{4, 2, 2}, 0.4}}));
+    const Torus torus(dims);
+    CAPTURE(torus.describe());
+    for (Rank to = 0; to < torus.size(); to += 3) {
+        const std::vector<double> loads = entrances(torus, to);
+        const auto [low, high] = std::minmax_element(loads.begin(), loads.end());
+        CHECK(*low / *high == Approx(least).margin(least == 1 ? 1e-9 : 0.1));
+    }
+}
+
+TEST_CASE("the last step alone decides on the next one") {
+    const Torus torus(std::vector{3, 3, 2});
+    const Rank to = torus.rank({0, 0, 0});
+    const Rank corner = torus.rank({1, 1, 1}), edge = torus.rank({0, 1, 1});
+    const auto last = [&](Rank from, Direction first) {
+        return path_by(torus, from, to, first).back().direction;
+    };
+    CHECK(last(corner, {0, -1}) == Direction{2, -1});  // dimensions 0, 1, 2
+    CHECK(last(corner, {1, -1}) == Direction{0, -1});  // 1, 2, 0
+    CHECK(last(corner, {2, +1}) == Direction{1, -1});  // 2, 0, 1
+    // Half around a ring of two: the cable of the sign that the packet has had.
+    CHECK(last(edge, {1, -1}) == Direction{2, -1});
+    CHECK(last(torus.rank({0, 2, 1}), {1, +1}) == Direction{2, +1});
+}

@@ -63,7 +63,7 @@ class Netplan(TestbedTest):
             self.assertEqual(sorted(routes().splitlines()), before)
         self.assertTrue(self.reaches(plan, 0, 2))
         self.assertTrue(self.reaches(plan, 2, 0))
-        # One that somebody has switched off stays off.
+        # One that was switched off stays off.
         subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0p", "down"], check=True)
         subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0m", "down"], check=True)
         subprocess.run(["ip", "-n", plan.host(1), "link", "set", "d0m", "up"], check=True)

@@ -5,9 +5,9 @@
 #include <catch2/catch.hpp>
 
 using namespace torusmp;
-using check::Cabling;
-using check::CablingEnd;
-using check::changes_of_cabling;
+using torus_check::Cabling;
+using torus_check::CablingEnd;
+using torus_check::changes_of_cabling;
 
 namespace {
 
@@ -27,7 +27,7 @@ TEST_CASE("Missing and new cables are named by both ends") {
           Changes{"the cable from a e1 to b e2 is missing", "the cable from a e3 to d e1 is new"});
 }
 
-TEST_CASE("Another device at one end of a cable is told from another cable") {
+TEST_CASE("Another device at one end of a cable is distinguished from another cable") {
     CHECK(changes_of_cabling({{a1, b2}}, {{a3, b2}}) ==
           Changes{"the cable from a e1 to b e2 is now at a e3"});
     CHECK(changes_of_cabling({{a1, b2}}, {{a1, b1}}) ==
@@ -41,9 +41,9 @@ TEST_CASE("Exchanged cables are named at every end") {
 }
 
 TEST_CASE("Cables are found where exactly two ends hear each other, and even one way") {
-    std::vector<check::HostResult> results(3);
+    std::vector<torus_check::HostResult> results(3);
     const auto hears = [&](int at, const char* device, int from, const char* far) {
-        check::Heard heard{};
+        torus_check::Heard heard{};
         heard.device = device;
         heard.node = from;
         heard.from = far;
@@ -56,10 +56,10 @@ TEST_CASE("Cables are found where exactly two ends hear each other, and even one
         for (int from = 0; from < 3; ++from)
             if (at != from) hears(at, "lan", from, "lan");
     hears(0, "e2", 2, "e1");
-    const auto found = check::cabling_found(
+    const auto found = torus_check::cabling_found(
         {"a", "b", "c"}, results, [](const std::string& device) { return device != "e9"; });
     CHECK(found == Cabling{{a1, b2}, {b1, c2}, {a2, c1}});
-    CHECK(check::cabling_found({"a", "b", "c"}, results, [](const std::string& device) {
+    CHECK(torus_check::cabling_found({"a", "b", "c"}, results, [](const std::string& device) {
               return device != "e2";
           }).empty());
 }

@@ -26,7 +26,7 @@ bool any_device(const std::string&) {
 }
 
 // Reads the written file as every program does, and holds each of its links against the cables.
-void check_file(const MadeUp& machine, const check::Discovery& discovery) {
+void check_file(const MadeUp& machine, const torus_check::Discovery& discovery) {
     const test::TemporaryFolder folder;
     const config::Settings settings =
         config::load(job::schema(), {{}, folder.write("t.toml", discovery.geometry)},
@@ -45,7 +45,7 @@ void check_file(const MadeUp& machine, const check::Discovery& discovery) {
             const int from = number(host_names(settings)[std::size_t(node)]);
             const int to = number(host_names(settings)[std::size_t(*peer)]);
             bool wired = false;
-            for (const check::Heard& heard : machine.results[std::size_t(from)].report.heard)
+            for (const torus_check::Heard& heard : machine.results[std::size_t(from)].report.heard)
                 wired = wired || (heard.device == device && heard.node == to && heard.from == far);
             INFO(discovery.geometry << "node " << node << " link "
                                     << config::direction_name(direction));
@@ -65,7 +65,7 @@ TEST_CASE("A written geometry file has the cables that were found, for tori and 
     for (const auto& [dims, periodic] : machines) {
         const MadeUp machine(dims, periodic);
         CAPTURE(machine.torus.describe());
-        const auto found = check::discover(machine.names, machine.results, any_device, "");
+        const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
         CAPTURE(found.reason);
         REQUIRE(found.torus);
         check_file(machine, found);
@@ -76,7 +76,8 @@ TEST_CASE("A host with other device names gets a table of its own in the written
     MadeUp machine({3, 3});
     machine.pull({4, "up0"}, {7, "dn0"});
     machine.plug({4, "wlan5"}, {7, "dn0"});
-    const auto found = check::discover(machine.names, machine.results, any_device, "ssh -p 2222");
+    const auto found =
+        torus_check::discover(machine.names, machine.results, any_device, "ssh -p 2222");
     REQUIRE(found.torus);
     CHECK_THAT(found.geometry, Contains("[links.\"h4\"]") && Contains("\"wlan5\"") &&
                                    Contains("agent = \"ssh -p 2222\""));
@@ -105,7 +106,7 @@ TEST_CASE("Rings and lines are written for every way to plug their cables") {
         for (unsigned plugs = 0; plugs < 1U << hosts; ++plugs) {
             CAPTURE(hosts, ring, plugs);
             const MadeUp whole = plugged(hosts, ring, plugs);
-            const auto found = check::discover(whole.names, whole.results, any_device, "");
+            const auto found = torus_check::discover(whole.names, whole.results, any_device, "");
             REQUIRE(found.torus);
             CHECK(found.holes.empty());
             check_file(whole, found);
@@ -121,7 +122,8 @@ TEST_CASE("Rings and lines are written for every way to plug their cables") {
                 if (known < 1) forget(machine.host(0).facts, up);
                 if (known < 2) forget(machine.host(1).facts, down);
                 CAPTURE(known);
-                const auto torn = check::discover(machine.names, machine.results, any_device, "");
+                const auto torn =
+                    torus_check::discover(machine.names, machine.results, any_device, "");
                 REQUIRE(torn.torus);
                 if (!torn.torus->torus.periodic(0)) {  // a line as well, if the ports do not agree
                     check_file(machine, torn);
@@ -129,7 +131,7 @@ TEST_CASE("Rings and lines are written for every way to plug their cables") {
                 }
                 CHECK(torn.holes.size() == 1);
                 CHECK(torn.cables + 1 == std::size_t(hosts));
-                check::Discovery all = torn;
+                torus_check::Discovery all = torn;
                 all.cables = std::size_t(hosts);
                 check_file(whole, all);
             }
@@ -148,7 +150,8 @@ TEST_CASE("A full mesh gives the file of a graph with all cables") {
                     ++diagonals;
                 }
             CAPTURE(hosts, plugs);
-            const auto found = check::discover(machine.names, machine.results, any_device, "");
+            const auto found =
+                torus_check::discover(machine.names, machine.results, any_device, "");
             CAPTURE(found.reason);
             CHECK_FALSE(found.torus);
             CHECK(found.cables == std::size_t(hosts) + diagonals);
@@ -163,7 +166,7 @@ TEST_CASE("A full mesh gives the file of a graph with all cables") {
 TEST_CASE("Parallel cables are all used") {
     MadeUp machine({3});
     for (int a = 0; a < 3; ++a) machine.plug({a, "xa"}, {(a + 1) % 3, "xb"});
-    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     CAPTURE(found.reason);
     CHECK(found.cables == 6);
     check_file(machine, found);
@@ -218,7 +221,7 @@ TEST_CASE("A network that joins all hosts is left out, with a note") {
     for (int a = 0; a < 6; ++a)
         for (int b = 0; b < 6; ++b)
             if (a != b) machine.plug({a, "mgmt"}, {b, "mgmt"});
-    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     REQUIRE(found.torus);
     REQUIRE(found.notes.size() == 1);
     CHECK_THAT(found.notes[0], Contains("mgmt of 6 hosts"));
@@ -228,16 +231,16 @@ TEST_CASE("A network that joins all hosts is left out, with a note") {
 TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cables") {
     MadeUp machine({2});
     machine.plug({0, "mgmt"}, {1, "mgmt"});
-    CHECK_THAT(check::discover(machine.names, machine.results, any_device, "").reason,
+    CHECK_THAT(torus_check::discover(machine.names, machine.results, any_device, "").reason,
                Contains("3 cables join h0 and h1"));
-    const auto found = check::discover(
+    const auto found = torus_check::discover(
         machine.names, machine.results, [](const std::string& device) { return device != "mgmt"; },
         "");
     REQUIRE(found.torus);
     check_file(machine, found);
 }
 
-TEST_CASE("A cable that is missing has its place in the written file, and is told of") {
+TEST_CASE("A cable that is missing has its place in the written file, and is reported") {
     for (const auto& dims : {std::vector{2}, {4}, {2, 2, 2}, {3, 3, 2}}) {
         const MadeUp whole(dims);
         for (int node = 0; node < whole.torus.size(); ++node) {
@@ -245,7 +248,8 @@ TEST_CASE("A cable that is missing has its place in the written file, and is tol
             const int next = *whole.torus.neighbour(node, {0, +1});
             machine.pull({node, "up0"}, {next, "dn0"});
             CAPTURE(whole.torus.describe(), node);
-            const auto found = check::discover(machine.names, machine.results, any_device, "");
+            const auto found =
+                torus_check::discover(machine.names, machine.results, any_device, "");
             REQUIRE(found.torus);
             REQUIRE(found.holes.size() == 1);
             CHECK_THAT(found.holes[0], Contains(fmt::format("h{} up0 (0", node)) &&
@@ -254,16 +258,16 @@ TEST_CASE("A cable that is missing has its place in the written file, and is tol
                                                     "either end; the file contains it anyway"));
             // The file is that of the whole machine, whose cables are not all there now.
             CHECK(found.geometry ==
-                  check::discover(whole.names, whole.results, any_device, "").geometry);
+                  torus_check::discover(whole.names, whole.results, any_device, "").geometry);
             CHECK(found.cables + 1 == std::size_t(whole.torus.size()) * dims.size());
         }
     }
 }
 
-TEST_CASE("A cable that answers at one end only is told of, with the end that hears nothing") {
+TEST_CASE("A cable that answers at one end only is reported, with the end that hears nothing") {
     MadeUp machine({3, 3});
     machine.hear({0, "up1"}, {1, "dn1"}, 0, 0);
-    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     REQUIRE(found.torus);
     CHECK(found.holes ==
           std::vector<std::string>{"the cable from h0 up1 (1+) to h1 dn1 (1-) answers at one end "
@@ -272,13 +276,12 @@ TEST_CASE("A cable that answers at one end only is told of, with the end that he
     CHECK_THAT(found.geometry, Contains("dims = [3, 3]"));
 }
 
-TEST_CASE(
-    "A missing cable whose device nobody knows is that of most hosts, or no file is written") {
+TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no file is written") {
     MadeUp machine({3, 3});
     machine.pull({0, "up1"}, {1, "dn1"});
     std::erase_if(machine.host(1).facts.devices,
                   [](const auto& device) { return device.name == "dn1"; });
-    CHECK(check::discover(machine.names, machine.results, any_device, "").holes.size() == 1);
+    CHECK(torus_check::discover(machine.names, machine.results, any_device, "").holes.size() == 1);
     // A host that calls its devices as no other does.
     MadeUp odd({3, 3});
     odd.pull({0, "up0"}, {3, "dn0"});
@@ -290,7 +293,7 @@ TEST_CASE(
         odd.plug({0, to}, far);
     }
     odd.host(0).facts.devices.clear();
-    const auto found = check::discover(odd.names, odd.results, any_device, "");
+    const auto found = torus_check::discover(odd.names, odd.results, any_device, "");
     REQUIRE(found.torus);
     REQUIRE(found.holes.size() == 1);
     CHECK_THAT(found.holes[0], Contains("h0 ") && Contains("h3 dn0 (0-)"));
@@ -305,7 +308,7 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
         const int next = *machine.torus.neighbour(node, {0, +1});
         if (node != 4) machine.pull({node, "up0"}, {next, "dn0"});
     }
-    auto found = check::discover(machine.names, machine.results, any_device, "");
+    auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     CHECK_FALSE(found.torus);
     CHECK(found.geometry.empty());
     CHECK(found.reason ==
@@ -313,12 +316,12 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
 
     MadeUp silent({3, 3});
     silent.host(2).trouble = "no such host";
-    found = check::discover(silent.names, silent.results, any_device, "");
+    found = torus_check::discover(silent.names, silent.results, any_device, "");
     CHECK_FALSE(found.torus);
     CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
 }
 
-TEST_CASE("Agents that fail alike on all hosts are told of in one sentence, without the cables") {
+TEST_CASE("Agents that fail alike on all hosts are reported in one sentence, without the cables") {
     MadeUp silent({4});
     for (int node = 0; node < 4; ++node)
         silent.host(node) = {fmt::format("the agent ended with 255: ssh: connect to host h{} port "
@@ -326,12 +329,12 @@ TEST_CASE("Agents that fail alike on all hosts are told of in one sentence, with
                                          node),
                              {},
                              {}};
-    CHECK(check::discover(silent.names, silent.results, any_device, "").reason ==
+    CHECK(torus_check::discover(silent.names, silent.results, any_device, "").reason ==
           "none of the 4 hosts could be asked; h0: the agent ended with 255: ssh: connect to host "
           "h0 port 22: Connection refused. ssh must reach each host without a password: try \"ssh "
           "h0 true\"");
     silent.host(2).trouble = "it did not answer in 5 s";
-    const auto found = check::discover(silent.names, silent.results, any_device, "");
+    const auto found = torus_check::discover(silent.names, silent.results, any_device, "");
     CHECK_THAT(found.reason, Contains("h0, h1 and h3 could not be asked; h0: the agent ended") &&
                                  Contains("; h2 could not be asked: it did not answer in 5 s") &&
                                  !Contains("cable"));
@@ -339,24 +342,24 @@ TEST_CASE("Agents that fail alike on all hosts are told of in one sentence, with
 
 TEST_CASE("Devices that are down are named, with the command that brings them up") {
     MadeUp fresh({3});
-    for (check::HostResult& host : fresh.results) {
+    for (torus_check::HostResult& host : fresh.results) {
         host.report.heard.clear();
         for (config::Device& device : host.facts.devices) device.up = device.carrier = false;
     }
-    CHECK(check::discover(fresh.names, fresh.results, any_device, "").reason ==
+    CHECK(torus_check::discover(fresh.names, fresh.results, any_device, "").reason ==
           "no cables were found: up0 and dn0 are down on h0, h1 and h2: run \"sudo ip link set up0 "
           "up; sudo ip link set dn0 up\" there");
     const auto only_up = [](const std::string& name) { return name == "up0"; };
-    CHECK_THAT(check::discover(fresh.names, fresh.results, only_up, "").reason,
+    CHECK_THAT(torus_check::discover(fresh.names, fresh.results, only_up, "").reason,
                Contains("up0 is down on") && !Contains("dn0"));
-    // One host is down among others that are up: the cables that were found are told of too.
+    // One host is down among others that are up: the cables that were found are reported too.
     MadeUp machine({3, 3});
     for (const char* name : {"up0", "dn0", "up1", "dn1"})
         machine.device({4, name}).up = machine.device({4, name}).carrier = false;
     for (const auto& [mine, far] : std::vector<std::pair<const char*, test::End>>{
              {"up0", {7, "dn0"}}, {"dn0", {1, "up0"}}, {"up1", {5, "dn1"}}, {"dn1", {3, "up1"}}})
         machine.pull({4, mine}, far);
-    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     if (found.torus) return;
     CHECK_THAT(found.reason, Contains("no cable was found between these 2 parts") && Contains("are down on h4: run"));
 }

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 using Catch::Matchers::Contains;
 using torusmp::base::LinkCounters;
 using Strings = std::vector<std::string>;
@@ -41,7 +41,7 @@ struct Host {
 
 }  // namespace
 
-TEST_CASE("Health: nothing is told of a host on which all is well and packets pass") {
+TEST_CASE("Health: nothing is reported of a host on which all is well and packets pass") {
     Host host;
     for (int i = 0; i < 5; ++i) {
         host.count(LinkCounters::rx_packets, 0x70000000);  // wraps around
@@ -52,7 +52,7 @@ TEST_CASE("Health: nothing is told of a host on which all is well and packets pa
     }
 }
 
-TEST_CASE("Health: a link that goes and comes back is told once each, and is wrong meanwhile") {
+TEST_CASE("Health: a link that goes and comes back is reported once each, and is wrong meanwhile") {
     Host host;
     host.look();
     host.looks["eth1"].carrier = false;
@@ -86,7 +86,7 @@ TEST_CASE("Health: a link that has become slower is wrong until it is as fast as
     CHECK(host.look().changes == Strings{"eth1 has MTU 1500, previously 9000"});
 }
 
-TEST_CASE("Health: damaged packets are told as they come, and count as wrong for a while") {
+TEST_CASE("Health: damaged packets are reported as they come, and count as wrong for a while") {
     Host host;
     host.count(LinkCounters::rx_errors, 77);  // before anybody looked
     CHECK(host.look().wrong.empty());
@@ -103,7 +103,7 @@ TEST_CASE("Health: damaged packets are told as they come, and count as wrong for
     REQUIRE(health.wrong.size() == 1);
     CHECK_THAT(health.wrong[0], Contains("eth1 received damaged packets 1800s ago"));
     CHECK(host.look(1800).wrong.empty());
-    // A single one is told and forgiven; a new count after a reboot is no damage.
+    // A single one is reported and forgiven; a new count after a reboot is no damage.
     host.count(LinkCounters::tx_errors, 1);
     health = host.look();
     CHECK(health.changes.size() == 1);

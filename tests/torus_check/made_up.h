@@ -59,7 +59,7 @@ class MadeUp {
         return config::load(job::schema(), request, std::vector<std::string>{});
     }
 
-    check::HostResult& host(int node) { return results[std::size_t(node)]; }
+    torus_check::HostResult& host(int node) { return results[std::size_t(node)]; }
     config::Device& device(const End& end) {
         return const_cast<config::Device&>(*host(end.first).facts.find(end.second));
     }
@@ -67,7 +67,7 @@ class MadeUp {
     // What `to` hears of `from`; zero of both: nothing.
     void hear(const End& from, const End& to, int small, int large) {
         auto& heard = host(to.first).report.heard;
-        std::erase_if(heard, [&](const check::Heard& known) {
+        std::erase_if(heard, [&](const torus_check::Heard& known) {
             return known.device == to.second && known.node == from.first &&
                    known.from == from.second;
         });
@@ -85,31 +85,33 @@ class MadeUp {
     // Another name for a device: of itself, and in what its peer hears.
     void rename(const End& end, const std::string& name) {
         device(end).name = name;
-        for (check::Sent& sent : host(end.first).report.sent)
+        for (torus_check::Sent& sent : host(end.first).report.sent)
             if (sent.device == end.second) sent.device = name;
         for (std::size_t node = 0; node < results.size(); ++node)
-            for (check::Heard& heard : results[node].report.heard) {
+            for (torus_check::Heard& heard : results[node].report.heard) {
                 if (int(node) == end.first && heard.device == end.second) heard.device = name;
                 if (heard.node == end.first && heard.from == end.second) heard.from = name;
             }
     }
 
     // The findings of all cables, "FAULT: text".
-    std::vector<std::string> findings(const check::Expectation& expectation = {}) const {
+    std::vector<std::string> findings(const torus_check::Expectation& expectation = {}) const {
         std::vector<std::string> found;
-        for (const check::CableResult& cable : check::judge(settings(), results, expectation))
-            for (const check::Finding& finding : cable.findings)
-                found.push_back(std::string(check::name_of(finding.fault)) + ": " + finding.text);
+        for (const torus_check::CableResult& cable :
+             torus_check::judge(settings(), results, expectation))
+            for (const torus_check::Finding& finding : cable.findings)
+                found.push_back(std::string(torus_check::name_of(finding.fault)) + ": " +
+                                finding.text);
         return found;
     }
 
     routing::Torus torus;
     std::vector<std::string> names;
-    std::vector<check::HostResult> results;
+    std::vector<torus_check::HostResult> results;
 
   private:
-    check::HostResult good_host(int node) const {
-        check::HostResult result;
+    torus_check::HostResult good_host(int node) const {
+        torus_check::HostResult result;
         for (int i = 0; i < 2 * torus.dimensions(); ++i) {
             const auto direction = routing::Direction::from_index(i);
             if (!torus.neighbour(node, direction)) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How hosts are reached from neighbour to neighbour while nobody knows who is whose.
+// How hosts are reached from neighbour to neighbour before the neighbours are known.
 #include "programs/torus_check/name_ways.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "routing/torus.h"
 
-using torusmp::check::NameWays;
+using torusmp::torus_check::NameWays;
 
 namespace name_ways_test {
 namespace {
@@ -60,7 +60,7 @@ TEST_CASE("Ways by names: every host of a torus is reached, by a neighbour") {
     }
 }
 
-TEST_CASE("Ways by names: hosts that nobody reaches are told once all have tried") {
+TEST_CASE("Ways by names: unreachable hosts are reported once all have tried") {
     NameWays ways(6, 2);
     const auto joined = [](int a, int b) { return (a < 4) == (b < 4); };
     CHECK(play(6, 2, joined, ways, 7) == std::vector<int>{0, 1, 2, 3});

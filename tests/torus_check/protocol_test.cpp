@@ -8,7 +8,7 @@
 #include <random>
 #include <sstream>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 
 namespace {
 
@@ -136,6 +136,9 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
         CHECK(parse_round(line(format_round(round))) == round);
     const Push push{17, "eth1", 3, "enp1s0f1", 1 << 20, 4096, std::chrono::milliseconds(10)};
     CHECK(parse_push(line(format_push(push)), 4) == push);
+    Push to_address = push;
+    to_address.ipv4 = "10.0.0.6";
+    CHECK(parse_push(line(format_push(to_address)), 4) == to_address);
     CHECK_THROWS_AS(parse_push(line(format_push(push)), 3), ProtocolError);  // there is no node 3
     using std::chrono::microseconds;
     for (const Pushed& pushed :
@@ -144,7 +147,8 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
         CHECK(parse_pushed(line(format_pushed(pushed))) == pushed);
     for (const char* wrong : {"send", "send 1 2", "send 1024 1 1 *", "send 0 -1 1 *",
                               "send 0 1 1 a/very/long/device/name", "push 1 eth1 0 eth1 5 5",
-                              "push 1 eth1 0 eth1 -5 5 5", ""})
+                              "push 1 eth1 0 eth1 -5 5 5 -",
+                              "push 1 eth1 0 eth1 5 5 5 fe80::1", ""})
         CHECK_THROWS_AS(wrong[0] == 's' ? (void)parse_round(wrong) : (void)parse_push(wrong, 4),
                         ProtocolError);
 }

@@ -6,7 +6,7 @@
 #include <random>
 #include <set>
 
-using namespace torusmp::check;
+using namespace torusmp::torus_check;
 using Catch::Matchers::Contains;
 using std::chrono::microseconds;
 
@@ -115,7 +115,7 @@ TEST_CASE("Speed: whatever keeps the driver's promise need not be measured again
     CHECK_FALSE(speeds.is_nominal(0));
     for (Speeds::Way way = 0; way < 4; ++way) speeds.add(way, pushed);
     CHECK(speeds.is_nominal(0));        // 100 of 125 MB/s
-    CHECK_FALSE(speeds.is_nominal(2));  // nobody promised anything
+    CHECK_FALSE(speeds.is_nominal(2));  // no nominal speed is known
 }
 
 TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no connection") {
@@ -156,7 +156,7 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
     CHECK_THAT(found.text, Contains("cannot connect: no answer"));
 }
 
-TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is told") {
+TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is reported") {
     Speeds speeds({1000, 1000, 1000});
     Pushed pushed;
     pushed.trouble = "cannot connect: Connection refused";

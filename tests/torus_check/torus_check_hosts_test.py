@@ -22,7 +22,7 @@ class Hosts(CheckTest):
         self.assertEqual(set(bad), near)
         self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"unknown"})
 
-    def test_a_host_that_lacks_the_program_and_an_agent_that_is_none_are_told(self):
+    def test_a_host_that_lacks_the_program_and_an_agent_that_is_none_are_reported(self):
         self.up("2")
         done = self.check("--program", "/nonexistent/torus-check", status=1).stdout
         self.assertIn("/nonexistent/torus-check", done)
@@ -149,7 +149,7 @@ class Discovery(CheckTest):
                                       'run "sudo ip link set d0[mp] up; sudo ip link set d0[mp] up" there. No file '
                                       'was written\n$')
 
-    def test_an_agent_that_reaches_no_host_is_told_of_in_one_line(self):
+    def test_an_agent_that_reaches_no_host_is_reported_in_one_line(self):
         agent = self.path("refused")
         with open(agent, "w") as f:
             f.write('#!/bin/sh\nprintf "ssh: connect to host %s port 22: Connection refused\\r\\n" "$1" >&2\nexit 255\n')
@@ -171,7 +171,7 @@ class Discovery(CheckTest):
         hosts = [self.plan.host(node) for node in self.plan.nodes()]
         self.assertIn(", ".join(f'"{host}"' for host in hosts).replace(", ", ",\n    "), found)
 
-    def test_a_dead_cable_has_its_place_in_the_file_and_is_told_of(self):
+    def test_a_dead_cable_has_its_place_in_the_file_and_is_reported(self):
         for dims, cut in (("2", "1:0+"), ("2x2x2", "5:1-"), ("3x3x2", "4:0+")):
             with self.subTest(dims):
                 self.up(dims, "--no-management")
@@ -190,7 +190,7 @@ class Discovery(CheckTest):
                 good = len(self.plan.cables) - 1
         self.assertIn(f"{good} cable{'' if good == 1 else 's'}, 1 with faults\n", done.stdout)
 
-    def test_a_cable_that_is_dead_in_one_direction_is_told_of(self):
+    def test_a_cable_that_is_dead_in_one_direction_is_reported(self):
         self.up("3x2")
         far, device = self.plan.peer(1, "d0p")
         tool("set", self.testbed, "1", "0+", "loss", "100")
@@ -230,7 +230,7 @@ class BadInput(CheckTest):
     def test_help_has_examples(self):
         self.assertIn("torus-check --config cluster.toml", self.check("--help", config="").stdout)
 
-    def test_a_probe_that_is_told_nonsense_or_nothing_ends(self):
+    def test_a_probe_that_gets_nonsense_or_nothing_ends(self):
         nothing = subprocess.run([TORUS_CHECK, "--probe"], input=b"", capture_output=True, timeout=100)
         self.assertEqual(nothing.returncode, 0)
         nonsense = subprocess.run([TORUS_CHECK, "--probe"], input=b"\xff\n", capture_output=True, timeout=100)

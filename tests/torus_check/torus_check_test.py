@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torus-check finds what is wrong with cables: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import re
+import shutil
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-from check_testbed import CheckTest, tool, main  # noqa: E402
+from check_testbed import AGENT, CheckTest, tool, main  # noqa: E402
 
 
 class GoodTestbeds(CheckTest):
@@ -119,6 +120,60 @@ class Cables(CheckTest):
         self.assertIn("one network", message)
 
 
+class Firewall(CheckTest):
+    def block(self, node, rule, hook="input"):
+        """A firewall on a host, by nftables."""
+        if not shutil.which("nft"):
+            self.skipTest("nft is not installed")
+        rules = f"table inet wall {{ chain wall {{ type filter hook {hook} priority 0; policy accept; {rule}; }}; }}"
+        subprocess.run(["ip", "netns", "exec", self.plan.host(node), "nft", rules], check=True)
+
+    def advice(self, device):
+        return (f'Allow all packets on {device} there, for example with "iptables -I INPUT -i {device} -j ACCEPT" and the '
+                'same with ip6tables')
+
+    def seen(self, node, device):
+        return (f"ackets arrive at {self.plan.host(node)} {device}, but its kernel does not deliver them: a firewall of "
+                f"{self.plan.host(node)} seems to block UDP. {self.advice(device)}")
+
+    def test_a_host_that_drops_all_is_named_for_each_of_its_cables(self):
+        self.up("4")
+        self.block(1, "iifname != { lo, mgmt } drop")
+        _, bad = self.judged()
+        self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()},
+                         {(0, "d0p"): ["lossy"], (1, "d0p"): ["lossy"]})
+        self.assertIn(self.seen(1, "d0m"), bad[0, "d0p"][0][1])
+        self.assertIn(self.seen(1, "d0p"), bad[1, "d0p"][0][1])
+        done = self.check("--discover", self.path("found"), "--hosts", ",".join(map(self.plan.host, self.plan.nodes())),
+                          "--agent", AGENT, "--devices", "d*", status=None, config="")
+        for device in ("d0m", "d0p"):
+            self.assertIn(self.seen(1, device), done.stderr)
+        self.assertEqual(done.stderr.count("a firewall"), 2, done.stderr)
+
+    def test_ports_of_tcp_and_addresses_of_the_torus_are_tested(self):
+        refused, silent = "TCP cannot connect: Connection refused", "TCP cannot connect: no answer"
+        this = lambda self: f"a firewall of {self.plan.host(2)} blocks TCP. {self.advice('d0m')}"
+        # Answers are dropped as well: either end may be the one that drops.
+        either = lambda self: f"a firewall of {self.plan.host(2)} or {self.plan.host(1)} blocks TCP"
+        for rule, expected, blames in (("ip protocol tcp reject with tcp reset", refused, this),
+                                       ("tcp flags & (syn | ack) == syn drop", silent, this),
+                                       ("ip daddr 10.0.0.0/9 ip protocol tcp drop", silent, either)):
+            self.up("3")
+            self.block(2, f"iifname d0m {rule}")
+            _, bad = self.judged()
+            self.assertEqual(list(bad), [(1, "d0p")])
+            (fault, text), = bad[1, "d0p"]
+            self.assertEqual(fault, "blocked")
+            self.assertIn(expected, text)
+            self.assertIn(blames(self), text)
+
+    def test_what_may_not_be_sent_is_said(self):
+        self.up("3")
+        self.block(0, "oifname d0p ip protocol udp drop; oifname d0p ip6 nexthdr udp drop", "output")
+        _, bad = self.judged()
+        self.assertIn("cannot send: Operation not permitted", bad[0, "d0p"][0][1])
+
+
 class Speed(CheckTest):
     def test_slow_lossy_and_half_dead_cables_are_named_with_their_direction_and_no_others(self):
         for dims in ("2x2x2", "3x3x2"):
@@ -151,7 +206,7 @@ class Speed(CheckTest):
         _, bad = self.judged()
         self.assertEqual({end: [fault for fault, _ in found] for end, found in bad.items()}, {(6, "d1p"): ["slow"]})
 
-    def test_rates_are_told_of_good_cables_as_well(self):
+    def test_rates_are_reported_for_good_cables_as_well(self):
         self.up("3")
         report, _ = self.judged(0)
         for cable in report["cables"]:
@@ -241,7 +296,7 @@ class Watch(CheckTest):
         return self.check("--watch", self.path("links"), "--here", self.plan.host(node), *options,
                           status=status).stdout
 
-    def test_what_changes_is_told_once_and_stays_wrong(self):
+    def test_what_changes_is_reported_once_and_stays_wrong(self):
         self.up("2x2")
         self.assertEqual(self.watch(), "")
         tool("cut", self.testbed, "0:d0p")
@@ -258,7 +313,7 @@ class Watch(CheckTest):
         self.assertEqual(self.watch(), "d1p has MTU 1500, previously 9000\n")
         self.assertEqual(self.watch(), "")
 
-    def test_a_state_that_is_none_is_told_and_begun_anew(self):
+    def test_a_state_that_is_none_is_reported_and_begun_anew(self):
         self.up("2")
         with open(self.path("links"), "w") as f:
             f.write("\x00nonsense\n")

@@ -28,9 +28,10 @@ TEST_CASE("torus-check: a machine that is as it should be has no findings") {
     CHECK(MadeUp({3, 3}).findings().empty());
     CHECK(MadeUp({2}).findings().empty());
     CHECK(MadeUp({2, 1, 4}, {true, true, false}).findings().empty());
-    CHECK(check::judge(MadeUp({2, 2, 2}).settings(), MadeUp({2, 2, 2}).results, {}).size() == 24);
-    CHECK(check::judge(MadeUp({4}, {false}).settings(), MadeUp({4}, {false}).results, {}).size() ==
-          3);
+    CHECK(torus_check::judge(MadeUp({2, 2, 2}).settings(), MadeUp({2, 2, 2}).results, {}).size() ==
+          24);
+    CHECK(torus_check::judge(MadeUp({4}, {false}).settings(), MadeUp({4}, {false}).results, {})
+              .size() == 3);
 }
 
 TEST_CASE("torus-check: two cables exchanged are swapped, or crossed where both end at one host") {
@@ -91,7 +92,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "torus-check: a cable that is not there is missing, and what is known of its ends is told") {
+    "torus-check: a cable that is not there is missing, and what is known of its ends is "
+    "reported") {
     MadeUp silent({4});
     silent.pull({2, "up0"}, {3, "dn0"});
     CHECK_THAT(only(silent.findings()), StartsWith("missing: both ends have a carrier") &&
@@ -135,7 +137,7 @@ TEST_CASE("torus-check: an MTU below that of the machine is small, told or not")
     CHECK(MadeUp({4}).findings({{}, 9216, 0.01}).size() == 8);
 }
 
-TEST_CASE("torus-check: loss is told by direction, above what is allowed") {
+TEST_CASE("torus-check: loss is reported by direction, above what is allowed") {
     MadeUp machine({4});
     machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
     CHECK_THAT(only(machine.findings()),
@@ -149,7 +151,7 @@ TEST_CASE("torus-check: loss is told by direction, above what is allowed") {
     CHECK_THAT(only(machine.findings()), StartsWith("lossy: 200 of 200 packets lost from h1 up0"));
     // Packets that the receiving host was too slow to take are not the cable's fault.
     machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
-    for (check::Sent& sent : machine.host(2).report.sent)
+    for (torus_check::Sent& sent : machine.host(2).report.sent)
         if (sent.device == "dn0") sent.overflow = 10;
     CHECK(machine.findings().empty());
 }
@@ -176,40 +178,41 @@ TEST_CASE(
 
 TEST_CASE("torus-check: the report says in one line how it stands, and exits accordingly") {
     MadeUp machine({2, 2});
-    check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}, {}};
-    report.cables = check::judge(machine.settings(), machine.results, {});
+    torus_check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}, {}};
+    report.cables = torus_check::judge(machine.settings(), machine.results, {});
     CHECK(report.good());
-    CHECK(check::verdict_line(report) == "4 hosts, 8 cables: all are good");
-    CHECK_THAT(check::report_text(report, true), Contains("h0 up0 (0+)") && Contains("good"));
-    CHECK(check::report_text(report, false) == "4 hosts, 8 cables: all are good\n");
+    CHECK(torus_check::verdict_line(report) == "4 hosts, 8 cables: all are good");
+    CHECK_THAT(torus_check::report_text(report, true), Contains("h0 up0 (0+)") && Contains("good"));
+    CHECK(torus_check::report_text(report, false) == "4 hosts, 8 cables: all are good\n");
 
     report.notes = {"a link goes over TCP"};  // nothing is wrong with that
     CHECK(report.good());
-    CHECK(check::report_text(report, false) ==
+    CHECK(torus_check::report_text(report, false) ==
           "note: a link goes over TCP\n\n4 hosts, 8 cables: all are good\n");
-    CHECK_THAT(check::report_json(report), Contains("\"a link goes over TCP\""));
+    CHECK_THAT(torus_check::report_json(report), Contains("\"a link goes over TCP\""));
     report.notes.clear();
 
     machine.device({0, "up0"}).carrier = false;
-    report.cables = check::judge(machine.settings(), machine.results, {});
+    report.cables = torus_check::judge(machine.settings(), machine.results, {});
     CHECK_FALSE(report.good());
-    CHECK(check::verdict_line(report) == "4 hosts, 8 cables: 7 good, 1 missing");
-    report.outlook = check::outlook_for_jobs(machine.settings(), report.cables);
-    CHECK(check::verdict_line(report) ==
+    CHECK(torus_check::verdict_line(report) == "4 hosts, 8 cables: 7 good, 1 missing");
+    report.outlook = torus_check::outlook_for_jobs(machine.settings(), report.cables);
+    CHECK(torus_check::verdict_line(report) ==
           "4 hosts, 8 cables: 7 good, 1 missing; jobs use a detour around it");
     report.outlook.clear();
-    report.cables = check::judge(MadeUp({2, 2}).settings(), MadeUp({2, 2}).results, {});
+    report.cables = torus_check::judge(MadeUp({2, 2}).settings(), MadeUp({2, 2}).results, {});
     report.messages = {"torus.toml:3: a \"quoted\" word"};
     CHECK_FALSE(report.good());
-    CHECK_THAT(check::verdict_line(report), Contains("settings do not match"));
-    CHECK_THAT(check::report_json(report),
+    CHECK_THAT(torus_check::verdict_line(report), Contains("settings do not match"));
+    CHECK_THAT(torus_check::report_json(report),
                Contains("\\\"quoted\\\"") && Contains("\"good\": false"));
 }
 
 TEST_CASE("torus-check: says of dead cables whether jobs can start") {
     MadeUp machine({3, 3});
     const auto outlook = [&](config::Settings settings) {
-        return check::outlook_for_jobs(settings, check::judge(settings, machine.results, {}));
+        return torus_check::outlook_for_jobs(settings,
+                                             torus_check::judge(settings, machine.results, {}));
     };
     CHECK(outlook(machine.settings()).empty());
     machine.device({0, "up0"}).mtu = 1500;  // it works

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 using torusmp::routing::Torus;
-using torusmp::setup::draw;
+using torusmp::torus_setup::draw;
 
 TEST_CASE("A ring is closed and a line is open") {
     const std::vector<int> four{4};
@@ -27,6 +27,18 @@ TEST_CASE("A plane has rows and columns, and dimensions of one host are not draw
           "    [a]---[b]\n"
           "     |     |\n"
           "    [c]---[d]\n");
+}
+
+TEST_CASE("A machine that is no torus is drawn as the neighbours of each host") {
+    // A star with two cables to one of its hosts.
+    const std::vector<std::pair<int, int>> pairs{{0, 1}, {0, 2}, {0, 2}, {0, 3}};
+    const Torus star(std::make_shared<const torusmp::routing::Graph>(
+        4, torusmp::routing::assign_directions(4, pairs)));
+    CHECK(draw(star, {"a", "bb", "c", "d"}) ==
+          "  [a ]--- bb, c (2 cables), d\n"
+          "  [bb]--- a\n"
+          "  [c ]--- a (2 cables)\n"
+          "  [d ]--- a\n");
 }
 
 TEST_CASE("Each host of a torus of three dimensions is in one of its planes") {

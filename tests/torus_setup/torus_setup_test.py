@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import pty
+import re
 import shutil
 import stat
 import subprocess
@@ -33,8 +34,10 @@ class SetupTest(TestbedTest):
         name = self.name()
         opened = [word for d in open_dims for word in ("--open", str(d))]
         tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *opened)
-        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False,
-                         open_dims=open_dims)
+        self.dress(Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False, open_dims=open_dims), starts)
+
+    def dress(self, plan, starts):
+        self.plan = plan
         self.hosts = [self.plan.host(node) for node in self.plan.nodes()]
         self.wrappers = self.path("wrappers")
         for node, host in enumerate(self.hosts):
@@ -155,6 +158,7 @@ class FromNothing(SetupTest):
         self.assertIn("The machine is ready", done.stdout)
         self.assertEqual(done.stderr.count("\n"), 0, done.stderr)
         self.expect_all_reach_all()
+        self.expect_devices_of_learning()
         for host in self.hosts:
             self.assertTrue(self.files(host)["etc/hosts"][2].decode().startswith(HOSTS_FILE + "\n# torusmp"))
             self.assertIn("etc/systemd/network/05-torus-d0p.network", self.files(host))
@@ -167,6 +171,16 @@ class FromNothing(SetupTest):
         self.expect_state(before)
         self.assertIn("nothing to undo", self.setup("--undo").stdout)
         self.expect_state(before)
+
+    def expect_devices_of_learning(self):
+        """Gloo takes the address of a device that it is given, and rank 0 is met at its address on the torus."""
+        host = self.hosts[0]
+        done = self.on(host, TORUS_RUN, "--here", host, "--config", self.file, "sh", "-c",
+                       "echo $GLOO_SOCKET_IFNAME $MASTER_ADDR ${NCCL_IB_HCA-none}")
+        self.assertEqual(done, f"lo:torus {self.addresses()[host]} none\n" * len(self.hosts))
+        for host in self.hosts:
+            self.assertIn(f"{self.addresses()[host]}/32 scope global lo:torus",
+                          run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
 
     def expect_networks(self, expected):
         """The same state but for the notes of torus-setup itself."""
@@ -310,6 +324,38 @@ class Persistence(SetupTest):
             self.assertEqual(self.network(host)[2], routes[host])
         self.expect_all_reach_all()
 
+    def expect_the_same_after_a_restart(self, service):
+        """`service`: sh that runs the service on a host, with folders of its own below /run."""
+        self.setup("--yes")
+        for node, host in enumerate(self.hosts):
+            expected = self.network(host)
+            lines = [f"addr flush dev {d} scope global" for d in self.plan.devices(node) + ["lo"]]
+            kernel.batch("ip", lines + [f"link set {d} down" for d in self.plan.devices(node)], host)
+            daemon = subprocess.Popen(
+                [self.agent, host, "sh", "-ec", "mount -o remount,bind,ro /sys; mount -t tmpfs none /run; "
+                 f"mkdir -p /run/systemd /run/dbus; echo lxc >/run/systemd/container; {service}"],
+                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            try:
+                bare = lambda routes: {re.sub(r" (proto|metric|scope) \w+", "", route).strip() for route in routes}
+                eventually(f"the routes of {host}", lambda: bare(expected[2]) <= bare(self.network(host)[2]))
+                addresses = [line.split()[:4] for line in self.network(host)[1]]
+                for line in expected[1]:
+                    self.assertIn(line.split()[:4], addresses)
+            finally:
+                daemon.terminate()
+                daemon.wait()
+        self.expect_all_reach_all()
+
+    def test_networkd_itself_leads_to_the_same_after_a_restart(self):
+        daemon = "/lib/systemd/systemd-networkd"
+        if not os.path.exists(daemon) or os.environ.get("TESTBED_WAS_USER"):
+            self.skipTest("systemd-networkd is not installed, or this user is not root")
+        self.up("3")
+        self.expect_the_same_after_a_restart(
+            f"mkdir -p /run/systemd/netif; chown systemd-network: /run/systemd/netif; exec {daemon}")
+        for host in self.hosts:
+            self.assertIn("lo:torus", run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
+
     def test_netplan_of_ubuntu(self):
         self.up("3", starts="systemd-networkd")
         for host in self.hosts:
@@ -323,7 +369,7 @@ class Persistence(SetupTest):
         self.up("3", starts="NetworkManager")
         self.expect_files("networkmanager", ["etc/NetworkManager/system-connections/torus-d0p.nmconnection"])
 
-    def test_a_host_without_a_known_service_is_told(self):
+    def test_a_host_without_a_known_service_is_reported(self):
         self.up("3", starts=None)
         done = self.setup("--yes")
         self.assertIn(f"{self.hosts[0]} starts no known network service: these addresses end with a restart",
@@ -349,7 +395,7 @@ class KilledTest(SetupTest):
     def wrap(self, act, later="exit 1"):
         """`act`: what the Nth command does, and `later` what the commands after it do, as sh."""
         os.makedirs(self.wrappers, exist_ok=True)
-        for name in ("ip", "mv", "cp", "rm", "mkdir", "chmod", "sync", "rmdir"):
+        for name in ("ip", "mv", "cp", "install", "rm", "mkdir", "sync", "rmdir"):
             path = os.path.join(self.wrappers, name)
             with open(path, "w") as f:
                 f.write(f'#!/bin/sh\nreal={shutil.which(name)}\nlimit={self.path("limit")}\n'
@@ -495,6 +541,22 @@ class Failures(SetupTest):
             self.assertNotIn("\r", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
+    def test_a_host_whose_etc_is_read_only_is_named_with_what_to_do(self):
+        self.up("3")
+        before = self.state()
+        with open(self.agent) as f:
+            text = f.read()
+        with open(self.agent, "w") as f:
+            f.write(text.replace('"$root/etc" /etc; ', '"$root/etc" /etc; [ "$0" != ' + self.hosts[1] +
+                                 ' ] || mount -o remount,bind,ro /etc; '))
+        done = self.setup("--yes", status=1)
+        lines = done.stderr.splitlines()
+        self.assertEqual(len(lines), 2, done.stderr)
+        self.assertIn(f"{self.hosts[1]}: it cannot keep settings. Make /etc and /var/lib writable", lines[0])
+        self.assertIn("Repeat the command, or restore them", lines[1])
+        self.setup("--undo")
+        self.expect_state(before)
+
     def test_a_host_that_never_answers_is_given_up(self):
         agent = self.path("agent")
         with open(agent, "w") as f:
@@ -522,9 +584,9 @@ class Failures(SetupTest):
         self.assertIn("Bring them up? [y/N] Not changed.\n", done.stdout)
         self.expect_state(before)
 
-    def test_cables_that_make_no_torus_end_with_a_reason_and_are_undone(self):
+    def test_cables_that_leave_hosts_out_end_with_a_reason_and_are_undone(self):
         self.up("4", open_dims=[0])
-        kernel.batch("ip", ["link add star0 type veth peer name star0 netns " + self.hosts[3]], self.hosts[1])
+        kernel.batch("ip", ["link del d0p"], self.hosts[1])
         before = self.state()
         done = self.setup("--yes", status=1)
         self.assertIn("no geometry file was written, for the reason above", done.stderr)

@@ -13,7 +13,7 @@
 
 #include "programs/torus_run/monitor/records.h"
 
-namespace torusmp::top::admission_test {
+namespace torusmp::torus_top::admission_test {
 
 using Catch::Matchers::Contains;
 
@@ -21,12 +21,27 @@ TEST_CASE("Only names of this host on the loopback network are taken for it") {
     for (const char* host : {"127.0.0.1", "127.0.0.1:8080", "127.1.2.3:1", "localhost",
                              "LocalHost:8080", "[::1]", "[::1]:8080"})
         CHECK(names_this_host(host, "127.0.0.1"));
-    for (const char* host :
-         {"", "127.attacker.example", "127.attacker.example:8080", "127.0.0.1.attacker.example",
-          "127.0.0.1:8080.attacker.example", "localhost.attacker.example", "localhost:", "127.1",
-          "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:123456", "127.0.0.1 ", "0127.0.0.1", "128.0.0.1",
-          "::1", "[::1", "[::1]x", "[::1]:", "[127.0.0.2]", "[attacker.example]",
-          "attacker.example"})
+    for (const char* host : {"",
+                             "127.attacker.example",
+                             "127.attacker.example:8080",
+                             "127.0.0.1.attacker.example",
+                             "127.0.0.1:8080.attacker.example",
+                             "localhost.attacker.example",
+                             "localhost:",
+                             "127.1",
+                             "127.0.0.1:",
+                             "127.0.0.1:x",
+                             "127.0.0.1:123456",
+                             "127.0.0.1 ",
+                             "0127.0.0.1",
+                             "128.0.0.1",
+                             "::1",
+                             "[::1",
+                             "[::1]x",
+                             "[::1]:",
+                             "[127.0.0.2]",
+                             "[attacker.example]",
+                             "attacker.example"})
         CHECK_FALSE(names_this_host(host, "127.0.0.1"));
     CHECK_FALSE(names_this_host(std::string_view("127.0.0.1\0.example", 18), "127.0.0.1"));
     CHECK(names_this_host("[::1%1]:80", "::1%1"));
@@ -87,20 +102,22 @@ void put(std::array<char, Size>& text, std::string_view value) {
 }
 
 TEST_CASE("No text of a job or a sample steers a terminal") {
-    launch::JobDescription job;
+    torus_run::JobDescription job;
     job.program = "./a.out \x1b]0;owned\x07";
-    job.host = "a\x9b" "2J";
+    job.host =
+        "a\x9b"
+        "2J";
     job.size = 1;
     job.dims = {1};
     job.periodic = {0};
     job.hosts = {"n0\x1b[2J\n", "caf\u00e9\u009b"};
     job.node_of = {0};
-    const launch::JobDescription read = launch::decode_job(launch::encode(job));
+    const torus_run::JobDescription read = torus_run::decode_job(torus_run::encode(job));
     CHECK(read.program == "./a.out \\x1b]0;owned\\x07");
     CHECK(read.host == "a\\x9b2J");
     CHECK(read.hosts == std::vector<std::string>{"n0\\x1b[2J\\x0a", "caf\u00e9\\xc2\\x9b"});
 
-    launch::Sample sample;
+    torus_run::Sample sample;
     sample.ranks.resize(1);
     put(sample.ranks[0].call, "MPI_\x1b[31mSend");
     put(sample.ranks[0].detail, std::string(1000, '\x1b'));
@@ -108,11 +125,11 @@ TEST_CASE("No text of a job or a sample steers a terminal") {
     put(sample.ways[0].counts.transport, "t\x1b");
     sample.devices.resize(1);
     put(sample.devices[0].name, "eth\x7f");
-    const launch::Sample told = launch::decode_sample(launch::encode(sample));
+    const torus_run::Sample told = torus_run::decode_sample(torus_run::encode(sample));
     CHECK(std::string(told.ranks[0].call.data()) == "MPI_\\x1b[31mSend");
     CHECK(std::string(told.ranks[0].detail.data()).find('\x1b') == std::string::npos);
     CHECK(std::string(told.ways[0].counts.transport.data()) == "t\\x1b");
     CHECK(std::string(told.devices[0].name.data()) == "eth\\x7f");
 }
 
-}  // namespace torusmp::top::admission_test
+}  // namespace torusmp::torus_top::admission_test

@@ -149,8 +149,8 @@ class Traffic(Case):
         self.assertIn("\\x1b" + name[1:].decode(), self.top("--replay", record, "--once", "--show", "hosts"))
         self.finish()
 
-    def test_all_is_told_at_the_end(self):
-        """A job that ends long before the next look is told of to its last byte."""
+    def test_all_is_reported_at_the_end(self):
+        """A job that ends long before the next look is reported to its last byte."""
         self.start_job("count", 4, "--torus", "4", "--set", "transport.local=links")
         record = self.work / "job.rec"
         watcher = subprocess.Popen([TORUS_TOP, "--interval", "1h", "--record", record], stdout=subprocess.PIPE,
@@ -262,7 +262,7 @@ class BadInput(Case):
                 self.assertEqual(answer.read(), b"")
         self.finish()
 
-    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root can be somebody else")
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "only root can change its user")
     def test_another_user(self):
         self.start_job("traffic", 2)
         self.work.chmod(0o755)

@@ -8,17 +8,17 @@
 #include "programs/torus_top/forms.h"
 #include "programs/torus_top/screen.h"
 
-namespace torusmp::top::view_test {
+namespace torusmp::torus_top::view_test {
 
 using Catch::Matchers::Contains;
-using launch::RankRecord;
-using launch::RankState;
-using launch::Sample;
+using torus_run::RankRecord;
+using torus_run::RankState;
+using torus_run::Sample;
 
 constexpr std::int64_t second = 1'000'000'000;
 
-launch::JobDescription job_2x2() {
-    launch::JobDescription job;
+torus_run::JobDescription job_2x2() {
+    torus_run::JobDescription job;
     job.pid = 42;
     job.program = "./a.out \"x\"";
     job.size = 4;
@@ -39,8 +39,8 @@ RankRecord rank(int number, std::int64_t at, RankState state = RankState::active
     return record;
 }
 
-launch::WayRecord way(int from, int number, int to, std::uint64_t bytes, std::uint64_t flags) {
-    launch::WayRecord record{from, number, {}};
+torus_run::WayRecord way(int from, int number, int to, std::uint64_t bytes, std::uint64_t flags) {
+    torus_run::WayRecord record{from, number, {}};
     record.counts.peer = to;
     record.counts.flags = flags;
     record.counts.bytes_sent = bytes;
@@ -131,7 +131,7 @@ TEST_CASE("rates add up to what was counted, though a rank tells late") {
     CHECK(moved == Approx(4e6));
 }
 
-TEST_CASE("a rank of which nothing is told any more uses no processor") {
+TEST_CASE("a rank of which nothing is reported any more uses no processor") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -217,20 +217,20 @@ TEST_CASE("records come back as they were sent, and damaged ones are refused") {
     sample.ranks = {rank(1, 2)};
     sample.ways = {way(0, 2, 1, 3, 1)};
     sample.devices.resize(1);
-    const auto bytes = launch::encode(sample);
-    const Sample back = launch::decode_sample(bytes);
+    const auto bytes = torus_run::encode(sample);
+    const Sample back = torus_run::decode_sample(bytes);
     CHECK(back.now == 5);
     CHECK(back.ranks == sample.ranks);
     CHECK(back.ways[0].counts == sample.ways[0].counts);
     for (std::size_t length = 0; length < bytes.size(); ++length)
-        CHECK_THROWS_AS(launch::decode_sample(std::span(bytes).first(length)),
-                        launch::PackingError);
+        CHECK_THROWS_AS(torus_run::decode_sample(std::span(bytes).first(length)),
+                        torus_run::PackingError);
     sample.ways[0].way = core::page_ways;
-    CHECK_THROWS_AS(launch::decode_sample(launch::encode(sample)), launch::PackingError);
-    launch::JobDescription job = job_2x2();
-    CHECK(launch::decode_job(launch::encode(job)).program == job.program);
+    CHECK_THROWS_AS(torus_run::decode_sample(torus_run::encode(sample)), torus_run::PackingError);
+    torus_run::JobDescription job = job_2x2();
+    CHECK(torus_run::decode_job(torus_run::encode(job)).program == job.program);
     job.dims = {2, 3};
-    CHECK_THROWS_AS(launch::decode_job(launch::encode(job)), launch::PackingError);
+    CHECK_THROWS_AS(torus_run::decode_job(torus_run::encode(job)), torus_run::PackingError);
 }
 
-}  // namespace torusmp::top::view_test
+}  // namespace torusmp::torus_top::view_test

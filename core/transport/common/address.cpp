@@ -20,7 +20,7 @@ constexpr std::uint32_t magic = 0x61646432;  // "add2"
 constexpr std::size_t most_endpoints = 64;
 constexpr std::size_t most_addresses = 32;
 
-// The wire form of a DeviceAddress; only bytes, so that there is no padding.
+// The wire form of a DeviceAddress; only bytes, so that it has no padding.
 struct AddressRecord {
     std::uint8_t family;
     std::uint8_t prefix;

@@ -13,7 +13,7 @@
 namespace torusmp::transport {
 namespace {
 
-// The port of RoCE v2, which is UDP, so there is no TCP listener.
+// The port of RoCE v2, which is UDP: TCP has no listener there.
 constexpr std::uint16_t silent_port = 4791;
 
 bool has_answer(int socket) {

@@ -82,7 +82,7 @@ const PortOptions& NetworkInterface::port_options(std::uint32_t port) const {
     throw std::runtime_error(fmt::format("{}: port {} was not opened", name(), port));
 }
 
-void NetworkInterface::tell(Sink& sink) {
+void NetworkInterface::report_news(Sink& sink) {
     for (const Finished& it : std::exchange(transfers_, {}))
         sink.on_transfer(*it.channel, it.cookie, it.ok);
     for (NetworkChannel* it : std::exchange(fallen_, {}))

@@ -99,7 +99,7 @@ class NetworkInterface : public Interface {
     [[noreturn]] void refuse(std::string_view what, int error) const;
     bool has_port(std::uint32_t port) const;
     const PortOptions& port_options(std::uint32_t port) const;
-    void tell(Sink& sink);
+    void report_news(Sink& sink);
     bool has_news() const { return !fallen_.empty() || !transfers_.empty(); }
 
     // A remote write that has ended and is not yet reported to core.

@@ -60,7 +60,7 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
         unsigned index = 0;  // 0 if there was no such device
         std::shared_ptr<RingSocket> ring;
         std::uint32_t session = 0;
-        std::string trouble;  // why there is no ring
+        std::string trouble;  // why the ring could not be opened
         // For a connection that the nodes in between forward, which shares its ring with the
         // others.
         std::optional<routing::Coordinates> far = {};

@@ -22,7 +22,7 @@ namespace torusmp::transport::ethernet {
 struct FrameSocket {
     base::Descriptor socket;
     std::uint32_t session = 0;  // the session that its filter admits
-    std::string trouble;        // why there is no socket
+    std::string trouble;        // why the socket could not be opened
 };
 
 // In place of a device name: a socket for forwarded frames (forward_program.h), which may arrive

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 
 #include "base/assert.h"
@@ -39,8 +40,9 @@ std::size_t bytes_in(std::span<const Piece> pieces) {
 
 }  // namespace
 
-OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
-    : SlotQueue(lines, slots, bulk_stride) {
+OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride,
+                           std::size_t round_bytes)
+    : SlotQueue(lines, slots, bulk_stride, round_bytes) {
     for (; free_count_ < slots; ++free_count_)
         free_[free_count_] = std::uint8_t(slots - 1 - free_count_);
     blocks_.fill(no_block);
@@ -61,6 +63,8 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
     : Channel(capabilities),
       virtual_channels_(int(local.virtual_channels)),
       fence_(fence),
+      read_rate_(local.read_rate),
+      write_rate_(remote.write_rate),
       cross_memory_(cross_memory),
       reachable_(reaches(peer)),
       peer_(peer),
@@ -68,8 +72,10 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
       local_(local),
       remote_(remote) {
     for (int k = 0; k < virtual_channels_; ++k) {
-        in_[k] = SlotQueue(own.at(local.lines[k]), local.slots[k], local.bulk_stride);
-        out_[k] = OutSlotQueue(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride);
+        in_[k] = SlotQueue(own.at(local.lines[k]), local.slots[k], local.bulk_stride,
+                           k == 0 ? local.round_bytes : 0);
+        out_[k] = OutSlotQueue(peer.at(remote.lines[k]), remote.slots[k], remote.bulk_stride,
+                               k == 0 ? remote.round_bytes : 0);
     }
 }
 
@@ -83,16 +89,26 @@ int ShmChannel::poll(Sink& sink) {
             std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
             if (!in_line &&
-                (header.length > queue.bulk_bytes() || header.transport_byte >= queue.slots())) {
+                (header.length > queue.bulk_bytes() ||
+                 (!queue.goes_round() && header.transport_byte >= queue.slots()))) {
                 sink.on_down(*this, "a packet is longer than its slot");
                 return taken;
             }
             if (header.grants != 0 && !delivered_[k]) returned(header.grants);
-            const std::byte* payload =
-                in_line ? queue.line() + sizeof header : queue.bulk(header.transport_byte);
+            const bool near = queue.goes_round() && header.transport_byte == SlotQueue::near_block;
+            const std::byte* payload = in_line              ? queue.line() + sizeof header
+                                       : near               ? queue.near()
+                                       : queue.goes_round() ? queue.next_in_round(header.length)
+                                                            : queue.bulk(header.transport_byte);
             header.virtual_channel = std::uint8_t(k);
-            delivered_[k] = sink.on_packet(*this, header, payload) == Verdict::held;
+            {
+                const bool timed = !in_line && queue.goes_round();
+                const Rate::Sample sample(timed ? read_rate_.due(header.length) : nullptr,
+                                          header.length);
+                delivered_[k] = sink.on_packet(*this, header, payload) == Verdict::held;
+            }
             if (delivered_[k]) break;
+            if (!in_line && queue.goes_round() && !near) queue.pass_in_round(header.length);
             queue.advance();
             ++taken;
         }
@@ -110,6 +126,8 @@ int ShmChannel::poll(Sink& sink) {
     out.publish();
     out.advance();
     wake_after_news();
+    if (out.goes_round() && header.length > inline_bytes && out.block() != SlotQueue::near_block)
+        out.fetch_next(header.length);
 }
 
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
@@ -117,6 +135,17 @@ void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
                    header.kind, header.virtual_channel, header.length, payload.size());
     OutSlotQueue& out = out_[header.virtual_channel];
     base::copy(out.payload(payload.size()), payload.data(), payload.size());
+    publish(out, header);
+}
+
+void ShmChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
+    OutSlotQueue& out = out_[header.virtual_channel];
+    std::byte* const slot = out.payload(front.size() + payload.size());
+    {
+        const Rate::Sample sample(out.goes_round() ? write_rate_.due(payload.size()) : nullptr,
+                                  payload.size());
+        std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
+    }
     publish(out, header);
 }
 
@@ -155,18 +184,31 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
 
 bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
-    return remote.as<Key>().kind == KeyKind::process && can_write(remote) &&
+    return remote.as<Key>().kind == KeyKind::process && reachable_ && cross_memory_.chosen() &&
            offset <= remote.length && bytes <= remote.length - offset;
 }
 
-bool ShmChannel::can_write(const RemoteMemory& remote) const {
+bool ShmChannel::can_copy(const RemoteMemory& remote, const Port& port) const {
     const KeyKind kind = remote.as<Key>().kind;
-    return kind == KeyKind::heap ||
-           (kind == KeyKind::process && reachable_ && cross_memory_.pays());
+    if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
+    // The two ends copy side by side, so the slower counts.
+    return cross_memory_.pays(std::min(port.read_rate.load(std::memory_order_relaxed),
+                                       port.write_rate.load(std::memory_order_relaxed)));
+}
+
+bool ShmChannel::can_write(const RemoteMemory& remote) const {
+    return can_copy(remote, remote_);
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
-    return can_write(remote);
+    return can_copy(remote, local_);
+}
+
+Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {
+    const auto begin = Clock::now();
+    const Transfer transfer = copy();
+    if (transfer == Transfer::done) cross_memory_.copied(bytes, Clock::now() - begin);
+    return transfer;
 }
 
 std::byte* ShmChannel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
@@ -185,7 +227,9 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
         return Transfer::done;
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
-    return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
+    return timed(bytes, [&] {
+        return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
+    });
 }
 
 Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
@@ -199,7 +243,9 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
         return Transfer::done;
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
-    return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
+    return timed(bytes, [&] {
+        return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
+    });
 }
 
 }  // namespace torusmp::transport::shm

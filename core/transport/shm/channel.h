@@ -3,6 +3,7 @@
 // slot queue that the peer fills in ours, and access to the peer's memory.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
@@ -25,21 +26,44 @@ inline constexpr Capabilities capabilities{
     .reads = true, .reads_at_once = true, .maps = true, .most_pieces = most_pieces};
 
 // One virtual channel in one direction: slot lines used in turn, each stamped with the number of
-// the packet in it, and as many bulk blocks for payload that does not fit into the line.
+// the packet in it, and bulk for payload that does not fit into the line. Payloads lie in as many
+// blocks as there are slots, or one behind the other (a round): see OutSlotQueue.
 class SlotQueue {
   public:
+    // In a round: the value of transport_byte for a payload that lies in near().
+    static constexpr std::uint8_t near_block = 0xfe;
+
     SlotQueue() = default;
-    SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride)
+    // round_bytes: 0 for blocks.
+    SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride, std::size_t round_bytes)
         : lines_(lines),
           bulk_(lines + (slots * line_bytes + 4095) / 4096 * 4096),
           bulk_stride_(bulk_stride),
-          slots_(std::uint32_t(slots)) {}
+          round_bytes_(round_bytes),
+          slots_(std::uint32_t(slots)) {
+        TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= near_bytes + (slots + 1) * bulk_stride,
+                       round_bytes, slots, bulk_stride);
+    }
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
     std::byte* bulk(std::size_t block) const { return bulk_ + block * bulk_stride_; }
     std::size_t bulk_bytes() const { return bulk_stride_; }
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
+    bool goes_round() const { return round_bytes_ != 0; }
+    // In a round: the payload of the packet whose turn it is.
+    std::byte* next_in_round(std::size_t bytes) const { return bulk_ + begin_in_round(bytes); }
+    // Beside the round: room for one short payload.
+    std::byte* near() const { return bulk_; }
+    void pass_in_round(std::size_t bytes) {
+        at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
+    }
+    // Brings the lines of the next payload near, for one as long as the last.
+    void fetch_next(std::size_t bytes) const {
+        const std::byte* const begin = next_in_round(bytes);
+        for (std::size_t i = 0; i < std::min(bytes, most_fetched); i += unit)
+            __builtin_prefetch(begin + i, 1);
+    }
     std::uint32_t stamp() const { return count_ + 1; }
     // The stamp of the slot at the front, as its writer left it.
     std::uint32_t written() const {
@@ -58,23 +82,48 @@ class SlotQueue {
     }
 
   private:
+    static constexpr std::size_t unit = 64;  // a cache line: no two payloads share one
+    static constexpr std::size_t most_fetched = 4096;
+    std::size_t begin_in_round(std::size_t bytes) const {
+        return at_ + bytes <= round_bytes_ ? at_ : near_bytes;
+    }
+
     std::byte* lines_ = nullptr;
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
+    std::size_t round_bytes_ = 0;
+    std::size_t at_ = near_bytes;  // in a round: behind the last payload
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
 };
 
-// The end that fills a slot queue. It hands out bulk blocks last in, first out, so that light
-// traffic uses few blocks, which stay in the cache, and touches no more memory than it needs.
+// The end that fills a slot queue.
+//
+// It hands out bulk blocks last in, first out, so that light traffic uses few blocks, which stay in
+// the cache, and touches no more memory than it needs. This is best where two ranks take turns on a
+// core. If each has a core of its own, a line that the reader still has in its private cache is
+// slow to write: payloads then follow each other through more memory than such a cache holds, so
+// that both ends find their lines in the cache that they share (`copy_benchmarks`). Only a
+// short payload that is alone on its way is faster in the same lines again (near()).
 class OutSlotQueue : public SlotQueue {
   public:
     OutSlotQueue() = default;
-    OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride);
+    OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride,
+                 std::size_t round_bytes);
 
     // Where to put the payload of the next packet; must be followed by advance().
     std::byte* payload(std::size_t bytes) {
+        TORUSMP_ASSERT(bytes <= inline_bytes || bytes <= bulk_bytes(), bytes, bulk_bytes());
+        if (goes_round()) {
+            // Free: a credit is there, so fewer payloads than slots are in use.
+            if (bytes <= inline_bytes) return line() + sizeof(PacketHeader);
+            block_ = bytes <= near_bytes && in_flight_ == 0 ? near_block : no_block;
+            if (block_ == near_block) return near();
+            std::byte* const place = next_in_round(bytes);
+            pass_in_round(bytes);
+            return place;
+        }
         // Always, not only if a block is needed: the last block of this slot may just have been
         // returned.
         reclaim();
@@ -82,15 +131,15 @@ class OutSlotQueue : public SlotQueue {
             block_ = no_block;
             return line() + sizeof(PacketHeader);
         }
-        TORUSMP_ASSERT(free_count_ != 0 && bytes <= bulk_bytes(), free_count_, slots(), bytes,
-                       bulk_bytes());
+        TORUSMP_ASSERT(free_count_ != 0, free_count_, slots(), bytes);
         block_ = free_[free_count_ - 1];
         return bulk(block_);
     }
     // The block of the packet for which payload() was called.
     std::uint8_t block() const { return block_; }
     void advance() {
-        if (block_ != no_block) {
+        ++in_flight_;
+        if (!goes_round() && block_ != no_block) {
             TORUSMP_ASSERT(free_count_ != 0 && blocks_[slot()] == no_block, free_count_, slot(),
                            blocks_[slot()], oldest_);
             --free_count_;
@@ -99,7 +148,10 @@ class OutSlotQueue : public SlotQueue {
         SlotQueue::advance();
     }
     // The receiver has emptied that many slots, in the order in which they were filled.
-    void returned(std::uint32_t slots) { returned_ += slots; }
+    void returned(std::uint32_t slots) {
+        returned_ += slots;
+        in_flight_ -= slots;
+    }
 
   private:
     static constexpr std::uint8_t no_block = 0xff;
@@ -112,6 +164,7 @@ class OutSlotQueue : public SlotQueue {
     void reclaim_blocks();
 
     std::uint8_t block_ = no_block;
+    std::uint32_t in_flight_ = 0;  // packets whose slots have not returned
     std::uint32_t free_count_ = 0;
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()
     std::uint32_t oldest_ = 0;    // slot that is returned next
@@ -135,6 +188,7 @@ class ShmChannel final : public Channel {
     int poll(Sink& sink);
 
     void send(const PacketHeader& header, ConstBytes payload) override;
+    void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
     void commit(const PacketHeader& header) override;
     void grant(CreditWord credits) override;
@@ -157,6 +211,10 @@ class ShmChannel final : public Channel {
 
     // Whether the kernel can copy these bytes of the peer's private memory.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
+    // Whether a message may go to or come from that memory without packets, which would otherwise
+    // go through that port.
+    bool can_copy(const RemoteMemory& remote, const Port& port) const;
+    Transfer timed(std::size_t bytes, auto&& copy) const;
 
     // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the
     // counterpart: at least one of the two sees what the other has written.
@@ -183,6 +241,7 @@ class ShmChannel final : public Channel {
         delivered_{};  // the packet at the front, which core has held
     int virtual_channels_;
     bool fence_;
+    Rate read_rate_, write_rate_;  // at this end
     CrossMemory& cross_memory_;
     bool reachable_;  // the kernel permits access to the peer's private memory
     const Segment& peer_;

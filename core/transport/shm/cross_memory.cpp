@@ -55,8 +55,20 @@ Clock::duration shortest(Copy&& copy_once) {
     return best;
 }
 
-// Compares the kernel's copy with a plain copy, both within this process.
-bool kernel_copy_pays(bool crowded) {
+constexpr std::size_t worth_timing = std::size_t{64} << 10;
+// If the kernel copies, every so many messages take packets, whose rate may have changed.
+constexpr unsigned tried_every = 64;
+// The other path must be faster by a tenth before it is taken.
+constexpr double margin = 1.1;
+
+double rate_of(std::size_t bytes, Clock::duration time) {
+    return double(bytes) / std::max(std::chrono::duration<double, std::micro>(time).count(), 1e-3);
+}
+
+}  // namespace
+
+// Copies by the kernel and plainly, both within this process.
+void CrossMemory::estimate() {
     constexpr std::size_t bytes = std::size_t{128} << 10;
     std::vector<std::byte> from(bytes, std::byte{1});
     std::vector<std::byte> to(bytes, std::byte{2});
@@ -71,10 +83,10 @@ bool kernel_copy_pays(bool crowded) {
         asm volatile("" : : "r"(to.data()) : "memory");
     });
     // The packet path copies twice. If each rank has a core, the two copies overlap.
-    return !refused && 4 * by_kernel < (crowded ? 9 : 5) * plain;
+    by_packets_ = rate_of(bytes, plain) * 4 / (crowded_ ? 9 : 5);
+    by_kernel_ = refused ? 0 : rate_of(bytes, by_kernel);
+    estimated_ = true;
 }
-
-}  // namespace
 
 bool reaches(const Segment& peer) {
     std::uint64_t seen = 0;
@@ -82,6 +94,19 @@ bool reaches(const Segment& peer) {
     const Transfer transfer =
         copy_from(pid_t(peer.address().pid), peer.control().probe_address, {&here, 1});
     return transfer == Transfer::done && seen == peer.address().nonce;
+}
+
+Rate::Sample::Sample(Rate* rate, std::size_t bytes)
+    : rate_(rate), bytes_(bytes), begin_(rate != nullptr ? Clock::now() : Clock::time_point{}) {}
+
+Rate::Sample::~Sample() {
+    if (rate_ != nullptr) rate_->add(rate_of(bytes_, Clock::now() - begin_));
+}
+
+void Rate::add(double sample) {
+    // A rank that loses its core for a while must not change the rate much.
+    value_ = value_ == 0 ? sample : value_ + (sample - value_) / 8;
+    published_.store(std::uint32_t(std::clamp(value_, 1.0, 1e9)), std::memory_order_relaxed);
 }
 
 Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local) {
@@ -92,10 +117,17 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
     return copy(&process_vm_readv, process, local, remote);
 }
 
-bool CrossMemory::pays() {
-    if (mode_ != CopyMode::automatic) return mode_ == CopyMode::one_copy;
-    if (!measured_) measured_ = kernel_copy_pays(crowded_);
-    return *measured_;
+bool CrossMemory::pays(std::uint32_t by_packets) {
+    if (mode_ != CopyMode::automatic) return chosen_ = mode_ == CopyMode::one_copy;
+    if (!estimated_) estimate();
+    const double other = by_packets != 0 ? by_packets : by_packets_;
+    by_kernel_now_ = by_kernel_ > other * (by_kernel_now_ ? 1 / margin : margin);
+    return chosen_ = by_kernel_now_ && (by_packets == 0 || ++asked_ % tried_every != 0);
+}
+
+void CrossMemory::copied(std::size_t bytes, Clock::duration time) {
+    // Ranks that share cores lose them in the middle of a copy.
+    if (bytes >= worth_timing && !crowded_) by_kernel_ += (rate_of(bytes, time) - by_kernel_) / 8;
 }
 
 }  // namespace torusmp::transport::shm

@@ -46,7 +46,14 @@ std::uint64_t bulk_stride(const PortOptions& port) {
     return round_up(port.slot_bytes, 64);
 }
 
-Plan plan(const std::vector<PortOptions>& ports) {
+// The bulk of virtual channel 0, if payloads are placed one behind the other: as many payloads as
+// there are slots do not overlap, although the last one before the end may leave a rest.
+std::uint64_t round_bytes(const PortOptions& port, std::uint64_t wanted) {
+    const std::uint64_t least = (port.credits[0] + std::uint64_t{1}) * bulk_stride(port);
+    return wanted == 0 ? 0 : near_bytes + round_up(std::max(wanted, least), 64);
+}
+
+Plan plan(const std::vector<PortOptions>& ports, std::uint64_t round) {
     Plan result;
     std::uint64_t at = round_up(sizeof(Control), 64) + ports.size() * sizeof(Port);
     for (const PortOptions& port : ports) {
@@ -55,7 +62,9 @@ Plan plan(const std::vector<PortOptions>& ports) {
             at = round_up(at, page);
             result.lines.push_back(at);
             at += port.credits[k] * line_bytes;
-            at = round_up(at, page) + port.credits[k] * bulk_stride(port);
+            std::uint64_t bulk = port.credits[k] * bulk_stride(port);
+            if (k == 0) bulk = std::max(bulk, round_bytes(port, round));
+            at = round_up(at, page) + bulk;
         }
     }
     result.heap_offset = round_up(at, largest_page);
@@ -73,7 +82,7 @@ std::uint64_t limit(auto which) {
     return getrlimit(which, &found) == 0 ? found.rlim_cur : RLIM_INFINITY;
 }
 
-// Text that explains why there is no room for a mapping: the limit, if any, and its value.
+// Explains why a mapping does not fit: the limit, if any, and its value.
 std::string want_of_address_space() {
     const std::uint64_t most = limit(RLIMIT_AS);
     if (most == RLIM_INFINITY) return "the address space of this process is used up";
@@ -174,14 +183,15 @@ Port* Segment::find_port(std::uint32_t wanted) const {
     return nullptr;
 }
 
-std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, bool with_bell) {
+std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, bool with_bell,
+                                         std::uint64_t round) {
     std::array<int, 2> bell{-1, -1};
     if (with_bell && pipe2(bell.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe");
     base::Descriptor bell_read(bell[0]);
     base::Descriptor bell_write(bell[1]);
     const int descriptor = memfd_create("torusmp", MFD_CLOEXEC);
     if (descriptor < 0) fail("memfd_create");
-    const Plan layout = plan(ports);
+    const Plan layout = plan(ports, round);
     std::pair<std::byte*, std::uint64_t> mapping;
     try {
         mapping = map_with_heap(descriptor, layout.heap_offset, 1 + ports.size());
@@ -212,6 +222,7 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
         port->port = ports[i].port;
         port->virtual_channels = std::uint32_t(ports[i].virtual_channels);
         port->bulk_stride = bulk_stride(ports[i]);
+        port->round_bytes = round_bytes(ports[i], round);
         for (int k = 0; k < ports[i].virtual_channels; ++k) {
             port->lines[k] = layout.lines[next++];
             port->slots[k] = ports[i].credits[k];

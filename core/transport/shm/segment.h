@@ -43,6 +43,8 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 // The size of a slot's line: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
+// Before the round of payloads, if there is one: room for one short payload.
+inline constexpr std::size_t near_bytes = 4096;
 
 // One port in shared memory. Its first cache lines are written once, before any peer maps it.
 struct alignas(64) Port {
@@ -51,12 +53,18 @@ struct alignas(64) Port {
     std::uint64_t
         lines[max_virtual_channels];  // offset of each virtual channel's slot lines in the file
     std::uint64_t bulk_stride;        // bytes from one slot's bulk to the next
+    // Bytes of virtual channel 0's bulk if payloads are placed one behind the other; 0: in blocks.
+    std::uint64_t round_bytes;
     // A virtual channel's bulk follows its lines: payload that does not fit into the line.
     std::uint8_t slots[max_virtual_channels];
     // Credits that the peer on this port has returned for what we sent it.
     alignas(64) std::atomic<std::uint64_t> granted;
     // 0: idle; 1: the peer has connected; 2: the owner has connected as well.
     std::atomic<std::uint32_t> active;
+    // The rates at which the owner reads the payloads of this port and the peer writes them, MB/s;
+    // 0: not known.
+    alignas(64) std::atomic<std::uint32_t> read_rate;
+    std::atomic<std::uint32_t> write_rate;
 };
 
 struct Control {
@@ -80,9 +88,12 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 class Segment {
   public:
     // Creates a segment with these ports. Throws std::runtime_error with the reason.
-    // with_bell: the owner will sleep on bell() instead of the futex.
+    // with_bell: the owner will sleep on bell() instead of the futex. round_bytes: for each port,
+    // at least so many bytes of bulk, in which payloads are placed one behind the other; 0: each
+    // payload in a block.
     static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
-                                           bool with_bell = false);
+                                           bool with_bell = false,
+                                           std::uint64_t round_bytes = 0);
     // Maps a peer's segment. Throws std::runtime_error that names the process and the remedy.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();

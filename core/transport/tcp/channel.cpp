@@ -26,7 +26,6 @@ constexpr std::size_t in_room = 256u << 10;
 // and short frames. More would be payload of the next write, to be copied to its place.
 constexpr std::size_t room_beside_writes = 512;
 constexpr int reads_a_poll = 4;
-constexpr std::chrono::milliseconds shortest_look(10);  // from one look for silence to the next
 
 }  // namespace
 
@@ -213,7 +212,7 @@ void TcpChannel::land(Sink& sink, std::size_t bytes, const std::byte* from) {
 }
 
 int TcpChannel::deliver(Sink& sink, const PacketHeader& header, const std::byte* payload) {
-    if (held_[header.virtual_channel].count == 0 &&
+    if (held_[header.virtual_channel].empty() &&
         sink.on_packet(*this, header, payload) == Verdict::taken) [[likely]]
         return 1;
     if (state_ == State::open && !keep(header, payload))
@@ -227,36 +226,22 @@ int TcpChannel::take(Sink& sink, const PacketHeader& header, const std::byte* pa
 
 // Keeps a packet in a slot of its virtual channel until core takes it.
 bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
-    Held& held = held_[header.virtual_channel];
     const std::size_t slots = port_.credits[header.virtual_channel];
-    const std::size_t stride = sizeof header + port_.slot_bytes;
-    if (held.count == slots) return false;
-    if (held.slots == nullptr)
-        held.slots = std::make_unique_for_overwrite<std::byte[]>(slots * stride);
-    std::byte* slot = held.slots.get() + (held.first + held.count) % slots * stride;
-    std::memcpy(slot, &header, sizeof header);
-    if (header.length != 0) std::memcpy(slot + sizeof header, payload, header.length);
-    TORUSMP_ASSERT(held.first < slots, header.virtual_channel, held.first, slots);
-    ++held.count;
+    if (!held_[header.virtual_channel].push(header, payload, slots, port_.slot_bytes)) return false;
     if (held_count_++ == 0) ++interface_.holding_;
     return true;
 }
 
 int TcpChannel::offer_held(Sink& sink) {
     int taken = 0;
-    const std::size_t stride = sizeof(PacketHeader) + port_.slot_bytes;
     for (int k = 0; k < port_.virtual_channels; ++k) {
-        Held& held = held_[std::size_t(k)];
-        while (held.count != 0 && state_ == State::open) {
-            const std::byte* slot = held.slots.get() + held.first * stride;
-            PacketHeader header;
-            std::memcpy(&header, slot, sizeof header);
-            if (sink.on_packet(*this, header, slot + sizeof header) == Verdict::held) break;
+        HeldSlots& held = held_[std::size_t(k)];
+        while (!held.empty() && state_ == State::open) {
+            if (sink.on_packet(*this, held.header(), held.payload()) == Verdict::held) break;
             ++taken;
             if (state_ != State::open) return taken;  // core has closed it, so nothing is held now
-            held.first = (held.first + 1) % port_.credits[std::size_t(k)];
-            --held.count;
-            TORUSMP_ASSERT(held_count_ > held.count, k, held_count_, held.count);
+            held.pop();
+            TORUSMP_ASSERT(held_count_ > held.size(), k, held_count_, held.size());
             if (--held_count_ == 0) --interface_.holding_;
         }
     }
@@ -301,42 +286,14 @@ std::string_view TcpChannel::silent() const {
 
 Clock::time_point TcpChannel::look_for_silence(Clock::time_point now,
                                                std::chrono::nanoseconds patience) {
-    const auto soon = now + patience / 8;
     tcp_info info{};
     socklen_t length = sizeof info;
-    if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return soon;
-    const std::chrono::nanoseconds silence = std::chrono::milliseconds(info.tcpi_last_ack_recv);
-    if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {
-        unacknowledged_since_ = {};
-        const auto idle = patience / 3;
-        if (silence < idle) return now + (idle - silence);
-        if (blocked_) return soon;
-        grant(0);
-    }
-    if (unacknowledged_since_ == Clock::time_point{} || now - silence > unacknowledged_since_)
-        unacknowledged_since_ = now;
-    // After a long pause the silence is already old when the first packet is lost.
-    const auto asked_for = now - unacknowledged_since_;
-    // Data was sent again, or the peer was asked whether it has room; a single one of these may
-    // have been lost. A connection whose loss can be repaired may be given up early. One whose loss
-    // ends the job is dead only if it was asked in vain after a silence of this length: the kernel
-    // doubles its wait each time before it sends again, so most of a silence may pass without a
-    // question.
-    const std::chrono::nanoseconds since_asked =
-        std::chrono::milliseconds(info.tcpi_last_data_sent);
-    const bool late = asked_for - since_asked >= patience && since_asked >= patience / 8;
-    const bool made_good = is_made_good();
-    const bool dead = made_good ? (info.tcpi_retransmits != 0 || info.tcpi_probes > 1) &&
-                                      silence >= patience && asked_for >= patience / 3
-                                : (info.tcpi_retransmits != 0 && late) ||
-                                      (info.tcpi_probes > 1 && asked_for >= 2 * patience);
-    if (dead) {
-        cut(std::string(silent()));
-        return soon;
-    }
-    const auto least = made_good ? patience / 3 : patience;
-    const auto due = now + std::max(patience - silence, least - asked_for);
-    return std::clamp(due, now + shortest_look, std::max(soon, now + shortest_look));
+    if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
+        return now + patience / 8;
+    const auto found = silence_.look(info, now, {patience, is_made_good(), blocked_});
+    if (found.ask) grant(0);
+    if (found.dead) cut(std::string(silent()));
+    return found.next;
 }
 
 // The kernel resends after waits that double, and reports their number and the next wait.
@@ -371,7 +328,7 @@ void TcpChannel::drop_socket() {
     if (held_count_ != 0) --interface_.holding_;
     held_count_ = 0;
     // Core may be reading one of the slots.
-    for (Held& held : held_) held.first = held.count = 0;
+    for (HeldSlots& held : held_) held.clear();
 }
 
 void TcpChannel::fail(std::string why) {

@@ -23,6 +23,8 @@
 #include "core/transport/common/patience.h"
 #include "core/transport/tcp/companion.h"
 #include "core/transport/tcp/frame.h"
+#include "core/transport/tcp/held_slots.h"
+#include "core/transport/tcp/silence.h"
 
 namespace torusmp::transport::tcp {
 
@@ -93,12 +95,6 @@ class TcpChannel final : public NetworkChannel {
         template <class Visit>
         void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
-    // Held packets of a virtual channel, which has as many slots as credits.
-    struct Held {
-        std::unique_ptr<std::byte[]> slots;
-        std::size_t first = 0;
-        std::size_t count = 0;
-    };
     struct FrameHead {
         PacketHeader header;
         std::uint32_t checksum;
@@ -153,14 +149,13 @@ class TcpChannel final : public NetworkChannel {
 
     TcpInterface& interface_;
     base::Descriptor socket_;
-    std::string device_name_;  // device that the connection is bound to; empty: none
+    std::string device_name_;  // device that the connection is bound to, if any
     unsigned device_ = 0;      // its index
-    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0: not known
+    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0 if not known
     Endpoint theirs_;          // for calls
     std::optional<Pair> pair_;
     unsigned calls_ = 0;
-    // Seen at checks for silence, without an answer in between.
-    Clock::time_point unacknowledged_since_{};
+    SilenceWatch silence_;
 
     bool renews_ = false;  // ChannelOptions::renews
     // For a link: it may be connected again after it has gone down, and then waits for its cable.
@@ -187,7 +182,7 @@ class TcpChannel final : public NetworkChannel {
     std::size_t incoming_left_ = 0;  // bytes of its payload still to come
     std::uint32_t incoming_sum_ = 0;
     bool expects_write_ = false;  // a write has arrived, and since then only short frames
-    std::array<Held, max_virtual_channels> held_;
+    std::array<HeldSlots, max_virtual_channels> held_;
     std::size_t held_count_ = 0;
 };
 

@@ -104,12 +104,12 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
 
     const auto arrival = std::find_if(arrivals_.begin(), arrivals_.end(), [&](const auto& it) {
         const Introduction& said = it->handshake.introduction();
-        return !it->over && said.caller == peer.id && said.to_port == options.local_port &&
+        return !it->is_over() && said.caller == peer.id && said.to_port == options.local_port &&
                said.from_port == options.remote_port;
     });
     if (arrival != arrivals_.end()) {
         Attempt& attempt = **arrival;
-        attempt.parked = false;
+        attempt.become(Attempt::Stage::introducing);
         attempts_.push_back(std::move(*arrival));
         arrivals_.erase(arrival);
         accept(attempt, channel);
@@ -149,7 +149,7 @@ void TcpInterface::tune(int socket) const {
     limit_silence(socket, options_.timeout);
 }
 
-// How long our kernel waits for an answer before it ends the connection; 0: its default.
+// How long our kernel waits for an answer before it ends the connection; 0 for its default.
 void TcpInterface::limit_silence(int socket, std::chrono::nanoseconds limit) const {
     const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(limit).count();
     set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, int(std::min<std::int64_t>(milliseconds, 1 << 30)));
@@ -181,9 +181,8 @@ void TcpInterface::call(TcpChannel& channel) {
         fail(fmt::format("cannot connect by {}", channel.name_));
     const Introduction introduction{address_.id, channel.peer_, channel.port_.port,
                                     channel.remote_port_};
-    auto made = std::make_unique<Attempt>(Attempt{std::move(socket),
-                                                  Handshake::call(options_.secret, introduction),
-                                                  &channel, true, true, false, false});
+    auto made = std::make_unique<Attempt>(std::move(socket),
+                                          Handshake::call(options_.secret, introduction), channel);
     epoll_event event{EPOLLIN | EPOLLOUT, {.u64 = mark(made.get(), Watched::attempt)}};
     if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) != 0) fail("epoll_ctl");
     attempts_.push_back(std::move(made));
@@ -226,12 +225,13 @@ bool TcpInterface::exchange(Attempt& attempt) {
 }
 
 void TcpInterface::advance(Attempt& attempt, Sink& sink) {
-    if (attempt.over) return;
-    if (attempt.parked) {  // nothing arrives before its verdict, so its caller has gone
-        attempt.over = true;
+    if (attempt.is_over()) return;
+    if (attempt.stage() ==
+        Attempt::Stage::parked) {  // nothing arrives before its verdict, so its caller has gone
+        attempt.end();
         return;
     }
-    if (attempt.connecting) {
+    if (attempt.stage() == Attempt::Stage::connecting) {
         int error = 0;
         socklen_t length = sizeof error;
         getsockopt(attempt.socket.get(), SOL_SOCKET, SO_ERROR, &error, &length);
@@ -243,7 +243,7 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
         length = sizeof peer;
         if (getpeername(attempt.socket.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0)
             return;
-        attempt.connecting = false;
+        attempt.become(Attempt::Stage::introducing);
         epoll_event event{EPOLLIN, {.u64 = mark(&attempt, Watched::attempt)}};
         epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, attempt.socket.get(), &event);
     }
@@ -253,7 +253,7 @@ void TcpInterface::advance(Attempt& attempt, Sink& sink) {
     attach_if_finished(attempt);
     if (attempt.handshake.refused()) {
         // Both ends have called, and the other end's call is the one that stays.
-        attempt.over = true;
+        attempt.end();
         TcpChannel& channel = *attempt.caller;
         if (channel.state_ != TcpChannel::State::meeting) return;
         channel.state_ = TcpChannel::State::waiting;
@@ -279,7 +279,8 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
         channel->stranger_ = fmt::format("another rank of the job, at {}, is at its other end",
                                          address_of_peer(attempt.socket.get()));
     if (ours && channel->is_made_good() && decide_again(attempt, *channel)) {
-        if (channel->renews_ && attempt.parked) sink.on_connect(said.to_port);
+        if (channel->renews_ && attempt.stage() == Attempt::Stage::parked)
+            sink.on_connect(said.to_port);
         return;
     }
     const bool stays = channel->state_ == TcpChannel::State::waiting ||
@@ -290,11 +291,11 @@ void TcpInterface::decide(Attempt& attempt, Sink& sink) {
     if (!stays) {
         attempt.handshake.refuse();
         exchange(attempt);
-        attempt.over = true;
+        attempt.end();
         return;
     }
     for (const auto& other : attempts_)
-        if (other->caller == channel) other->over = true;
+        if (other->caller == channel) other->end();
     accept(attempt, *channel);
 }
 
@@ -304,7 +305,7 @@ bool TcpInterface::decide_again(Attempt& attempt, TcpChannel& channel) {
     if (channel.state_ != TcpChannel::State::open && channel.state_ != TcpChannel::State::down)
         return false;
     if (has_hung_up(attempt.socket.get())) {  // a call that its end has dropped since
-        attempt.over = true;
+        attempt.end();
         return true;
     }
     if (channel.state_ == TcpChannel::State::open) {
@@ -328,12 +329,13 @@ void TcpInterface::park(Attempt& attempt) {
     for (const auto& it : arrivals_)
         if (it->handshake.introduction().to_port == port &&
             it->handshake.introduction().caller == attempt.handshake.introduction().caller)
-            it->over = true;  // deleted after the poll, because the next event may name it
-    attempt.parked = true;
+            it->end();  // deleted after the poll, because the next event may name it
+    attempt.become(Attempt::Stage::parked);
     // Its place in the list remains until the whole list has been processed.
     arrivals_.push_back(std::move(*place));
-    *place = std::make_unique<Attempt>(Attempt{
-        {}, Handshake::listen(options_.secret, address_.id), nullptr, false, false, true, false});
+    *place = std::make_unique<Attempt>(base::Descriptor(),
+                                       Handshake::listen(options_.secret, address_.id));
+    (*place)->end();
 }
 
 void TcpInterface::accept(Attempt& attempt, TcpChannel& channel) {
@@ -345,7 +347,7 @@ void TcpInterface::accept(Attempt& attempt, TcpChannel& channel) {
 
 void TcpInterface::attach_if_finished(Attempt& attempt) {
     if (!attempt.handshake.finished()) return;
-    attempt.over = true;
+    attempt.end();
     TcpChannel& channel = *attempt.caller;
     if (channel.state_ >= TcpChannel::State::open) return;
     epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
@@ -385,9 +387,9 @@ void TcpInterface::lost(Attempt& attempt, const std::string& why) {
     TcpChannel* const channel = attempt.caller;
     if (channel == nullptr || channel->patience_.again || channel->calls_ >= most_calls)
         return give_up(attempt, why);
-    attempt.over = true;
+    attempt.end();
     channel->state_ = TcpChannel::State::waiting;
-    if (!attempt.called) return;  // the caller will call again
+    if (!attempt.called()) return;  // the caller will call again
     try {
         call(*channel);
     } catch (const std::runtime_error& error) {
@@ -396,7 +398,7 @@ void TcpInterface::lost(Attempt& attempt, const std::string& why) {
 }
 
 void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
-    attempt.over = true;
+    attempt.end();
     TcpChannel* const channel = attempt.caller;
     if (channel == nullptr) return;  // a pending connection
     if (channel->patience_.again)
@@ -405,12 +407,12 @@ void TcpInterface::give_up(Attempt& attempt, const std::string& why) {
         channel->fail(fmt::format("cannot connect: {}", why));
 }
 
-// There is no listener: the other end's process is gone, or another host is at the cable.
+// Nothing listens there: the other end's process has ended, or another host is at the cable.
 void TcpInterface::refused(Attempt& attempt) {
     const std::string why = std::strerror(ECONNREFUSED);
     if (attempt.caller->patience_.give_up_at == Clock::time_point::max())
         return give_up(attempt, why);
-    attempt.over = true;
+    attempt.end();
     attempt.caller->fail(fmt::format("cannot connect: {}", why));
 }
 

@@ -23,7 +23,9 @@ constexpr unsigned most_look_mask = 15;
 }  // namespace
 
 TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options)
-    : Network("tcp", capabilities, ports, options.host), options_(std::move(options)) {
+    : Network("tcp", capabilities, ports, options.host),
+      options_(std::move(options)),
+      listeners_(epoll_.get(), ports_.size() + most_pending, options_.host, options_.log) {
     for (const auto& device : options_.devices) {
         if (!has_port(device.port)) continue;
         Endpoint endpoint{device.port, 0, device.name, {}};
@@ -55,19 +57,42 @@ void TcpInterface::say_goodbye() {
     for (const auto& it : channels_) it->say_goodbye();
     attempts_.clear();
     arrivals_.clear();
-    listening_.clear();
+    listeners_.close();
 }
 
 void TcpInterface::listen(Endpoint& endpoint) {
-    const std::size_t index = std::size_t(&endpoint - address_.endpoints.data());
-    const bool anywhere = &endpoint == &address_.anywhere;
     const unsigned device = if_nametoindex(endpoint.device.c_str());
     // A device that is missing; this throws unless links may be dead.
     if (!endpoint.device.empty() && device == 0 && options_.spares_links) return;
-    base::Descriptor socket = open_listener(endpoint.device, 0, ports_.size() + most_pending);
-    endpoint.listens_on = port_of(socket.get());
-    watch(socket.get(), listening_.size() << kind_bits | Watched::listener);
-    listening_.push_back({std::move(socket), anywhere ? address_.endpoints.size() : index, device});
+    listeners_.open(endpoint, device);
+}
+
+// Drops a connection if too many are pending: the oldest that has not introduced itself, or else
+// the oldest.
+void TcpInterface::make_room() {
+    Attempt* oldest = nullptr;
+    Attempt* silent = nullptr;
+    std::size_t pending = 0;
+    for (const auto& it : attempts_) {
+        if (it->caller != nullptr || it->is_over()) continue;
+        ++pending;
+        if (oldest == nullptr) oldest = it.get();
+        if (silent == nullptr && !it->handshake.introduced()) silent = it.get();
+    }
+    if (pending >= most_pending) (silent != nullptr ? silent : oldest)->end();
+}
+
+void TcpInterface::accept_from(std::size_t listening) {
+    while (base::Descriptor socket = listeners_.accept(listening)) {
+        tune(socket.get());
+        make_room();
+        auto made = std::make_unique<Attempt>(std::move(socket),
+                                              Handshake::listen(options_.secret, address_.id));
+        epoll_event event{EPOLLIN, {.u64 = mark(made.get(), Watched::attempt)}};
+        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) == 0)
+            attempts_.push_back(std::move(made));
+    }
+    alarm_.set(listeners_.resume_at());
 }
 
 // ---- polling ----
@@ -85,14 +110,14 @@ int TcpInterface::poll(Sink& sink) {
     if (!attempts_.empty() || !arrivals_.empty()) forget_attempts();
     if (has_news()) {
         if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
-        tell(sink);
+        report_news(sink);
     }
     if (!replaced_.empty()) bury();
     return taken;
 }
 
 void TcpInterface::forget_attempts() {
-    const auto over = [](const auto& it) { return it->over; };
+    const auto over = [](const auto& it) { return it->is_over(); };
     if (std::erase_if(attempts_, over) + std::erase_if(arrivals_, over) != 0) forget_events();
 }
 

@@ -28,8 +28,9 @@
 #include "core/transport/common/alarm.h"
 #include "core/transport/common/exposures.h"
 #include "core/transport/common/network.h"
+#include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
-#include "core/transport/tcp/handshake.h"
+#include "core/transport/tcp/listeners.h"
 #include "core/transport/tcp/settings.h"
 
 namespace torusmp::transport::tcp {
@@ -78,8 +79,6 @@ class TcpInterface final : public Network<TcpChannel> {
   private:
     friend class TcpChannel;
 
-    struct Attempt;
-
     void listen(Endpoint& endpoint);
     void call(TcpChannel& channel);
     unsigned require_route(const Pair& pair, const std::string& peer_host) const;
@@ -94,9 +93,6 @@ class TcpInterface final : public Network<TcpChannel> {
 
     // connection establishment
     void accept_from(std::size_t listening);
-    void pause_accepting(int error);
-    void accept_again();
-    void watch_listeners(std::uint32_t events);
     void advance(Attempt& attempt, Sink& sink);
     bool exchange(Attempt& attempt);
     void decide(Attempt& attempt, Sink& sink);
@@ -117,7 +113,6 @@ class TcpInterface final : public Network<TcpChannel> {
     std::chrono::nanoseconds pause_of(const TcpChannel& channel) const;
     bool has_reached_kernel(const TcpChannel& channel) const;
     void begin_again(TcpChannel& channel, const std::string& why);
-    void renew_listener(const TcpChannel& channel);
     void tend(Clock::time_point now);
     void bury();
     void forget_attempts();
@@ -129,12 +124,7 @@ class TcpInterface final : public Network<TcpChannel> {
     void channel_blocked(TcpChannel& channel);
 
     InterfaceOptions options_;
-    struct Listening {
-        base::Descriptor socket;
-        std::size_t endpoint;  // index in address_.endpoints; beyond these: `anywhere`
-        unsigned device;       // the index of the device to which it is bound
-    };
-    std::vector<Listening> listening_;
+    Listeners listeners_;
     std::vector<std::unique_ptr<Attempt>> attempts_;
     // Proven connections to ports that are not yet connected here; the caller waits for a verdict.
     std::vector<std::unique_ptr<Attempt>> arrivals_;
@@ -161,9 +151,6 @@ class TcpInterface final : public Network<TcpChannel> {
     // Rings when a connection must be checked although nothing arrives on it.
     Alarm alarm_;
     Clock::time_point next_look_for_silence_ = Clock::time_point::max();
-    // When descriptors have run out, the listeners are not watched until this time.
-    Clock::time_point accept_again_at_ = Clock::time_point::max();
-    bool told_of_descriptors_ = false;
     // Replaced channels, kept until the end of the poll, which may be about to use them.
     std::vector<std::unique_ptr<TcpChannel>> replaced_;
 };

@@ -43,7 +43,8 @@ void TcpInterface::await_cable(TcpChannel& channel, Clock::time_point now) {
     try {
         const std::string_view trouble = trouble_of_device(channel.device_name_);
         if (!trouble.empty()) throw std::runtime_error(fmt::format("its device {}", trouble));
-        if (channel.patience_.again) renew_listener(channel);
+        if (channel.patience_.again)
+            listeners_.renew(channel.port_.port, if_nametoindex(channel.device_name_.c_str()));
         if (!is_called || has_waited) call(channel);
     } catch (const std::runtime_error& error) {
         channel.trouble_ = error.what();
@@ -66,31 +67,13 @@ void TcpInterface::begin_again(TcpChannel& channel, const std::string& why) {
 
 bool TcpInterface::has_reached_kernel(const TcpChannel& channel) const {
     return std::any_of(attempts_.begin(), attempts_.end(), [&](const auto& it) {
-        return it->caller == &channel && !it->over && !it->connecting;
+        return it->caller == &channel && it->stage() == Attempt::Stage::introducing;
     });
 }
 
 void TcpInterface::drop_calls(const TcpChannel& channel) {
     for (const auto& it : attempts_)
-        if (it->caller == &channel) it->over = true;
-}
-
-// A device that was removed and has returned has another index, and sockets bound to the former one
-// receive nothing.
-void TcpInterface::renew_listener(const TcpChannel& channel) {
-    const unsigned device = if_nametoindex(channel.device_name_.c_str());
-    for (std::size_t i = 0; i < listening_.size(); ++i) {
-        Listening& it = listening_[i];
-        if (it.endpoint >= address_.endpoints.size() || device == 0 || it.device == device)
-            continue;
-        const Endpoint& endpoint = address_.endpoints[it.endpoint];
-        if (endpoint.port != channel.port_.port) continue;
-        base::Descriptor socket = open_listener(endpoint.device, std::uint16_t(endpoint.listens_on),
-                                                ports_.size() + most_pending);
-        watch(socket.get(), i << kind_bits | Watched::listener);
-        it.socket = std::move(socket);
-        it.device = device;
-    }
+        if (it->caller == &channel) it->end();
 }
 
 // ---- time ----
@@ -98,8 +81,8 @@ void TcpInterface::renew_listener(const TcpChannel& channel) {
 // Does the work that is due.
 void TcpInterface::tend(Clock::time_point now) {
     alarm_.silence();
-    if (now >= accept_again_at_) accept_again();
-    alarm_.set(accept_again_at_);
+    listeners_.resume(now);
+    alarm_.set(listeners_.resume_at());
     for (const auto& it : channels_) {
         TcpChannel& channel = *it;
         if (!channel.connecting()) continue;

@@ -159,7 +159,7 @@ void VerbsChannel::push_kept() {
 }
 
 // Takes the slot that is being delivered, if these bytes are in it: it can be sent, and another one
-// takes its place. Null if they are not, or there is no other slot.
+// takes its place. Null if they are not, or if no other slot is free.
 Slot* VerbsChannel::take_delivered(ConstBytes payload) {
     Slot* const slot = interface_.delivering_;
     if (slot == nullptr || payload.empty() || payload.data() < slot->memory ||

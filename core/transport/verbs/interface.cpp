@@ -166,7 +166,7 @@ int VerbsInterface::poll(Sink& sink) {
         channel->departed(channel->posted_ - 1, false);
     }
     polling_ = false;
-    if (has_news()) tell(sink);
+    if (has_news()) report_news(sink);
     if (!replaced_.empty()) [[unlikely]]
         bury();
     return taken;

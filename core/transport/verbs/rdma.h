@@ -23,7 +23,7 @@ namespace torusmp::transport::verbs {
 struct RdmaGid {
     int index = 0;
     std::array<std::uint8_t, 16> bytes{};
-    bool roce_v2 = false;  // false: RoCE v1, InfiniBand or iWARP
+    bool roce_v2 = false;  // otherwise RoCE v1, InfiniBand or iWARP
 
     base::Address address() const;  // IPv4 if the GID maps one
     friend bool operator==(const RdmaGid&, const RdmaGid&) = default;
@@ -35,7 +35,7 @@ struct RdmaPort {
     std::string netdev;  // "enp1s0f1"
     bool active = false;
     std::string state;          // "ACTIVE", "DOWN", "INIT", ...
-    int mtu = 0;                // current packet payload in bytes; 0: see `trouble`
+    int mtu = 0;                // current packet payload in bytes; 0 if there is `trouble`
     int max_mtu = 0;            // largest MTU of the device
     std::string link_layer;     // "Ethernet", "InfiniBand"
     std::vector<RdmaGid> gids;  // those of `netdev`
@@ -49,7 +49,7 @@ struct RdmaPort {
 // The ports behind these network devices, or behind all: one for each, and none for a device
 // without RDMA. Cheaper than a call for each device.
 std::vector<RdmaPort> rdma_ports(const std::vector<std::string>& netdevs = {});
-// nullopt if there is no RDMA device on it.
+// nullopt if it has no RDMA device.
 std::optional<RdmaPort> rdma_port_of(const std::string& netdev);
 
 // "0 (fe80::1) and 1 (10.0.0.1)": the RoCE v2 GIDs of a port; or "none".

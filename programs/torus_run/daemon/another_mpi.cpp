@@ -18,7 +18,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/daemon/descendants.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // torusmp's library has a distinct name, which programs link directly; but a library with the name
@@ -149,4 +149,4 @@ std::optional<std::string> MpiSearch::found(std::optional<std::string> library) 
     return library;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

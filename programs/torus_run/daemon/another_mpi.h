@@ -9,7 +9,7 @@
 #include <optional>
 #include <string>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Returns the library of another MPI that a program file asks the loader for, for example
 // "libmpi.so.40 of Open MPI"; nothing if there is none.
@@ -40,4 +40,4 @@ class MpiSearch {
     std::string seen_;  // the last file examined
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

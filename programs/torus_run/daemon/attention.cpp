@@ -17,7 +17,7 @@
 #include "programs/torus_run/daemon/signals.h"
 #include "programs/torus_run/front/debugger.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 Attention::Attention(Loop& loop, const DaemonContext& context, Listener& listener)
     : loop_(loop), front_(context.front.get()), listener_(listener) {
@@ -75,4 +75,4 @@ void Attention::reap() {
         listener_.child_changed(change.pid, change.status, change.memory);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "programs/torus_run/daemon/head_daemon.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Attention {
   public:
@@ -46,4 +46,4 @@ class Attention {
     base::Descriptor signals_, null_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

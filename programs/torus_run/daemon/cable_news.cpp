@@ -7,7 +7,7 @@
 #include "config/cable.h"
 #include "config/geometry.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::duration;
@@ -183,4 +183,4 @@ std::optional<std::string> CableNews::report_line(const routing::Link& link, Cab
                                       cable.why.empty() ? "" : "; ", cable.why);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

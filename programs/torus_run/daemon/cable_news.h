@@ -24,7 +24,7 @@
 #include "routing/detours.h"
 #include "routing/link_news.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class CableNews {
   public:
@@ -89,11 +89,10 @@ class CableNews {
     std::string detour_of(const Cable& cable) const;
 
     const config::Settings& settings_;
-    const std::optional<routing::Torus>
-        ranks_;  // nullopt if there is no torus of nodes, and no cables
+    const std::optional<routing::Torus> ranks_;  // nullopt without a torus of nodes and its cables
     std::map<routing::Link, Cable> cables_;
     std::set<routing::Rank> gone_;
     std::set<std::pair<routing::Link, LinkTrouble::Kind>> troubles_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

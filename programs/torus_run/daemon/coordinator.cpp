@@ -13,7 +13,7 @@
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -288,8 +288,8 @@ void Coordinator::collective(RankEvent& event) {
     if (rank.finalized)
         wrong = "called a collective operation after it had left the job";
     else
-        wrong = gathering_.join(event.rank, FrameKind(event.call), std::uint32_t(event.number),
-                                std::move(event.bytes));
+        wrong = gathering_.join(event.rank, launch::FrameKind(event.call),
+                                std::uint32_t(event.number), std::move(event.bytes));
     if (wrong)
         return fail({fmt::format("{} {}", describe(event.rank), *wrong), exit_failure, true, {}});
     answer_if_complete();
@@ -385,7 +385,7 @@ void Coordinator::announce(const Cause& cause) {
 void Coordinator::continue_without(const Cause& cause) {
     if (!first_death_) exit_code_ = cause.code;
     first_death_ = true;
-    for (const Death& death : cause.deaths) {
+    for (const launch::Death& death : cause.deaths) {
         ranks_[std::size_t(death.rank)].dead = true;
         cables_.gone(death.rank);
         gathering_.leave(death.rank);
@@ -397,11 +397,11 @@ void Coordinator::continue_without(const Cause& cause) {
     check_absent();
 }
 
-void Coordinator::send_deaths(const std::vector<Death>& deaths) {
+void Coordinator::send_deaths(const std::vector<launch::Death>& deaths) {
     Packer packer;
-    for (const Death& death : deaths) {
-        const DeathRecord record{death.rank, std::uint32_t(death.host.size()),
-                                 std::uint32_t(death.cause.size())};
+    for (const launch::Death& death : deaths) {
+        const launch::DeathRecord record{death.rank, std::uint32_t(death.host.size()),
+                                         std::uint32_t(death.cause.size())};
         packer.append(std::as_bytes(std::span(&record, 1)));
         packer.append(std::as_bytes(std::span(death.host)));
         packer.append(std::as_bytes(std::span(death.cause)));
@@ -418,4 +418,4 @@ std::string Coordinator::describe(int rank) const {
                        ranks_[std::size_t(rank)].pid);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

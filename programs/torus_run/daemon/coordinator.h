@@ -21,14 +21,14 @@
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Coordinator {
   public:
     // All hosts of the job at once.
     struct Hosts {
         virtual void signal(int signal) = 0;
-        virtual void answer(FrameHeader header, SharedBytes bytes) = 0;
+        virtual void answer(launch::FrameHeader header, SharedBytes bytes) = 0;
         virtual void send_deaths(SharedBytes records) = 0;
         virtual void send_end(const std::string& why) = 0;
         // Asks all ranks what they wait for. Each rank answers, or its daemon answers for it.
@@ -88,7 +88,7 @@ class Coordinator {
         std::string text;
         int code = 0;
         bool original = false;
-        std::vector<Death> deaths;
+        std::vector<launch::Death> deaths;
     };
 
     // `why` follows "was killed by SIGKILL" if more is known.
@@ -109,7 +109,7 @@ class Coordinator {
     void print_notes();
     void show_processes();
     void lose_ranks(int node, const std::string& why, Cause& cause);
-    void send_deaths(const std::vector<Death>& deaths);
+    void send_deaths(const std::vector<launch::Death>& deaths);
     void mark_ended(int rank);
     std::optional<job::RankState> state_of(int rank) const;
     bool is_ours() const;
@@ -146,4 +146,4 @@ class Coordinator {
     std::string another_mpi_;  // "./a.out uses libmpi.so.40 of Open MPI"; empty if none was found
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -9,7 +9,7 @@
 #include "launch/link_news.h"
 #include "programs/torus_run/daemon/coordinator.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Time between a rank's report of a link and the end of the job that it may cause.
@@ -60,7 +60,7 @@ void Coordinator::note(int rank, const std::string& text) {
 // A dead cable does not end the job while its links can continue over others.
 void Coordinator::hear_of_link(const RankEvent& event) {
     if (kill_at_ || kill_now_) return;
-    const auto news = decode_link_news(event.bytes, job_.size());
+    const auto news = launch::decode_link_news(event.bytes, job_.size());
     if (!news || !cables_.heard(event.rank, *news, CableNews::Moment::now()))
         damaged(event.rank, "report of a link");
 }
@@ -74,4 +74,4 @@ void Coordinator::print_notes() {
     for (const std::string& text : std::exchange(notes_, {})) outputs_.print(text);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

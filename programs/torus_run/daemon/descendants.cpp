@@ -15,7 +15,7 @@
 
 #include "base/process_state.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 struct CloseDirectory {
@@ -75,4 +75,4 @@ std::vector<pid_t> kill_descendants(std::chrono::milliseconds timeout) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Makes orphaned descendants children of this process. Call before the first fork.
 void adopt_orphans();
@@ -25,4 +25,4 @@ bool is_stopped(pid_t pid);
 // `timeout`: stuck in the kernel, or owned by another user. SIGCHLD must be blocked.
 std::vector<pid_t> kill_descendants(std::chrono::milliseconds timeout);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -8,7 +8,7 @@
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/pulse.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 std::string stopped_front_message(int exit_code) {
     if (!is_stopped(getppid())) return {};
@@ -32,4 +32,4 @@ std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanos
         getpid(), std::chrono::duration<double>(slept).count(), base::format_time(timeout));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

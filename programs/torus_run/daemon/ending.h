@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // A message for a stopped front, which cannot exit: a caller that waits for torus-run would not
 // learn that the job has ended. Empty if the front is not stopped.
@@ -18,4 +18,4 @@ std::string silent_host_message(const std::string& host, std::chrono::nanosecond
 // that time.
 std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

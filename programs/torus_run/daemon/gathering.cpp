@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
-const char* call_name(FrameKind kind) {
-    return kind == FrameKind::barrier ? "the barrier at the start or the end of the job"
-                                      : "MPI_Init or QMP_init_msg_passing";
+const char* call_name(launch::FrameKind kind) {
+    return kind == launch::FrameKind::barrier ? "the barrier at the start or the end of the job"
+                                              : "MPI_Init or QMP_init_msg_passing";
 }
 
 SharedBytes concatenate(const std::vector<std::vector<std::byte>>& bytes) {
@@ -31,7 +31,7 @@ SharedBytes concatenate(const std::vector<std::vector<std::byte>>& bytes) {
 
 }  // namespace
 
-std::optional<std::string> Gathering::join(int rank, FrameKind kind, std::uint32_t sequence,
+std::optional<std::string> Gathering::join(int rank, launch::FrameKind kind, std::uint32_t sequence,
                                            std::vector<std::byte> bytes) {
     if (joined(rank))
         return fmt::format("called {} twice before the other ranks called it once",
@@ -65,9 +65,10 @@ std::string Gathering::describe_waiting() const {
 }
 
 Gathering::Answer Gathering::finish() {
-    const bool exchange = kind_ == FrameKind::exchange;
+    const bool exchange = kind_ == launch::FrameKind::exchange;
     Answer answer{
-        {std::uint32_t(exchange ? FrameKind::everyone : FrameKind::released), sequence_, 0},
+        {std::uint32_t(exchange ? launch::FrameKind::everyone : launch::FrameKind::released),
+         sequence_, 0},
         exchange ? concatenate(bytes_) : nullptr};
     ++sequence_;
     count_ = 0;
@@ -77,4 +78,4 @@ Gathering::Answer Gathering::finish() {
     return answer;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 
 #include "programs/torus_run/streams/channel.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Gathering {
   public:
@@ -21,14 +21,14 @@ class Gathering {
         : bytes_(std::size_t(ranks)), joined_(std::size_t(ranks)), gone_(std::size_t(ranks)) {}
 
     // Adds a rank's call. Returns an error text if the call contradicts the others.
-    std::optional<std::string> join(int rank, FrameKind kind, std::uint32_t sequence,
+    std::optional<std::string> join(int rank, launch::FrameKind kind, std::uint32_t sequence,
                                     std::vector<std::byte> bytes);
     // Removes a rank that is gone: the call completes without it, and an exchange holds no bytes
     // from it.
     void leave(int rank);
     bool open() const { return count_ > 0; }
     // Whether the open call is an exchange: ranks wait in it for the job to begin.
-    bool exchanges() const { return open() && kind_ == FrameKind::exchange; }
+    bool exchanges() const { return open() && kind_ == launch::FrameKind::exchange; }
     bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
     bool joined(int rank) const { return joined_[std::size_t(rank)]; }
 
@@ -37,7 +37,7 @@ class Gathering {
 
     // Returns the answer for all ranks and closes the call. Precondition: complete().
     struct Answer {
-        FrameHeader header;
+        launch::FrameHeader header;
         SharedBytes bytes;
     };
     Answer finish();
@@ -45,7 +45,7 @@ class Gathering {
   private:
     int first_joined() const;
 
-    FrameKind kind_{};
+    launch::FrameKind kind_{};
     std::uint32_t sequence_ = 0;
     int count_ = 0;   // ranks that have joined the open call
     int absent_ = 0;  // ranks that are gone and had not joined it
@@ -53,4 +53,4 @@ class Gathering {
     std::vector<bool> joined_, gone_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -15,7 +15,7 @@
 #include "core/settings.h"
 #include "job/hang/summary.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -141,4 +141,4 @@ void HangWatch::write_reports(const job::Snapshot& states) {
         outputs_.print(fmt::format("  reports of all ranks: {}/rank.*\n", job_.reports));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

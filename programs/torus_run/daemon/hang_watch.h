@@ -16,7 +16,7 @@
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/output.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class HangWatch {
   public:
@@ -70,4 +70,4 @@ class HangWatch {
     bool failed_to_write_ = false;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

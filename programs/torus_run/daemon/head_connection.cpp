@@ -13,7 +13,7 @@
 
 #include "programs/torus_run/streams/link.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 Channel greet(base::Descriptor input, base::Descriptor output) {
@@ -70,7 +70,7 @@ void HeadConnection::close() {
     channel_.close();
 }
 
-void HeadConnection::send(FrameHeader header, SharedBytes bytes) {
+void HeadConnection::send(launch::FrameHeader header, SharedBytes bytes) {
     if (!open()) return;
     channel_.send(header, std::move(bytes));
     if (channel_.has_unsent()) loop_.change(channel_.output_fd(), EPOLLOUT);
@@ -82,4 +82,4 @@ void HeadConnection::send_rest() {
                  channel_.has_unsent() ? std::uint32_t(EPOLLOUT) : std::uint32_t(EPOLLONESHOT));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

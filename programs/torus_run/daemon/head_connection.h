@@ -11,7 +11,7 @@
 #include "programs/torus_run/streams/channel.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class HeadConnection {
   public:
@@ -34,7 +34,7 @@ class HeadConnection {
     bool damaged() const { return channel_.damaged(); }
     bool has_unsent() const { return open() && channel_.has_unsent(); }
     // Drops the frame while the connection is closed.
-    void send(FrameHeader header, SharedBytes bytes);
+    void send(launch::FrameHeader header, SharedBytes bytes);
 
   private:
     void watch();
@@ -45,4 +45,4 @@ class HeadConnection {
     Channel channel_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -31,7 +31,7 @@
 #include "programs/torus_run/tree/daemon_tree.h"
 #include "programs/torus_run/tree/tree_repair.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 class Head : private Attention::Listener,
@@ -312,7 +312,7 @@ class Head : private Attention::Listener,
         if (local_) local_->signal(number);
         send(DaemonFrame::signal, every_node, share(Packer().add(number).take()));
     }
-    void answer(FrameHeader header, SharedBytes bytes) override {
+    void answer(launch::FrameHeader header, SharedBytes bytes) override {
         if (local_) local_->answer(header, bytes);
         if (child_daemons_.empty()) return;
         Packer packer;
@@ -448,4 +448,4 @@ int run_head(const Job& job, DaemonContext context) {
     return Head(job, std::move(context)).run();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

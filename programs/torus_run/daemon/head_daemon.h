@@ -19,7 +19,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/front/job.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct DaemonContext {
     base::Descriptor
@@ -42,4 +42,4 @@ int run_head(const Job& job, DaemonContext context);
 // silence after which the head is considered dead.
 int run_remote_host(std::chrono::milliseconds timeout, DaemonContext context);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -15,7 +15,7 @@
 #include "base/capability.h"
 #include "config/cgroup.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -137,4 +137,4 @@ std::vector<std::string> exceeded(const std::vector<Limit>& limits, int ranks) {
     return clauses;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // One limit of the system, and the amount that the job needs.
 struct Limit {
@@ -25,4 +25,4 @@ std::vector<Limit> limits_for(int ranks, int descriptors);
 // Returns one clause for each limit that is too low for the job.
 std::vector<std::string> exceeded(const std::vector<Limit>& limits, int ranks);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Packets per window; a window also ends when a loss is reported, because a cable may degrade
@@ -49,4 +49,4 @@ std::map<std::string, std::string> LinkLoss::add(const std::vector<base::TcpTraf
     return news;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -19,7 +19,7 @@
 
 #include "base/tcp_traffic.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class LinkLoss {
   public:
@@ -49,4 +49,4 @@ class LinkLoss {
     bool sampled_ = false;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <optional>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr double slow = 0.4;  // as a share of the other links' rate
@@ -54,4 +54,4 @@ std::map<std::string, std::string> LinkPace::add(const std::map<std::string, Sen
     return news;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

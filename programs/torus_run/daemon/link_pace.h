@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class LinkPace {
   public:
@@ -34,4 +34,4 @@ class LinkPace {
     std::set<std::string> reported_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using base::LinkCounters;
@@ -169,4 +169,4 @@ std::vector<LinkTrouble> LinkWatch::compare(const std::map<std::string, LinkCoun
     return news;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -21,7 +21,7 @@
 #include "programs/torus_run/monitor/records.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class LinkWatch {
   public:
@@ -64,4 +64,4 @@ class LinkWatch {
     Clock::time_point last_{};
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

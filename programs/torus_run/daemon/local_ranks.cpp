@@ -27,7 +27,7 @@
 #include "programs/torus_run/daemon/spawn.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -115,7 +115,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     const std::string reopen = fmt::format("/proc/self/fd/{}", wiring_.lifeline);
     const base::Descriptor lifeline(open(reopen.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!lifeline) return cannot_start(rank, "open of the lifeline", errno);
-    std::array<base::Descriptor, launch::streams> ends;
+    std::array<base::Descriptor, torus_run::streams> ends;
     if (!streams_.open(local_rank, ends)) return cannot_start(rank, "pipe", errno);
 
     const std::size_t shared = environment.size();
@@ -144,7 +144,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     ++running_;
     pages_.started(rank.number, rank.pid);
     watch_channels(rank);
-    send(*rank.channel, heard, {std::uint32_t(FrameKind::welcome), 0, 0},
+    send(*rank.channel, heard, {std::uint32_t(launch::FrameKind::welcome), 0, 0},
          welcome(job_, rank.number));
     report(rank, RankEvent::Kind::started, rank.pid, config::describe_cpus(rank.cpus));
     return true;
@@ -199,7 +199,7 @@ void LocalRanks::signal(int signal) {
     // started.
     const bool question = signal == SIGUSR1 || signal == SIGUSR2;
     sigval passed_on{};
-    passed_on.sival_int = passed_on_by_torus_run;
+    passed_on.sival_int = launch::passed_on_by_torus_run;
     for (const Rank& rank : ranks_) {
         if (!rank.running) continue;
         const pid_t program = rank.connected ? rank.connected_pid : rank.pid;
@@ -219,18 +219,19 @@ void LocalRanks::question() {
     questions_.ask(subjects);
 }
 
-void LocalRanks::answer(FrameHeader header, const SharedBytes& bytes) {
+void LocalRanks::answer(launch::FrameHeader header, const SharedBytes& bytes) {
     for (Rank& rank : ranks_)
         if (rank.channel) send(*rank.channel, heard, header, bytes);
 }
 
 void LocalRanks::send_deaths(const SharedBytes& records) {
     for (Rank& rank : ranks_)
-        if (rank.notices) send(*rank.notices, 0, {std::uint32_t(FrameKind::deaths), 0, 0}, records);
+        if (rank.notices)
+            send(*rank.notices, 0, {std::uint32_t(launch::FrameKind::deaths), 0, 0}, records);
 }
 
 void LocalRanks::send_end(std::string_view why) {
-    answer({std::uint32_t(FrameKind::over), 0, 0}, bytes_of(why));
+    answer({std::uint32_t(launch::FrameKind::over), 0, 0}, bytes_of(why));
 }
 
 void LocalRanks::terminate() {
@@ -391,4 +392,4 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
     return next;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

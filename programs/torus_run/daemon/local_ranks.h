@@ -29,7 +29,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 using Clock = std::chrono::steady_clock;
 
@@ -69,7 +69,7 @@ class LocalRanks {
     // ---- commands for the ranks ----
     void signal(int signal);  // forwarded from the user
     void question();          // asks the ranks what they wait for
-    void answer(FrameHeader header, const SharedBytes& bytes);
+    void answer(launch::FrameHeader header, const SharedBytes& bytes);
     void send_deaths(const SharedBytes& records);
     void send_end(std::string_view why);
     // Sends SIGTERM; ranks that were notified of a death may report it first.
@@ -123,7 +123,8 @@ class LocalRanks {
     // Events for which a control socket is always watched.
     static constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
     // `events`: those for which the channel is watched even without unsent data.
-    void send(Channel& channel, std::uint32_t events, FrameHeader header, SharedBytes bytes);
+    void send(Channel& channel, std::uint32_t events, launch::FrameHeader header,
+              SharedBytes bytes);
     void take_output(const Rank& rank);
     void look_for_stops(Rank& rank, Clock::time_point now);
     bool any_under_a_wrapper() const;
@@ -146,4 +147,4 @@ class LocalRanks {
     RankPages pages_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

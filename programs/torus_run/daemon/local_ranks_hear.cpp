@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "programs/torus_run/daemon/local_ranks.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 void LocalRanks::report(const Rank& rank, RankEvent::Kind kind, std::int64_t number,
                         std::string text) {
@@ -35,35 +35,35 @@ void LocalRanks::hear(Rank& rank) {
 }
 
 void LocalRanks::understand(Rank& rank, Frame& frame) {
-    const auto kind = FrameKind(frame.header.kind);
-    if (kind != FrameKind::hello && !rank.connected)
+    const auto kind = launch::FrameKind(frame.header.kind);
+    if (kind != launch::FrameKind::hello && !rank.connected)
         return report(rank, RankEvent::Kind::failed, exit_failure,
                       "sent a frame before it connected");
     switch (kind) {
-        case FrameKind::hello:
+        case launch::FrameKind::hello:
             return hello(rank, frame);
-        case FrameKind::exchange:
-        case FrameKind::barrier:
+        case launch::FrameKind::exchange:
+        case launch::FrameKind::barrier:
             return listener_.handle_event({RankEvent::Kind::collective,
                                            rank.number,
                                            frame.header.sequence,
                                            frame.header.kind,
                                            {},
                                            std::move(frame.body)});
-        case FrameKind::finalize:
+        case launch::FrameKind::finalize:
             rank.finalized = true;
             return report(rank, RankEvent::Kind::finalized);
-        case FrameKind::abort:
+        case launch::FrameKind::abort:
             return aborted(rank, frame);
-        case FrameKind::note:
+        case launch::FrameKind::note:
             return report(
                 rank, RankEvent::Kind::noted, 0,
                 base::printable(
                     {reinterpret_cast<const char*>(frame.body.data()), frame.body.size()}, 4096));
-        case FrameKind::link:
+        case launch::FrameKind::link:
             return listener_.handle_event(
                 {RankEvent::Kind::link, rank.number, 0, 0, {}, std::move(frame.body)});
-        case FrameKind::waits:
+        case launch::FrameKind::waits:
             questions_.answered(rank.number);
             return listener_.handle_event({RankEvent::Kind::waits,
                                            rank.number,
@@ -71,9 +71,9 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
                                            0,
                                            {},
                                            std::move(frame.body)});
-        case FrameKind::page:
+        case launch::FrameKind::page:
             return pages_.opened(rank.number, rank.connected_pid, frame.body);
-        case FrameKind::watch:
+        case launch::FrameKind::watch:
             rank.watching = true;
             return report(rank, RankEvent::Kind::watching);
         default:
@@ -83,9 +83,9 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
 }
 
 void LocalRanks::hello(Rank& rank, const Frame& frame) {
-    Hello hello{};
+    launch::Hello hello{};
     if (frame.body.size() == sizeof hello) std::memcpy(&hello, frame.body.data(), sizeof hello);
-    if (hello.version != protocol_version || hello.reserved != 0)
+    if (hello.version != launch::protocol_version || hello.reserved != 0)
         return report(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged greeting");
     if (rank.connected)
         return report(rank, RankEvent::Kind::failed, exit_failure,
@@ -119,7 +119,7 @@ void LocalRanks::aborted(Rank& rank, const Frame& frame) {
     report(rank, RankEvent::Kind::aborted, code, text);
 }
 
-void LocalRanks::send(Channel& channel, std::uint32_t events, FrameHeader header,
+void LocalRanks::send(Channel& channel, std::uint32_t events, launch::FrameHeader header,
                       SharedBytes bytes) {
     channel.send(header, std::move(bytes));
     if (channel.open() && channel.has_unsent()) loop_.change(channel.fd(), events | EPOLLOUT);
@@ -140,4 +140,4 @@ const std::string& LocalRanks::path_of(const Rank& rank) const {
     return job_.programs[std::size_t(job_.program_of(rank.number))].path;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

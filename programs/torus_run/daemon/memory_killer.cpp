@@ -13,7 +13,7 @@
 
 #include "config/cgroup.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace fs = std::filesystem;
@@ -103,4 +103,4 @@ std::string MemoryKiller::describe(pid_t process, std::uint64_t memory) {
                        figures.empty() ? "" : ")");
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

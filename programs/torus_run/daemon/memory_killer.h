@@ -14,7 +14,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class MemoryKiller {
   public:
@@ -39,4 +39,4 @@ class MemoryKiller {
     std::string log_text_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -10,7 +10,7 @@
 #include "config/geometry.h"
 #include "programs/torus_run/front/cable_verdict.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 void PlugNews::dead_at_start(std::span<const routing::Link> cables) {
     dead_.insert(cables.begin(), cables.end());
@@ -59,4 +59,4 @@ std::optional<PlugNews::Verdict> PlugNews::due(Clock::time_point now) {
     return verdict;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -17,7 +17,7 @@
 #include "programs/torus_run/streams/messages.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class PlugNews {
   public:
@@ -52,4 +52,4 @@ class PlugNews {
     std::optional<Clock::time_point> report_at_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

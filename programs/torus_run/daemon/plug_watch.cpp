@@ -14,7 +14,7 @@
 #include "config/network.h"
 #include "core/transport/common/secret.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -149,4 +149,4 @@ void PlugWatch::close(Link& link) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -21,7 +21,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class PlugWatch {
   public:
@@ -70,4 +70,4 @@ class PlugWatch {
     std::optional<Clock::time_point> next_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

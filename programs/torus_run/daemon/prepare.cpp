@@ -10,14 +10,18 @@
 #include <set>
 
 #include "config/binding.h"
+#include "config/load.h"
 #include "config/network.h"
 #include "config/options.h"
 #include "core/transport/machine.h"
+#include "job/settings.h"
 #include "programs/torus_run/daemon/limits.h"
 #include "programs/torus_run/daemon/local_ranks.h"
+#include "programs/torus_run/daemon/rank_start.h"
+#include "programs/torus_run/front/meeting.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 std::string_view variable_of(std::string_view variable) {
@@ -50,6 +54,18 @@ void enter_working_directory(const std::string& directory, std::vector<std::stri
     if (chdir(directory.c_str()) != 0)
         problems.push_back(fmt::format("cannot enter the working directory '{}': {}", directory,
                                        std::strerror(errno)));
+}
+
+// For ranks that meet ranks of other hosts; see meeting.h.
+void add_meeting_devices(HostJob& job, std::vector<std::string>& problems) {
+    if (!has_planned_address()) return;
+    try {
+        const config::Settings settings =
+            config::load_for_rank(job::schema(), {}, job.environment);
+        inherit(job.environment, meeting_devices(config::link_devices(settings, job.node)));
+    } catch (const std::exception& error) {
+        problems.push_back(fmt::format("cannot read the settings of the job: {}", error.what()));
+    }
 }
 
 void describe(const HostOrder& order, HostFacts& facts) {
@@ -122,16 +138,20 @@ Prepared prepare_remote_host(HostOrder& order) {
     find_programs(order.job, problems);
     check_limits(order.job, problems);
     prepared.cpus = bind_ranks(order.job, problems);
+    add_meeting_devices(order.job, problems);
     describe(order, prepared.facts);
     return prepared;
 }
 
-Prepared prepare_own_host(const HostOrder& order) {
+Prepared prepare_own_host(HostOrder& order) {
     Prepared prepared;
     check_limits(order.job, prepared.facts.problems);
     prepared.cpus = bind_ranks(order.job, prepared.facts.problems);
-    if (order.job.size > int(order.job.ranks.size())) describe(order, prepared.facts);
+    if (order.job.size > int(order.job.ranks.size())) {
+        add_meeting_devices(order.job, prepared.facts.problems);
+        describe(order, prepared.facts);
+    }
     return prepared;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

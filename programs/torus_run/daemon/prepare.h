@@ -7,7 +7,7 @@
 #include "config/cpus.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct Prepared {
     HostFacts facts;
@@ -18,8 +18,9 @@ struct Prepared {
 // environment of the order, finds the program, and checks the geometry file. Changes this process,
 // and adapts `order` to this host.
 Prepared prepare_remote_host(HostOrder& order);
-// On the user's own host, where the environment is already in place.
-Prepared prepare_own_host(const HostOrder& order);
+// On the user's own host, where the environment is already in place but for the devices by which
+// ranks meet.
+Prepared prepare_own_host(HostOrder& order);
 
 // Removes the binding if torus-run chose it: hosts that share a machine would all bind their ranks
 // to the same processors.
@@ -28,4 +29,4 @@ void unbind(config::Bind bind, std::vector<config::CpuList>& cpus);
 // Whether a variable describes a host or a login on it, rather than the job.
 bool belongs_to_a_host(std::string_view variable);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

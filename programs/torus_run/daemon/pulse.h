@@ -7,7 +7,7 @@
 #include <chrono>
 #include <optional>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Pulse {
   public:
@@ -69,4 +69,4 @@ class Pulse {
     std::chrono::nanoseconds asleep_{0}, longest_sleep_{0};
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 #include "base/process_state.h"
 #include "launch/environment.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using State = job::RankState::Kind;
@@ -136,7 +136,7 @@ void Questions::ask(const std::vector<Subject>& subjects) {
         Open open{subject, false, cpu_seconds(base::process_state(subject.pid)), 0};
         if (subject.connected && !is_elsewhere(subject.pid)) {
             sigval nothing{};
-            open.asked = sigqueue(subject.pid, question_signal, nothing) == 0;
+            open.asked = sigqueue(subject.pid, launch::question_signal, nothing) == 0;
         }
         open_.push_back(open);
     }
@@ -196,4 +196,4 @@ void Questions::tick(Clock::time_point now) {
     if (!open_.empty()) next_ = now + between_looks;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

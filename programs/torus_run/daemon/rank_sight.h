@@ -14,7 +14,7 @@
 #include "job/hang/snapshot.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Whether a process has a handler of its own for a signal.
 bool catches(pid_t pid, int signal);
@@ -56,4 +56,4 @@ class Questions {
     std::optional<Clock::time_point> next_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

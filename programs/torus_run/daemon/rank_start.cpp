@@ -12,7 +12,7 @@
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 unsigned long long inode_of(int fd) {
@@ -43,13 +43,13 @@ void inherit(std::vector<std::string>& environment, const std::vector<std::strin
 
 void add_identity(std::vector<std::string>& environment, const HostJob& job, int rank,
                   std::size_t local_rank, const Inherited& inherited) {
-    environment.push_back(fmt::format("{}={}:{}:{}:{}:{}", env_bootstrap, inherited.control,
+    environment.push_back(fmt::format("{}={}:{}:{}:{}:{}", launch::env_bootstrap, inherited.control,
                                       inode_of(inherited.control), inherited.notices,
                                       inode_of(inherited.notices), inherited.lifeline));
-    environment.push_back(fmt::format("{}={}", env_rank, rank));
-    environment.push_back(fmt::format("{}={}", env_size, job.size));
-    environment.push_back(fmt::format("{}={}", env_local_rank, local_rank));
-    environment.push_back(fmt::format("{}={}", env_program, job.program_of(rank)));
+    environment.push_back(fmt::format("{}={}", launch::env_rank, rank));
+    environment.push_back(fmt::format("{}={}", launch::env_size, job.size));
+    environment.push_back(fmt::format("{}={}", launch::env_local_rank, local_rank));
+    environment.push_back(fmt::format("{}={}", launch::env_program, job.program_of(rank)));
     // As torchrun and other launchers of learning name them; the user's own values win.
     inherit(environment, {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", job.size),
                           fmt::format("LOCAL_RANK={}", local_rank),
@@ -88,13 +88,13 @@ Program in_window(const Program& program, Window window) {
 }
 
 SharedBytes welcome(const HostJob& job, int rank) {
-    Welcome welcome{.version = protocol_version,
-                    .rank = rank,
-                    .size = job.size,
-                    .local_count = std::uint32_t(job.ranks.size()),
-                    .secret = {},
-                    .keep_going = job.keep_going,
-                    .dead_count = std::uint32_t(job.dead_cables.size())};
+    launch::Welcome welcome{.version = launch::protocol_version,
+                            .rank = rank,
+                            .size = job.size,
+                            .local_count = std::uint32_t(job.ranks.size()),
+                            .secret = {},
+                            .keep_going = job.keep_going,
+                            .dead_count = std::uint32_t(job.dead_cables.size())};
     std::copy(job.secret.begin(), job.secret.end(), std::begin(welcome.secret));
     Packer packer;
     packer.append(std::as_bytes(std::span(&welcome, 1)));
@@ -104,4 +104,4 @@ SharedBytes welcome(const HostJob& job, int rank) {
     return share(packer.take());
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -8,7 +8,7 @@
 #include "programs/torus_run/front/job.h"
 #include "programs/torus_run/streams/channel.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Descriptors that a rank inherits; see env_bootstrap.
 struct Inherited {
@@ -29,4 +29,4 @@ Program in_window(const Program& program, Window window);
 
 SharedBytes welcome(const HostJob& job, int rank);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 namespace {
 
@@ -147,4 +147,4 @@ bool RankStreams::drain() {
     return all;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

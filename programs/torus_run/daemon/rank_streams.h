@@ -12,7 +12,7 @@
 #include "programs/torus_run/front/job.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 inline constexpr int output_stream = 0;
 inline constexpr int errors_stream = 1;
@@ -65,4 +65,4 @@ class RankStreams {
     bool paused_[streams] = {false, false};
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -26,7 +26,7 @@
 #include "programs/torus_run/tree/joining.h"
 #include "programs/torus_run/tree/lasting.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Bytes in flight to the head for each output stream. A slow reader there blocks the ranks here.
@@ -184,7 +184,8 @@ class RemoteDaemon : private Attention::Listener,
             case DaemonFrame::watch:
                 return ranks_->pages().watch(std::chrono::milliseconds(body.get<std::uint32_t>()));
             case DaemonFrame::answer: {
-                const FrameHeader header{body.get<std::uint32_t>(), body.get<std::uint32_t>(), 0};
+                const launch::FrameHeader header{body.get<std::uint32_t>(),
+                                                 body.get<std::uint32_t>(), 0};
                 const auto bytes = body.rest();
                 return ranks_->answer(header, share({bytes.begin(), bytes.end()}));
             }
@@ -278,7 +279,7 @@ class RemoteDaemon : private Attention::Listener,
                     send_to_head(DaemonFrame::probe_output, share(packer.take()));
                 },
                 [send_end](const std::string& how) { send_end("its probe " + how); });
-        } catch (const AgentError& error) {
+        } catch (const launch::AgentError& error) {
             send_end(error.what());
         }
     }
@@ -402,4 +403,4 @@ int run_remote_host(std::chrono::milliseconds timeout, DaemonContext context) {
     return RemoteDaemon(timeout, std::move(context)).run();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

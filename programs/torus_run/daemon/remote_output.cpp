@@ -3,7 +3,7 @@
 
 #include <utility>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 RemoteOutput::RemoteOutput(Outputs& outputs, int ranks, Acknowledge acknowledge)
     : outputs_(outputs), ranks_(ranks), acknowledge_(std::move(acknowledge)) {}
@@ -36,4 +36,4 @@ void RemoteOutput::give_back(int node, std::uint32_t stream) {
     if (owed != 0) acknowledge_(node, share(Packer().add(stream).add(owed).take()));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

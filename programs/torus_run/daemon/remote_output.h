@@ -16,7 +16,7 @@
 #include "programs/torus_run/streams/output.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class RemoteOutput {
   public:
@@ -41,4 +41,4 @@ class RemoteOutput {
     std::map<int, std::array<std::uint64_t, streams>> owed_;  // bytes, by node
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::initializer_list<int> passed_on = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -42,4 +42,4 @@ sigset_t block_signals() {
     return before;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

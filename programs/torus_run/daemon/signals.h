@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // The signals to forward, except those that the caller ignores (nohup), which ranks inherit. The
 // first call reads the dispositions from the kernel and must come before the mask is changed.
@@ -19,4 +19,4 @@ bool ends_programs(int signal);
 // also reported as an error code. Returns the previous mask, for the ranks.
 sigset_t block_signals();
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

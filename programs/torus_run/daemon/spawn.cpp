@@ -8,7 +8,7 @@
 
 #include <cerrno>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Runs in the child on the parent's memory: system calls only, no allocation, no locks.
@@ -86,4 +86,4 @@ SpawnResult spawn(const SpawnRequest& request) {
     return result;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

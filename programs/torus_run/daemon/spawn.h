@@ -8,7 +8,7 @@
 #include <csignal>
 #include "config/cpus.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct SpawnRequest {
     pid_t parent;  // the caller
@@ -33,4 +33,4 @@ struct SpawnResult {
 // Starts the process. The child shares the memory of the parent until exec, so nothing is copied.
 SpawnResult spawn(const SpawnRequest& request);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

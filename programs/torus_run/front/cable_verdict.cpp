@@ -11,7 +11,7 @@
 #include "core/settings.h"
 #include "core/transport/list.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using config::MachineFault;
@@ -141,4 +141,4 @@ CableVerdict judge_cables(const config::Settings& settings, int ranks,
     return verdict;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -10,7 +10,7 @@
 #include "config/settings.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct CableVerdict {
     std::string refusal;                // one message; empty if the job may start
@@ -29,4 +29,4 @@ std::string why_no_detours(const config::Settings& settings);
 // Combines all problems in one message; `hint` is advice.
 std::string refuse(const std::vector<std::string>& problems, const std::string& hint = {});
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

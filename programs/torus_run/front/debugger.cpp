@@ -29,7 +29,7 @@ TORUSMP_SEEN_BY_DEBUGGERS __attribute__((noinline)) void MPIR_Breakpoint() {
 }
 }
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr int spawned = 1;  // MPIR_DEBUG_SPAWNED
@@ -92,4 +92,4 @@ bool show_to_debugger(std::span<const std::byte> bytes) {
     return true;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct ProcessEntry {
     int pid = 0;
@@ -31,4 +31,4 @@ void send_process_table(int front, const std::vector<ProcessEntry>& ranks);
 // waiting debugger has read it.
 bool show_to_debugger(std::span<const std::byte> bytes);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

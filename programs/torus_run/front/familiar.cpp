@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "config/options.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace po = boost::program_options;
@@ -214,8 +214,7 @@ void describe_familiar_options(po::options_description& options) {
     add("quiet", po::bool_switch(), "do not report ignored options (also -q)");
     add("gdb", po::value<std::string>()->value_name("RANKS"),
         "start these ranks (0,4-7 or all) under gdb, each in a window of tmux, or of xterm if "
-        "there "
-        "is a display");
+        "there is a display (also -gdb, for all ranks)");
     add("xterm", po::value<std::string>()->value_name("RANKS"),
         "start each of these ranks in a window of xterm");
     add("mca", po::value<Words>()->value_name("KEY=VALUE"),
@@ -228,6 +227,8 @@ void describe_familiar_options(po::options_description& options) {
 std::string spell(const std::string& word) {
     static const std::map<std::string, std::string> known{
         {"-np", "--np"},
+        {"-c", "--np"},
+        {"--c", "--np"},
         {"-host", "--host"},
         {"-H", "--host"},
         {"-V", "--version"},
@@ -271,6 +272,8 @@ std::string spell(const std::string& word) {
         {"-genv", "--genv"},
         {"-genvlist", "--genvlist"},
         {"-genvall", "--genvall"},
+        {"-envall", "--genvall"},
+        {"--envall", "--genvall"},
         {"-oversubscribe", "--oversubscribe"},
         {"-allow-run-as-root", "--allow-run-as-root"},
         {"-l", "--tag-output"},
@@ -282,6 +285,12 @@ std::string spell(const std::string& word) {
         {"-errfile-pattern", "--errfile-pattern"},
         {"-map-by", "--map-by"},
         {"-bind-to", "--bind-to"},
+        {"-bind-to-core", "--bind-to=core"},
+        {"--bind-to-core", "--bind-to=core"},
+        {"-bind-to-socket", "--bind-to=socket"},
+        {"--bind-to-socket", "--bind-to=socket"},
+        {"-bind-to-none", "--bind-to=none"},
+        {"--bind-to-none", "--bind-to=none"},
         {"-report-bindings", "--report-bindings"},
         {"-ppn", "--ppn"},
         {"-perhost", "--ppn"},
@@ -330,7 +339,6 @@ void refuse_foreign(const std::string& word) {
         {"path", "give the path of the program, or -x PATH=..."},
         {"genvnone", "ranks always get the environment; use env -i"},
         {"envnone", "ranks always get the environment; use env -i"},
-        {"envall", "ranks always get the environment; leave it out"},
         {"envlist", "use -x NAME for each variable"},
         {"merge-stderr-to-stdout", "use 2>&1"},
         {"print-all-exitcodes", "use --verbose"},
@@ -346,6 +354,10 @@ void refuse_foreign(const std::string& word) {
         {"order-nodes", "the geometry file orders the hosts"},
         {"ordered-output", "use --tag-output and sort -s -n -k1.2,1"},
         {"info", "use --version"},
+        {"usize", "all ranks start at once; -np gives their number"},
+        {"localhost", "use --here NAME"},
+        {"personality", "programs of any MPI that torusmp replaces start without it"},
+        {"novm", "a daemon starts on each host that has ranks"},
     };
     std::string_view name = word;
     while (name.starts_with('-')) name.remove_prefix(1);
@@ -431,4 +443,4 @@ std::vector<int> parse_rank_list(const std::string& text, const std::string& opt
     return found;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

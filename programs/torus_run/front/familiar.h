@@ -8,7 +8,7 @@
 
 #include "programs/torus_run/front/options.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 void describe_familiar_options(boost::program_options::options_description& options);
 // Translates an alias into torus-run's own spelling: "-prepend-rank" is "--tag-output".
@@ -25,4 +25,4 @@ void read_familiar_options(const boost::program_options::variables_map& given, O
 // Parses "0,3-5" or "all", for a job of `ranks` ranks. Throws UsageError.
 std::vector<int> parse_rank_list(const std::string& text, const std::string& option, int ranks);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -27,7 +27,7 @@
 #include "programs/torus_run/front/debugger.h"
 #include "programs/torus_run/streams/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::milliseconds;
@@ -298,4 +298,4 @@ int run_remote_daemon(milliseconds timeout) {
         .run();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -7,7 +7,7 @@
 
 #include "programs/torus_run/front/job.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Owns the terminal and the user's signals, runs the job and returns torus-run's exit code. Call
 // each of the two functions at most once, from a process with one thread.
@@ -17,4 +17,4 @@ int run_job(const Job& job);
 // input and output. `timeout` is the silence after which the daemon or the head is considered dead.
 int run_remote_daemon(std::chrono::milliseconds timeout);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "config/raw.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using config::UsageError;
@@ -112,4 +112,4 @@ std::vector<HostSlots> read_host_file(const std::string& path, const std::string
     return hosts;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

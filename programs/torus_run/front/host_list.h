@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 struct HostSlots {
     std::string name;
@@ -20,4 +20,4 @@ std::vector<HostSlots> parse_host_list(const std::string& text, const std::strin
 // config::UsageError with the line.
 std::vector<HostSlots> read_host_file(const std::string& path, const std::string& option);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -18,7 +18,7 @@
 #include "programs/torus_run/front/presentation.h"
 #include "routing/detours.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // One host of the job. Its number is its position in the torus of nodes, or 0 if no hosts are
 // listed.
@@ -53,10 +53,10 @@ struct HostJob {
     std::string host;  // as the user knows it
     int size = 0;      // ranks of the whole job
     std::vector<int> ranks;
-    std::array<std::byte, secret_bytes> secret{};
+    std::array<std::byte, launch::secret_bytes> secret{};
     std::vector<Program> programs;         // by first rank; never empty
     std::vector<std::string> environment;  // "NAME=value", the same for every rank
-    config::Bind bind = setting::bind.initial();
+    config::Bind bind = launch::setting::bind.initial();
     int cores_each = 0;  // of each rank; 0 to follow `bind`
     bool keep_going = false;
     std::vector<routing::Link> dead_cables;  // known before the ranks start, not in the order
@@ -103,4 +103,4 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_timeout = 124;
 inline constexpr int exit_signal_base = 128;
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

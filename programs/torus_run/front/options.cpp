@@ -14,7 +14,7 @@
 #include "config/options.h"
 #include "programs/torus_run/front/familiar.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 namespace po = boost::program_options;
@@ -101,6 +101,10 @@ bool takes_next(const po::options_description& options, const std::string& word)
     return option && option->semantic()->max_tokens() > 0;
 }
 
+bool is_rank_list(const std::string& word) {
+    return word == "all" || word.find_first_not_of("0123456789,-") == std::string::npos;
+}
+
 // The arguments of one program: torus-run's options, then the program's command.
 struct Split {
     Words ours, command;
@@ -119,6 +123,11 @@ Split split(const Words& all, const po::options_description& options) {
         refuse_foreign(all[i]);
         words.ours.push_back(word);
         ++i;
+        // MPICH's -gdb takes no ranks: all of them.
+        if (all[i - 1] == "-gdb" && (i == all.size() || !is_rank_list(all[i]))) {
+            words.ours.back() += "=all";
+            continue;
+        }
         if (i == all.size() || !takes_next(options, word)) continue;
         words.ours.push_back(takes_pair(word) ? take_pair(all, i) : all[i++]);
     }
@@ -330,8 +339,8 @@ std::string help_text() {
             "standard input and output. Ranks get the environment, working directory and settings\n"
             "of this torus-run. With launch.through = \"torus\", each host is started by a "
             "neighbour,\n"
-            "so only neighbours must resolve each other's names. {address} in the agent needs no\n"
-            "names: it is the IPv6 address that answers on the link.\n\n"
+            "so only neighbours must resolve each other's names. An agent with {address}\n"
+            "works without names: {address} is the IPv6 address that answers on the link.\n\n"
             "Rank 0 reads standard input. torus-run forwards SIGINT, SIGTERM, SIGHUP, SIGQUIT, "
             "SIGUSR1,\n"
             "SIGUSR2, SIGTSTP and SIGCONT; a second SIGINT or SIGTERM kills the job.\n\n"
@@ -345,4 +354,4 @@ std::string help_text() {
     return text.str();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "programs/torus_run/front/host_list.h"
 #include "programs/torus_run/front/presentation.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // One program of the job; mpirun accepts several, separated by ":".
 struct ProgramOptions {
@@ -54,4 +54,4 @@ struct Options {
 Options parse_options(int argc, const char* const* argv);
 std::string help_text();
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "launch/settings.h"
 #include "programs/torus_run/streams/output.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 unsigned file_mode_mask() {
@@ -69,7 +69,7 @@ std::vector<int> spanning_tree(const routing::Torus& nodes, int start) {
 
 std::optional<routing::Torus> launch_torus(const Job& job) {
     auto nodes = node_torus(job.settings);
-    if (job.settings[launch::setting::through] != Through::torus || !nodes ||
+    if (job.settings[launch::setting::through] != launch::Through::torus || !nodes ||
         nodes->size() != int(job.hosts.size()))
         return std::nullopt;
     return nodes;
@@ -113,4 +113,4 @@ HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
     return order;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

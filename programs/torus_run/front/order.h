@@ -9,7 +9,7 @@
 #include "programs/torus_run/streams/messages.h"
 #include "routing/torus.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Returns for each node the node that starts its daemon: a tree of shortest paths over the torus
 // from `start`, which the head itself reaches (-1).
@@ -24,4 +24,4 @@ HostOrder make_tree(const Job& job);
 // The order for one host. The list of hosts is left out for a host that starts no others.
 HostOrder make_order(const Job& job, const HostOrder& tree, int node);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

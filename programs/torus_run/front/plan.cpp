@@ -2,6 +2,7 @@
 #include "programs/torus_run/front/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "config/binding.h"
 #include "config/fit.h"
@@ -29,7 +31,7 @@
 #include "programs/torus_run/front/meeting.h"
 #include "programs/torus_run/front/program.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using config::UsageError;
@@ -125,10 +127,11 @@ std::string_view name_of(std::string_view variable) {
 // Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours : {env_bootstrap, env_connected, env_rank, env_size, env_local_rank,
-                             env_program, env_line_output})
+    for (const char* ours :
+         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
+          launch::env_local_rank, launch::env_program, launch::env_line_output})
         if (name == ours) return true;
-    return std::getenv(env_rank) != nullptr && is_of_a_meeting(name);
+    return std::getenv(launch::env_rank) != nullptr && is_of_a_meeting(name);
 }
 
 // If the only host is this one, the list of hosts only sets the number of ranks.
@@ -182,6 +185,18 @@ config::Demand demand_of(const Options& options, const config::Settings& setting
     return demand;
 }
 
+// A name beside known ones is a mistake, not another machine of the same shape.
+void check_known(const Options& options, const config::Settings& settings) {
+    const std::vector<std::string>& known = host_names(settings);
+    std::vector<std::string> others;
+    for (const HostSlots& host : options.hosts)
+        if (!config::find_host(known, host.name)) others.push_back(host.name);
+    if (!others.empty() && others.size() < options.hosts.size())
+        throw UsageError(fmt::format("-host: {} has no host {}: expected some of {}",
+                                     settings.origin(config::setting::hosts).where,
+                                     base::listed(others), fmt::join(known, ", ")));
+}
+
 config::Settings load_settings(const Options& options, const std::string& self) {
     config::LoadRequest request = options.settings;
     // First only the file is used, to decide whether -host names a part of its hosts.
@@ -189,6 +204,7 @@ config::Settings load_settings(const Options& options, const std::string& self) 
         const config::Settings alone = config::load(job::schema(), request);
         if (options.hosts.size() == 1 && alone[config::setting::dims].empty())
             request.flags.push_back({"torus.dims", "1", "-host"});
+        check_known(options, alone);
         if (!names_a_part(options, alone))
             request.flags.push_back({"nodes.hosts",
                                      fmt::format("{}", fmt::join(names_of(options.hosts), ",")),
@@ -216,7 +232,7 @@ std::string find_own(const Program& program) {
 // Each language has its own variable for line buffering; the user's setting takes precedence. C and
 // C++ read env_line_output when the library is loaded; see launch/connect.cpp.
 void add_line_output(std::vector<std::string>& environment) {
-    environment.push_back(fmt::format("{}=1", env_line_output));
+    environment.push_back(fmt::format("{}=1", launch::env_line_output));
     for (const char* name : {"GFORTRAN_UNBUFFERED_PRECONNECTED", "PYTHONUNBUFFERED"})
         if (std::getenv(name) == nullptr) environment.push_back(fmt::format("{}=1", name));
 }
@@ -225,7 +241,7 @@ void add_line_output(std::vector<std::string>& environment) {
 std::vector<std::string> plan_environment(const config::Settings& settings,
                                           const std::vector<std::string>& meeting) {
     std::vector<std::string> added = config::export_environment(settings);
-    if (settings[launch::setting::output] == Output::lines) add_line_output(added);
+    if (settings[launch::setting::output] == launch::Output::lines) add_line_output(added);
     std::vector<std::string> all;
     for (char** entry = environ; *entry; ++entry) {
         const std::string_view name = name_of(*entry);
@@ -244,8 +260,8 @@ namespace {
 
 void check_agent(const config::Settings& settings) {
     try {
-        split_words(settings[launch::setting::agent]);
-    } catch (const AgentError& error) {
+        launch::split_words(settings[launch::setting::agent]);
+    } catch (const launch::AgentError& error) {
         const std::string& where = settings.origin(launch::setting::agent).where;
         throw UsageError(where.empty() ? error.what() : fmt::format("{}: {}", where, error.what()));
     }
@@ -288,7 +304,7 @@ HostJob plan_common(const Options& options, const config::Settings& settings, in
                     const std::vector<std::string>& meeting) {
     HostJob common;
     common.size = ranks;
-    common.secret = random_secret();
+    common.secret = launch::random_secret();
     common.programs = plan_programs(options);
     common.environment = plan_environment(settings, meeting);
     const config::Bind bind = settings[launch::setting::bind];
@@ -407,4 +423,4 @@ std::string describe_map(const Job& job) {
     return text;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -5,11 +5,11 @@
 #include "programs/torus_run/front/job.h"
 #include "programs/torus_run/front/options.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Throws config::UsageError or ConfigError for every mistake that can be found before the start.
 Job plan_job(const Options& options);
 // The ranks of each host, a line each, for --display-map.
 std::string describe_map(const Job& job);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 #include "config/network.h"
 #include "core/transport/machine.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Turns a clause for "host qcd001" into one for "hosts qcd001 and qcd002".
@@ -152,4 +152,4 @@ CableVerdict Preflight::verdict() const {
     return {.refusal = refuse(problems), .dead = {}, .warnings = {}};
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

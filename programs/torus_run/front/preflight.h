@@ -13,7 +13,7 @@
 #include "programs/torus_run/front/cable_verdict.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Preflight {
   public:
@@ -53,4 +53,4 @@ class Preflight {
     int open_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

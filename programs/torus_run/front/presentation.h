@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // File name patterns: %r is the rank, %h its host. Empty for torus-run's own streams.
 struct OutputFiles {
@@ -18,4 +18,4 @@ struct OutputFiles {
 // The program that starts a rank in a window of its own.
 enum class Window { none, gdb, xterm };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 
 #include "config/options.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using config::UsageError;
@@ -123,4 +123,4 @@ std::string find_program(const std::string& name, const char* path, const std::s
     return std::filesystem::absolute(find_here(in_folder ? folder + "/" + name : name, path));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

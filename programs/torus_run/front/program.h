@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Searches for a name without a slash in the folders of `path`, separated by colons. If `folder` is
 // given, a name with a slash is relative to it, and the result is absolute. Throws
@@ -17,4 +17,4 @@ std::string find_program(const std::string& name, const char* path, const std::s
 // if the dynamic linker searches the folder by default, or the folder is in the list.
 void add_library_folder(std::vector<std::string>& environment);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -16,7 +16,7 @@
 #include "programs/torus_run/streams/messages.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::uint32_t watched = EPOLLIN | EPOLLRDHUP;
@@ -212,4 +212,4 @@ void JobMonitor::over(int exit_code) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

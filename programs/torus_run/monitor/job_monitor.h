@@ -21,7 +21,7 @@
 #include "programs/torus_run/streams/channel.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class JobMonitor {
   public:
@@ -82,4 +82,4 @@ class JobMonitor {
     std::map<std::pair<int, int>, Versioned<DeviceRecord>> devices_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include "base/process_state.h"
 #include "base/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using core::ControlPage;
@@ -200,4 +200,4 @@ Sample RankPages::take_sample(Clock::time_point now) {
     return sample;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -16,7 +16,7 @@
 
 #include "programs/torus_run/monitor/records.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class RankPages {
   public:
@@ -75,4 +75,4 @@ class RankPages {
     bool everything_ = true;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 template <class Record>
@@ -149,4 +149,4 @@ JobDescription decode_job(std::span<const std::byte> bytes) {
     return job;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

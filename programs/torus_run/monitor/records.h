@@ -11,7 +11,7 @@
 
 #include "core/page/control_page.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Increment with every change of the records: torus-top refuses a job of another version.
 inline constexpr std::uint32_t monitor_protocol = 1;
@@ -109,4 +109,4 @@ enum class MonitorFrame : std::uint32_t {
 
 inline constexpr std::uint32_t shortest_interval = 50, longest_interval = 3'600'000;  // ms
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

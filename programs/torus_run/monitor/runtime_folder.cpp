@@ -18,7 +18,7 @@
 
 #include "base/units.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::string_view job_prefix = "job-";
@@ -104,4 +104,4 @@ std::vector<pid_t> running_jobs(const std::string& folder) {
     return jobs;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

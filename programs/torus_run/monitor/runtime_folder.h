@@ -9,7 +9,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Returns $XDG_RUNTIME_DIR/torusmp, or /tmp/torusmp-UID if that variable names no folder. Creates
 // the folder if it is missing. Throws std::runtime_error if it cannot be created, or others can
@@ -29,4 +29,4 @@ uid_t user_at(int socket);
 // of jobs that were killed.
 std::vector<pid_t> running_jobs(const std::string& folder);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <system_error>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 namespace {
 
@@ -136,4 +136,4 @@ ssize_t send_probe(int socket, int family, int index, int port, std::span<const 
                     sizeof all);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

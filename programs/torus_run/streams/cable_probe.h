@@ -17,7 +17,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 inline constexpr std::size_t nonce_bytes = 16;
 using Nonce = std::array<std::uint8_t, nonce_bytes>;
@@ -62,4 +62,4 @@ base::Descriptor probe_socket(int family, const std::string& device, int index, 
 // Sends to all stations on the cable. Returns -1 on error, with errno set.
 ssize_t send_probe(int socket, int family, int index, int port, std::span<const std::byte> bytes);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -10,9 +10,10 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
-Channel::Channel(base::Descriptor socket) : input_(std::move(socket)), longest_(max_frame_bytes) {
+Channel::Channel(base::Descriptor socket)
+    : input_(std::move(socket)), longest_(launch::max_frame_bytes) {
     const int yes = 1;
     setsockopt(fd(), SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes);
 }
@@ -53,7 +54,7 @@ bool Channel::receive() {
 
 bool Channel::next(Frame& frame) {
     const std::size_t available = incoming_.size() - consumed_;
-    FrameHeader header;
+    launch::FrameHeader header;
     const bool whole_header = !damaged_ && available >= sizeof header;
     if (whole_header) std::memcpy(&header, incoming_.data() + consumed_, sizeof header);
     if (whole_header && header.length > longest_) damaged_ = true;
@@ -71,7 +72,7 @@ bool Channel::next(Frame& frame) {
     return true;
 }
 
-void Channel::send(FrameHeader header, SharedBytes bytes) {
+void Channel::send(launch::FrameHeader header, SharedBytes bytes) {
     if (!open()) return;
     header.length = bytes ? bytes->size() : 0;
     unsent_.push_back({header, std::move(bytes)});
@@ -111,4 +112,4 @@ void Channel::flush() {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -16,13 +16,13 @@
 #include "base/descriptor.h"
 #include "launch/environment.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Limit for frames between daemons: one frame carries all bytes of an exchange.
 inline constexpr std::uint64_t max_daemon_frame_bytes = std::uint64_t(1) << 34;
 
 struct Frame {
-    FrameHeader header{};
+    launch::FrameHeader header{};
     pid_t sender = 0;  // as the kernel reports it
     std::vector<std::byte> body;
 };
@@ -49,7 +49,7 @@ class Channel {
     bool damaged() const { return damaged_; }
 
     // Writes what the socket accepts and queues the rest. `bytes` may be shared between channels.
-    void send(FrameHeader header, SharedBytes bytes);
+    void send(launch::FrameHeader header, SharedBytes bytes);
     void flush();
     bool has_unsent() const { return !unsent_.empty(); }
     void close() {
@@ -59,7 +59,7 @@ class Channel {
 
   private:
     struct Unsent {
-        FrameHeader header;
+        launch::FrameHeader header;
         SharedBytes bytes;
         std::size_t done = 0;
     };
@@ -77,4 +77,4 @@ class Channel {
     std::deque<Unsent> unsent_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

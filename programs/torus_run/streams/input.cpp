@@ -14,7 +14,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::size_t window = 65536;
@@ -113,4 +113,4 @@ void InputSink::close() {
     waiting_.clear();
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -11,7 +11,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class InputSource {
   public:
@@ -66,4 +66,4 @@ class InputSink {
     bool last_ = false;  // nothing follows the waiting bytes
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -17,7 +17,7 @@
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/streams/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using std::chrono::nanoseconds;
@@ -33,7 +33,7 @@ constexpr std::size_t longest_last_output = 2000;
 
 std::string version_words() {
     return fmt::format("{} (protocol {}.{}, {}-endian, {}-bit)", TORUSMP_VERSION, daemon_protocol,
-                       protocol_version,
+                       launch::protocol_version,
                        std::endian::native == std::endian::little ? "little" : "big",
                        8 * sizeof(void*));
 }
@@ -234,4 +234,4 @@ void Link::tick(Clock::time_point now, nanoseconds asleep) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

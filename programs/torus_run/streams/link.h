@@ -18,7 +18,7 @@
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // The first bytes that a daemon sends. They distinguish it from the output of a login script, from
 // another version, and from a machine with another data layout.
@@ -80,7 +80,7 @@ class Link {
     Loop& loop_;
     const std::chrono::nanoseconds timeout_;
     Listener& listener_;
-    AgentProcess agent_;
+    launch::AgentProcess agent_;
     Channel channel_;
     State state_ = State::greeting;
     bool agent_ended_ = false;
@@ -93,4 +93,4 @@ class Link {
     std::string errors_;                         // the tail of its standard error
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

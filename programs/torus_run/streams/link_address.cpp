@@ -19,7 +19,7 @@
 #include "config/geometry.h"
 #include "config/network.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -181,4 +181,4 @@ std::vector<std::string> addresses_on_links(milliseconds timeout) {
     return addresses;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

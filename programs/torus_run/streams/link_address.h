@@ -10,7 +10,7 @@
 
 #include "config/settings.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Returns those of `neighbours` whose cables are all visibly dead: the device is down, has no
 // carrier or does not exist.
@@ -28,4 +28,4 @@ std::map<int, std::string> link_addresses(const config::Settings& settings, int 
 // as each device has an answer.
 std::vector<std::string> addresses_on_links(std::chrono::milliseconds timeout);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 epoll_event make_event(int fd, std::uint32_t events, std::uint32_t number) {
@@ -58,4 +58,4 @@ void Loop::step(int milliseconds, const std::function<void()>& first) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

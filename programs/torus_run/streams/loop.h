@@ -12,7 +12,7 @@
 
 #include "base/descriptor.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class Loop {
   public:
@@ -43,4 +43,4 @@ class Loop {
     std::unordered_map<int, std::shared_ptr<Watched>> watched_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -5,7 +5,7 @@
 
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 void add_job(Packer& packer, const HostJob& job) {
@@ -203,4 +203,4 @@ HostEnd decode_end(std::span<const std::byte> bytes) {
     return end;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include "programs/torus_run/front/job.h"
 #include "programs/torus_run/streams/channel.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Increment with every change of a frame.
 inline constexpr std::uint32_t daemon_protocol = 9;
@@ -195,4 +195,4 @@ inline SharedBytes share(std::vector<std::byte> bytes) {
     return std::make_shared<const std::vector<std::byte>>(std::move(bytes));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -10,7 +10,7 @@
 #include "launch/agent.h"
 #include "programs/torus_run/streams/link_address.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 // The agent that asks the host at an address for its name.
 struct Question {
     std::string address;
-    AgentProcess agent;
+    launch::AgentProcess agent;
     std::string answer;
 
     bool open() { return bool(agent.output()); }
@@ -56,7 +56,9 @@ std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts
     std::vector<Question> questions;
     for (const std::string& address : addresses_on_links(timeout))
         questions.push_back(
-            {address, AgentProcess(agent_command(agent, address, {"uname", "-n"}, address)), {}});
+            {address,
+             launch::AgentProcess(launch::agent_command(agent, address, {"uname", "-n"}, address)),
+             {}});
     hear(questions, timeout);
     std::map<int, std::string> found;
     for (const Question& question : questions) {
@@ -69,4 +71,4 @@ std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts
     return found;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Returns "fe80::1%eth1" for each of `hosts` that answers on a link of this host, by index in
 // `hosts`. Waits for at most twice `timeout`, for answers and for names, and returns as soon as
@@ -17,4 +17,4 @@ std::map<int, std::string> find_neighbours(const std::vector<std::string>& hosts
                                            const std::string& agent,
                                            std::chrono::milliseconds timeout);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -16,7 +16,7 @@
 #include <iterator>
 #include <utility>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 void Sink::add(std::string_view text) {
     if (!broken_) pending_ += text;
@@ -273,4 +273,4 @@ bool Outputs::flush(int end) {
     return true;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

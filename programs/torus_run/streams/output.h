@@ -17,7 +17,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // Queues text for a shared descriptor, whose blocking mode is not changed.
 class Sink {
@@ -145,4 +145,4 @@ class Outputs {
     bool lost_ = false;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

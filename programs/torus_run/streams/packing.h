@@ -5,10 +5,10 @@
 
 #include "base/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 using base::Packer;
 using base::PackingError;
 using base::Unpacker;
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "programs/torus_run/streams/text.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::size_t longest_errors = 4096;
@@ -95,4 +95,4 @@ void PipedProgram::ended() {
                        said.empty() ? "" : ": " + base::printable(said, 300)));
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -17,7 +17,7 @@
 #include "launch/agent.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class PipedProgram {
   public:
@@ -46,8 +46,8 @@ class PipedProgram {
     Loop& loop_;
     const Said said_;
     const Ended ended_;
-    std::optional<AgentProcess> process_;
+    std::optional<launch::AgentProcess> process_;
     std::string unsent_, errors_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -9,7 +9,7 @@
 
 #include "programs/torus_run/front/job.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 std::string signal_name(int signal) {
     const char* name = sigabbrev_np(signal);
@@ -41,4 +41,4 @@ std::string list_ranks(const std::vector<int>& ranks) {
     return fmt::format("ranks {}{}", fmt::join(some, ", "), ranks.size() > most ? ", ..." : "");
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

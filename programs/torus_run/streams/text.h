@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // For example "SIGSEGV (Segmentation fault)".
 std::string signal_name(int signal);
@@ -18,4 +18,4 @@ int exit_code_of(int status);
 // For example "rank 3", "ranks 2 and 3", "ranks 4 to 7".
 std::string list_ranks(const std::vector<int>& ranks);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

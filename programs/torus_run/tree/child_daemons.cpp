@@ -12,7 +12,7 @@
 #include "programs/torus_run/streams/neighbours.h"
 #include "programs/torus_run/tree/joining.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Maximum number of parallel agents: one like ssh costs the starting host CPU time and memory until
@@ -82,7 +82,7 @@ void ChildDaemons::look_for(const std::vector<int>& nodes) {
     const config::Settings settings =
         config::load_for_rank(job::schema(), {}, tree_.job.environment);
     for (const int node : without_a_cable(settings, self_, nodes)) dead_.insert(node);
-    if (wants_address(agent_))
+    if (launch::wants_address(agent_))
         addresses_.merge(link_addresses(settings, self_, nodes, search_timeout(timeout_)));
     nobody_ = fmt::format("no answer on the link from host {}; torus-check tests the cables",
                           hosts_[std::size_t(self_)]);
@@ -94,7 +94,7 @@ void ChildDaemons::look_who_is_there() {
     try {
         addresses_ = find_neighbours(hosts_, agent_, search_timeout(timeout_));
         nobody_ = "no answer on any link of host " + hosts_[std::size_t(self_)];
-    } catch (const AgentError& error) {
+    } catch (const launch::AgentError& error) {
         nobody_ = error.what();
     }
 }
@@ -116,7 +116,7 @@ void ChildDaemons::start_some() {
 void ChildDaemons::start_one(int node) {
     const std::string& host = hosts_[std::size_t(node)];
     const bool by_address =
-        (over_links() && wants_address(agent_)) || (tree_.unknown_links && self_ >= 0);
+        (over_links() && launch::wants_address(agent_)) || (tree_.unknown_links && self_ >= 0);
     if (over_links() && dead_.contains(node))
         return unreachable(node, fmt::format("no cable to it from host {} has a carrier",
                                              hosts_[std::size_t(self_)]));
@@ -126,11 +126,11 @@ void ChildDaemons::start_one(int node) {
     std::vector<std::string> words{torus_run_, "--daemon", std::to_string(milliseconds)};
     if (key_) words.insert(words.end(), {daemon_name(*key_, node), std::to_string(version_)});
     const std::vector<std::string> command =
-        agent_command(agent_, host, words, by_address ? addresses_[node] : host);
+        launch::agent_command(agent_, host, words, by_address ? addresses_[node] : host);
     Link::Listener& listener = *this;
     try {
         links_.push_back(std::make_unique<Link>(node, host, command, loop_, timeout_, listener));
-    } catch (const AgentError& error) {
+    } catch (const launch::AgentError& error) {
         unreachable(node, error.what());
     }
 }
@@ -218,4 +218,4 @@ void ChildDaemons::agent_output(Link& link, const std::string& text) {
     listener_.daemon_output(link.node(), text);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -14,7 +14,7 @@
 #include "programs/torus_run/streams/link.h"
 #include "programs/torus_run/tree/daemon_tree.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class ChildDaemons : private Link::Listener {
   public:
@@ -94,4 +94,4 @@ class ChildDaemons : private Link::Listener {
     std::vector<std::unique_ptr<Link>> links_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

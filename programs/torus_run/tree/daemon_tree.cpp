@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to) {
     for (std::size_t steps = 0; steps < parents.size(); ++steps) {
@@ -180,4 +180,4 @@ void DaemonTree::enter(std::optional<int> by_another_way) {
         if (!reached[std::size_t(it)]) no_way_.insert(it);
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 
 #include "routing/torus.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // The child of node `from` (-1: the head) on the path to `to`; nothing: `to` is not below `from`.
 // `parents` holds for each node the node that starts its daemon.
@@ -82,4 +82,4 @@ class DaemonTree {
     std::set<int> lost_;                    // for good
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

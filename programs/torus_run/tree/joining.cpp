@@ -16,7 +16,7 @@
 
 #include "base/passing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 constexpr std::size_t handed_over = 2;
@@ -97,4 +97,4 @@ void join_daemon(const std::string& name, std::uint64_t version) {
     while (read(daemon.get(), &byte, 1) < 0 && errno == EINTR) continue;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 #include "base/descriptor.h"
 #include "programs/torus_run/streams/loop.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 std::string daemon_name(std::uint64_t key, int node);
 
@@ -44,4 +44,4 @@ class JoinPoint {
 // such daemon on this host.
 void join_daemon(const std::string& name, std::uint64_t version);
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -5,7 +5,7 @@
 
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Overhead of a frame in bytes, so that many empty frames are confirmed too.
@@ -115,4 +115,4 @@ std::size_t HeadStreams::kept() const {
     return sum;
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

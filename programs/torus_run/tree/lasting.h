@@ -16,7 +16,7 @@
 
 #include "programs/torus_run/streams/messages.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 // The sending end of one direction of one stream.
 class LastingSender {
@@ -133,4 +133,4 @@ class HeadStreams {
     std::vector<Node> nodes_;
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

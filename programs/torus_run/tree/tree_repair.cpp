@@ -6,7 +6,7 @@
 #include "base/units.h"
 #include "programs/torus_run/streams/packing.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 namespace {
 
 // Rounds of trying all paths to a node that is cut off, within the time limit. There are few,
@@ -136,4 +136,4 @@ void TreeRepair::watch_cut_off(Clock::time_point now) {
     }
 }
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

@@ -13,7 +13,7 @@
 #include "programs/torus_run/tree/daemon_tree.h"
 #include "programs/torus_run/tree/lasting.h"
 
-namespace torusmp::launch {
+namespace torusmp::torus_run {
 
 class TreeRepair {
   public:
@@ -64,4 +64,4 @@ class TreeRepair {
     Clock::time_point last_round_;            // of retrying all paths
 };
 
-}  // namespace torusmp::launch
+}  // namespace torusmp::torus_run

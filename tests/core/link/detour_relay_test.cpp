@@ -98,7 +98,7 @@ TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothin
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("nobody is given up for a cable that is back while a rank on the way computes",
+TEST_CASE("no rank is given up for a cable that is back while a rank on the way computes",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
@@ -135,7 +135,7 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     if (seed % 4 != 0) job.settle();
     batch.start(job, dead.rank, to, 20);
     for (std::uint64_t n = 0; n < 3 * seed; ++n) job.turn();
-    const bool told = seed % 2 == 0;  // by the launcher, or nobody but the cables tells
+    const bool told = seed % 2 == 0;  // by the launcher, or only by the cables
     job.kill(victim);
     if (told)
         for (Rank rank = 0; rank < job.size(); ++rank)

@@ -116,9 +116,9 @@ std::vector<Forgery> forgeries() {
     all.push_back({"a frame of an unknown kind", LinkFrame::detour,
                    body_changed<DetourBody>([](DetourBody& it) { it.content = Detoured(7); }),
                    frame});
-    all.push_back({"credits that nobody spent", LinkFrame::detour,
+    all.push_back({"credits that were never spent", LinkFrame::detour,
                    body_changed<DetourBody>([](DetourBody& it) { it.granted += 100; }), frame});
-    all.push_back({"writes confirmed that nobody made", LinkFrame::detour,
+    all.push_back({"confirmed writes that were never made", LinkFrame::detour,
                    body_changed<DetourBody>([](DetourBody& it) { it.notices += 1000; }), frame});
     all.push_back({"a packet longer than its frame", LinkFrame::detour,
                    [](PacketHeader&, std::vector<std::byte>& payload) {
@@ -139,9 +139,9 @@ std::vector<Forgery> forgeries() {
                        return true;
                    },
                    "does not pass through this rank"});
-    all.push_back({"packets confirmed that nobody sent", LinkFrame::setup,
+    all.push_back({"confirmed packets that were never sent", LinkFrame::setup,
                    body_changed<SetupBody>([](SetupBody& it) { it.taken += 100; }), control});
-    all.push_back({"writes confirmed in a setup that nobody made", LinkFrame::setup,
+    all.push_back({"a setup that confirms writes that were never made", LinkFrame::setup,
                    body_changed<SetupBody>([](SetupBody& it) { it.notices += 1000; }), control});
     all.push_back({"a setup for another link's cable", LinkFrame::setup,
                    [](PacketHeader& header, std::vector<std::byte>& payload) {
@@ -166,7 +166,7 @@ std::vector<Forgery> forgeries() {
                        return true;
                    },
                    control});
-    all.push_back({"a confirmation of writes that nobody made", LinkFrame::confirm,
+    all.push_back({"a confirmation of writes that were never made", LinkFrame::confirm,
                    body_changed<ConfirmBody>([](ConfirmBody& it) { it.notices += 1000; }),
                    control});
     all.push_back({"a confirmation that comes again", LinkFrame::confirm,

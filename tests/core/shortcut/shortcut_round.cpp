@@ -69,7 +69,7 @@ class ShortcutFaults {
 std::string rest_of(Job& job, const JobOptions& options) {
     if (!job.quiet()) return "something is left over";
     if (!job.credits_home()) return "credits are missing";
-    if (!options.detour && !job.log().empty()) return "somebody has said something";
+    if (!options.detour && !job.log().empty()) return "a rank has logged something";
     for (Rank rank = 0; rank < job.size(); ++rank)
         if (job[rank].state().shortcuts().open > std::size_t(options.shortcuts))
             return fmt::format("rank {} has more shortcuts than it may", rank);

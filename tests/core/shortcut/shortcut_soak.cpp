@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shortcuts that die, cannot be made and are closed for others under traffic, on the simulated
 // transport: rounds of random shape and schedule. Every message must arrive, once, in order and
-// right, all credits must come home, and nobody may say a word.
+// right, all credits must come home, and no rank may log anything.
 //
 //   shortcut_soak [FIRST [COUNT]] [--messages 600]
 //

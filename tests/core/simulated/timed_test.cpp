@@ -98,7 +98,7 @@ const Model plain{.latency = 5000,
                   .forward_per_byte = 0.25,
                   .header_bytes = 40};
 
-// One message over one link that nobody else uses.
+// One message over one link without other traffic.
 std::int64_t alone(const Model& m, std::size_t bytes) {
     const auto n = double(bytes);
     return std::llround(m.send_overhead + n * m.send_per_byte) +

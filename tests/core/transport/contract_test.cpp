@@ -310,7 +310,7 @@ TEST_CASE("core may close a channel while it looks at a packet that was held",
     CHECK(link.at_b.downs.empty());
 }
 
-TEST_CASE("a transport announces a peer's connection to a port that nobody connected",
+TEST_CASE("a transport announces a peer's connection to a port that is not connected",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -406,7 +406,7 @@ TEST_CASE("a transport refuses to connect to an address that is none", "[transpo
     REQUIRE_THROWS_AS(pair->a().connect(address, {0, 0}), std::runtime_error);
 }
 
-// While one end sleeps, nobody polls the other, which could not send again what its cable lost.
+// While one end sleeps, no thread polls the other, which could not send again what its cable lost.
 TEST_CASE("a transport's sleep ends when it was woken before", "[transport][contract][lossless]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);

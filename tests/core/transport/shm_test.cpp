@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What shared memory is to the rest of the process: core dumps, limits.
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
 #include <string>
 
@@ -112,6 +116,43 @@ TEST_CASE("where limits leave a small heap the program gets private memory besid
     CHECK(shared > 0);
     CHECK(shared < 4);
     for (std::byte* each : blocks) a.free(each);
+}
+
+TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
+    std::uint64_t from = 1, to = 0;
+    const Bytes whole = std::as_writable_bytes(std::span(&to, 1));
+    const bool permitted =
+        copy_from(getpid(), reinterpret_cast<std::uintptr_t>(&from), {&whole, 1}) == Transfer::done;
+    constexpr std::uint32_t slow = 1, fast = 1'000'000'000;  // MB/s
+    constexpr int many = 1000;
+    for (const bool crowded : {false, true}) {
+        CAPTURE(permitted, crowded);
+        CrossMemory memory(CopyMode::automatic, crowded);
+        CHECK_FALSE(memory.pays(fast));
+        int by_kernel = 0;
+        for (int i = 0; i < many; ++i) by_kernel += memory.pays(slow);
+        CHECK(by_kernel <= (permitted ? many - 10 : 0));  // some go the other way to learn its rate
+        CHECK(by_kernel >= (permitted ? many / 2 : 0));
+        for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
+        // A rank that shares its core may have lost it in each of these copies.
+        CHECK((memory.pays(slow) || memory.pays(slow)) == (permitted && crowded));
+    }
+    CHECK(CrossMemory(CopyMode::one_copy, false).pays(fast));
+    CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(slow));
+}
+
+TEST_CASE("the rate of payloads is published once some were timed", "[shm]") {
+    std::atomic<std::uint32_t> published{0};
+    Rate rate(published);
+    for (int i = 0; i < 100; ++i) CHECK(rate.due(100) == nullptr);
+    int timed = 0;
+    for (int i = 0; i < 100; ++i) {
+        Rate* const due = rate.due(8192);
+        timed += due != nullptr;
+        const Rate::Sample sample(due, 8192);
+    }
+    CHECK(timed >= 10);
+    CHECK(published.load() > 0);
 }
 
 }  // namespace

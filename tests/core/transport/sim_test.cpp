@@ -277,7 +277,7 @@ TEST_CASE("a process of the sim that dies takes its links along", "[sim]") {
     REQUIRE(sinks[2].downs.size() == 1);
     REQUIRE(sinks[2].downs[0].first == to[2][1]);
     if (all[1] != nullptr) REQUIRE_THROWS_AS(all[1]->poll(sinks[1]), std::logic_error);
-    // Who connects to it later is told at once.
+    // A rank that connects to it later is notified immediately.
     Channel& late = all[0]->connect(all[2]->address(), {9, 9});
     late.send(header_of(0, 4, 0), {});
     run();

@@ -58,7 +58,7 @@ constexpr std::chrono::milliseconds long_pause(100);  // beside the timeout
 
 }  // namespace
 
-TEST_CASE("after each death somebody says in time that there is no cable", "[tcp]") {
+TEST_CASE("after each death an end reports in time that the cable is dead", "[tcp]") {
     constexpr std::chrono::hours timeout(1);
     Patience first;
     first.again = first.met = true;
@@ -111,7 +111,7 @@ TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
             hasty.early->poll(hasty.at_early);
         CHECK(hasty.from_early->connecting());
     }
-    SECTION("nobody looks, and the first look comes late") {
+    SECTION("no end polls, and the first poll comes late") {
         std::this_thread::sleep_for(long_pause);
     }
     SECTION("it computes between any two steps") {

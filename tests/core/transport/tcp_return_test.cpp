@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died: they are connected again, by the same two ends and nobody else.
+// Links whose cable has died: they are connected again, by the same two ends and no other.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -217,7 +217,7 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     Ends ends(milliseconds(20));
     REQUIRE(ends.meet());
     Address nobody = Address::decode(ends.b.address());
-    nobody.anywhere.listens_on = 1;  // where nobody listens
+    nobody.anywhere.listens_on = 1;  // where no socket listens
     const auto again = [&] {
         ends.from_a = &ends.a.connect(nobody.encode(), {1, 1, true});
         const bool told = ends.turn_until([&] { return !ends.at_a.downs.empty(); });

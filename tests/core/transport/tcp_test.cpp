@@ -96,7 +96,7 @@ TEST_CASE("pending connections that prove nothing are dropped and cost the job n
         Handshake handshake = Handshake::call(secret_of("another's"), introduction(besieged));
         CHECK_FALSE(besieged.get_in(socket, handshake));
     }
-    SECTION("somebody else is meant") {
+    SECTION("another rank is meant") {
         tcp::Introduction wrong = introduction(besieged);
         wrong.listener[0] ^= std::byte{1};
         Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
@@ -126,7 +126,7 @@ TEST_CASE("pending connections that prove nothing are dropped and cost the job n
         REQUIRE(send(socket.get(), noise.data(), noise.size(), MSG_NOSIGNAL) > 0);
         CHECK(besieged.dropped(socket));
     }
-    SECTION("nobody speaks, again and again") {
+    SECTION("silent callers, again and again") {
         std::vector<base::Descriptor> silent;
         for (std::size_t n = 0; n < 3 * tcp::TcpInterface::most_pending; ++n) {
             silent.push_back(besieged.dial());
@@ -159,7 +159,7 @@ TEST_CASE("a recorded handshake does not open a second connection", "[tcp]") {
     Besieged besieged;
     std::vector<std::byte> said;
     {
-        // Recorded where nobody had connected the port: the caller waits for its verdict.
+        // Recorded where the port was not connected: the caller waits for its verdict.
         const auto socket = besieged.dial();
         Handshake handshake = Handshake::call(secret_of("the job's"), introduction(besieged));
         besieged.recorder.connect = [&](std::uint32_t) { besieged.expect_peer(enemy_id()); };
@@ -245,7 +245,7 @@ TEST_CASE("a packet that may wait leaves with the next one, and not before", "[t
     std::vector<std::byte> got(2 * (sizeof header + slot_bytes));
     CHECK(recv(traitor.socket.get(), got.data(), got.size(), MSG_DONTWAIT) < 0);
 
-    // Nobody polls after this.
+    // No poll after this.
     traitor.channel->send(header, payload);
     std::size_t have = 0;
     while (have < got.size()) {

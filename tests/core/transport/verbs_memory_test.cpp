@@ -155,7 +155,7 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
 }
 
 TEST_CASE(
-    "where no more memory may be locked, the limit and the remedy are told and large "
+    "where no more memory may be locked, the limit and the remedy are reported and large "
     "messages are copied",
     "[.memlock]") {
     std::string told;
@@ -169,7 +169,7 @@ TEST_CASE(
         REQUIRE(testing::write(cable.to_b, remote, 0, data, 1, 2) == Transfer::pending);
         REQUIRE(cable.turn_until(
             [&] { return !cable.at_b.notices.empty() && !cable.at_a.transfers.empty(); }));
-        // The receiver's own memory: its name is given to nobody, so packets carry the message.
+        // The receiver's own memory: its name is given to no peer, so packets carry the message.
         std::vector<std::byte> other(1'000'000);
         CHECK(cable.b.register_memory(other, &cable.to_a).length == 0);
     }

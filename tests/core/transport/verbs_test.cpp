@@ -150,7 +150,7 @@ TEST_CASE("ends with other settings do not come together", "[verbs]") {
     CHECK_THAT(at_a.downs.front().second, Catch::Contains("do not match"));
 }
 
-TEST_CASE("a peer that gives a link up, or is gone, is told of at the other end", "[verbs]") {
+TEST_CASE("a peer that gives a link up, or is gone, is reported at the other end", "[verbs]") {
     SECTION("by closing it") {
         Cable cable;
         std::vector<std::byte> memory(100);

@@ -124,7 +124,7 @@ static void persistent_in_any_order(void) {
     for (i = 0; i < CALLS; i++) CHECK(MPI_Request_free(&requests[i]) == MPI_SUCCESS);
 }
 
-/* Nobody leaves an Ibarrier before all have come, and others may work meanwhile. */
+/* No rank leaves an Ibarrier before all have entered, and others may work meanwhile. */
 static void barrier_holds(void) {
     MPI_Request request;
     int flag = 0, token = 0;

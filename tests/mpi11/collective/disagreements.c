@@ -51,7 +51,7 @@ static void blocks(void) {
     settle(MPI_Scatter(in, odd(3, 1000), MPI_FLOAT, out, odd(3, 1000), MPI_FLOAT, 0, comm), 1);
 }
 
-/* Sizes that lead to different algorithms: nobody may get a message that he expects. */
+/* Sizes that lead to different algorithms: no rank may get a message that it expects. */
 static void other_algorithms(void) {
     settle(MPI_Allreduce(in, out, odd(1, LARGE), MPI_FLOAT, MPI_SUM, comm), 1);
     settle(MPI_Allreduce(in, out, odd(LARGE, 1), MPI_FLOAT, MPI_SUM, comm), 1);

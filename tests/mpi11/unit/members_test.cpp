@@ -38,7 +38,7 @@ bool keeps_order(const Members& result, const Members& of) {
 
 }  // namespace
 
-TEST_CASE("every member is found at its place, and nobody else") {
+TEST_CASE("every member is found at its place, and no other rank") {
     Random random(3);
     for (int round = 0; round < 50; ++round) {
         const Members members = random_members(random, 20);

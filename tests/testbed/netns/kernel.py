@@ -51,7 +51,7 @@ def why_impossible():
 
 
 def mount_private():
-    """In a mount namespace of one's own: a directory of namespace names that nobody else sees."""
+    """In a mount namespace of one's own: a directory of namespace names that no other process sees."""
     target = NETNS_DIR if os.path.isdir(NETNS_DIR) else os.path.dirname(NETNS_DIR)
     subprocess.run(["mount", "-t", "tmpfs", "torus-netns", target], check=True)
     os.makedirs(NETNS_DIR, exist_ok=True)
@@ -94,7 +94,7 @@ def prepare_namespace(namespace):
         for scope in ("all", "default"):
             write_sysctl(f"net.ipv4.conf.{scope}.rp_filter", 0)
         if os.path.isdir("/proc/sys/net/ipv6"):
-            # A link-local address is usable at once, and nobody asks for routers: the links are quiet.
+            # A link-local address is usable at once, and no host asks for routers: the links are quiet.
             for name, value in (("accept_dad", 0), ("dad_transmits", 0), ("accept_ra", 0),
                                 ("router_solicitations", 0)):
                 write_sysctl(f"net.ipv6.conf.default.{name}", value)

@@ -31,7 +31,7 @@ def make_state_root():
     os.makedirs(root, mode=0o700, exist_ok=True)
     found = os.lstat(root)   # /tmp is everybody's: a link to another place is not believed
     if found.st_uid != os.geteuid() or not stat.S_ISDIR(found.st_mode):
-        raise PlanError(f"{root} belongs to somebody else, or is no directory: remove it, or set {STATE_VARIABLE} "
+        raise PlanError(f"{root} belongs to another user, or is not a directory: remove it, or set {STATE_VARIABLE} "
                         "to a directory of yours")
     return root
 
@@ -200,7 +200,7 @@ class Testbed:
                 with open(kept) as f:
                     kernel.restore_backlog(int(f.read() or 1000))
                 os.unlink(kept)
-            with contextlib.suppress(OSError):   # somebody else's file in it is not ours to remove
+            with contextlib.suppress(OSError):   # it may contain a file of another user
                 os.rmdir(root)
 
     # ---- faults ----

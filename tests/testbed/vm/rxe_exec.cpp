@@ -5,7 +5,7 @@
 //
 // The testbed's agent for launchers. A program of its own because a guest has no sshd, and because
 // an emulated guest takes a second to start an interpreter. Built by rxe-vm itself, static, so that
-// it needs nothing but this file. Nobody is asked who he is: the management LAN is closed.
+// it needs nothing but this file. There is no authentication: the management LAN is closed.
 //
 // The caller sends the directory and the words of the command, each ended by a zero byte, an empty
 // word last, then its standard input. Frames come back: a byte for the stream (1, 2, or 0 for the

@@ -168,7 +168,7 @@ class Wiring(Plan):
         return lines
 
     def geometry_of_launch(self):
-        """Emulated nodes of a busy machine are silent for seconds now and then; nobody is to be given up for that."""
+        """Emulated nodes of a busy machine are silent for seconds now and then; none is to be given up for that."""
         return ["", "[launch]", 'agent = "rxe-exec"', 'bind = "none"', "", "[transport]", f'use = "{self.use}"',
                 'timeout = "30s"']
 
@@ -203,7 +203,7 @@ class Wiring(Plan):
 
 
 def neighbour_line(address, mac, device):
-    """Neighbours are told, not asked for: a queue pair's move to RTR fails where the answer takes a second."""
+    """Neighbours are given, not asked for: a queue pair's move to RTR fails where the answer takes a second."""
     return f"neigh replace {address} lladdr {mac} dev {device} nud permanent"
 
 

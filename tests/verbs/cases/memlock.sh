@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are told;
+# memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are reported;
 # where slots fit, as they do in what Debian grants, all arrives.
 . "${0%/*}/common.sh"
 without_lock() {
@@ -10,4 +10,4 @@ without_lock --set transport.tokens=4 --set transport.relay_tokens=2 --set trans
     qmp_cases memory sizes start_order || fail "the job failed"
 ulimit -l 16
 ! without_lock qmp_cases machine || fail "the job went well, expected a word on the limit"
-grep -q "16 KiB in all (.ulimit -l.).*limits.conf" $said || fail "nobody tells limit and remedy"
+grep -q "16 KiB in all (.ulimit -l.).*limits.conf" $said || fail "limit and remedy are missing"

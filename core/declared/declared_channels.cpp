@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/persistent/persistent.h"
+#include "core/declared/declared_channels.h"
 
 #include <fmt/format.h>
 
@@ -22,15 +22,15 @@ bool before(std::uint32_t a, std::uint32_t b) {
 
 }  // namespace
 
-Persistent::~Persistent() {
+DeclaredChannels::~DeclaredChannels() {
     for (const Flows& flows : peers_)
         for (const auto& flow : flows.receives)
             while (Unexpected* message = flow->take_unexpected()) store_.drop(*message);
 }
 
 template <class Flow>
-Flow& Persistent::open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, FlowKey key,
-                       bool sends) {
+Flow& DeclaredChannels::open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, FlowKey key,
+                             bool sends) {
     for (const auto& flow : flows)
         if (flow->key == key) return *flow;
     flows.push_back(std::make_unique<Flow>(peer, key, std::uint32_t(flows.size())));
@@ -41,15 +41,15 @@ Flow& Persistent::open(std::vector<std::unique_ptr<Flow>>& flows, Rank peer, Flo
     return flow;
 }
 
-SendFlow& Persistent::open_send(Rank dest, FlowKey key) {
+SendFlow& DeclaredChannels::open_send(Rank dest, FlowKey key) {
     return open(with(dest).sends, dest, key, true);
 }
 
-ReceiveFlow& Persistent::open_receive(Rank source, FlowKey key) {
+ReceiveFlow& DeclaredChannels::open_receive(Rank source, FlowKey key) {
     return open(with(source).receives, source, key, false);
 }
 
-void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
+void DeclaredChannels::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
     commons_.open(request, buffer, flow.dest);
     Peer& peer = connections_.peer(flow.dest);
     TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
@@ -90,7 +90,7 @@ void Persistent::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool
     rendezvous_.ask(request, peer);
 }
 
-void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
+void DeclaredChannels::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) {
     commons_.open(request, buffer, flow.source);
     request.flow_ = &flow;
     // A flow has started receives or unexpected messages, never both.
@@ -113,7 +113,7 @@ void Persistent::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer
                  FlowRtrBody{request.receive_handle_, ordinal, buffer.bytes, memory}, flow.label);
 }
 
-bool Persistent::on_open(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+bool DeclaredChannels::on_open(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     FlowOpenBody body;
     if (!read_body(header, payload, body)) return false;
     const FlowKey key{body.context, body.kind};
@@ -127,7 +127,7 @@ bool Persistent::on_open(Peer& peer, const PacketHeader& header, const std::byte
     return true;
 }
 
-bool Persistent::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+bool DeclaredChannels::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     if (header.context >= with(peer.rank).receive_labels.size() ||
         header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
         return false;
@@ -141,7 +141,7 @@ bool Persistent::on_eager(Peer& peer, const PacketHeader& header, const std::byt
     return true;
 }
 
-bool Persistent::on_rts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+bool DeclaredChannels::on_rts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     RtsBody body;
     if (header.context >= with(peer.rank).receive_labels.size() ||
         !read_body(header, payload, body))
@@ -164,7 +164,7 @@ bool Persistent::on_rts(Peer& peer, const PacketHeader& header, const std::byte*
     return true;
 }
 
-bool Persistent::on_rtr(Peer& peer, const PacketHeader& header, const std::byte* payload) {
+bool DeclaredChannels::on_rtr(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     FlowRtrBody body;
     if (header.context >= with(peer.rank).send_labels.size() || !read_body(header, payload, body))
         return false;
@@ -186,7 +186,7 @@ bool Persistent::on_rtr(Peer& peer, const PacketHeader& header, const std::byte*
     return true;
 }
 
-void Persistent::peer_lost(Peer& peer, Error error) {
+void DeclaredChannels::peer_lost(Peer& peer, Error error) {
     for (const auto& flow : with(peer.rank).receives)
         while (ReceiveRequest* request = flow->take_started()) {
             if (request->receive_handle_ != 0) receives_.close(*request);
@@ -195,7 +195,7 @@ void Persistent::peer_lost(Peer& peer, Error error) {
         }
 }
 
-void Persistent::report(Waits& waits) const {
+void DeclaredChannels::report(Waits& waits) const {
     for (const Flows& flows : peers_)
         for (const auto& flow : flows.receives) {
             for (const ReceiveRequest* r = flow->first; r != nullptr; r = r->next_)

@@ -8,17 +8,17 @@
 #include <vector>
 
 #include "core/connection/packet_sender.h"
-#include "core/match/flow.h"
+#include "core/declared/flow.h"
 #include "core/pt2pt/messages.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
 
-class Persistent final : public PeerLossListener {
+class DeclaredChannels final : public PeerLossListener {
   public:
-    Persistent(Commons& commons, Connections& connections, PacketSender& sender,
-               UnexpectedStore& store, Sends& sends, Receives& receives, RemoteWrites& writes,
-               Rendezvous& rendezvous, Messages& messages)
+    DeclaredChannels(Commons& commons, Connections& connections, PacketSender& sender,
+                     UnexpectedStore& store, Sends& sends, Receives& receives, RemoteWrites& writes,
+                     Rendezvous& rendezvous, Messages& messages)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
@@ -29,9 +29,9 @@ class Persistent final : public PeerLossListener {
           rendezvous_(rendezvous),
           messages_(messages),
           peers_(std::size_t(connections.size())) {}
-    ~Persistent();
-    Persistent(const Persistent&) = delete;
-    Persistent& operator=(const Persistent&) = delete;
+    ~DeclaredChannels();
+    DeclaredChannels(const DeclaredChannels&) = delete;
+    DeclaredChannels& operator=(const DeclaredChannels&) = delete;
 
     SendFlow& open_send(Rank dest, FlowKey key);
     ReceiveFlow& open_receive(Rank source, FlowKey key);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A window as core sees it: the members, the memory of each, and the state of this rank's epochs
+// with them.
+//
+// The caller fills in the members and parts, which it has exchanged, before the first access.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <vector>
+
+#include "core/rma/control.h"
+#include "core/rma/operation.h"
+
+namespace torusmp::core::rma {
+
+class Window {
+  public:
+    // The meaning of AskBody::arithmetic. Returns false for a number that has none.
+    using Find = bool (*)(std::uint16_t number, Arithmetic& found);
+
+    struct Part {
+        std::uint32_t id = 0;  // the member's id of the window
+        std::uint64_t bytes = 0;
+        std::byte* memory = nullptr;  // where this rank maps it; null if it does not
+        Control* control = nullptr;   // the same
+    };
+
+    std::vector<Rank> members;
+    int self = 0;
+    std::vector<Part> parts;       // by member
+    std::vector<Rank> neighbours;  // the other members that map this rank's Control
+    bool dynamic = false;          // offsets are addresses
+    std::map<const std::byte*, std::size_t> attached;  // of a dynamic window
+    Find find = nullptr;
+
+    // This rank's own memory at an offset; null if the window does not have all these bytes.
+    std::byte* own(std::uint64_t at, std::uint64_t bytes) const {
+        const Part& part = parts[std::size_t(self)];
+        if (!dynamic)
+            return at > part.bytes || bytes > part.bytes - at ? nullptr : part.memory + at;
+        // It may lie in several pieces of attached memory that follow each other.
+        auto* const address = reinterpret_cast<std::byte*>(at);
+        if (bytes > ~at) return nullptr;
+        const std::byte* reached = address;
+        for (auto next = attached.upper_bound(address); next != attached.begin();) {
+            const auto& [start, length] = *std::prev(next);
+            if (reached < start || reached >= start + length) return nullptr;
+            reached = start + length;
+            if (std::uint64_t(reached - address) >= bytes) return address;
+            if (next == attached.end()) return nullptr;
+            ++next;
+        }
+        return nullptr;
+    }
+
+    // ---- the rest is kept by the module Windows, under the Runtime's lock; anybody may read what
+    // is atomic ----
+    // By member: operations of this rank that are not complete, and steps of epochs that have
+    // arrived.
+    struct Dealings {
+        std::atomic<std::uint32_t> open{0};
+        bool dirty = false;    // something without an answer was sent since the last flush
+        bool refused = false;  // the member's access, to be told with the next answer
+        Error error = Error::none;
+        std::atomic<std::uint32_t> posts{0};
+        std::atomic<std::uint32_t> completes{0};
+        // Locks that this rank has taken for the member.
+        std::uint32_t shared_locks = 0;
+        bool exclusive_lock = false;
+    };
+    std::vector<Dealings> dealings;
+    std::atomic<std::uint32_t> open{0};   // operations to all members
+    std::atomic<std::uint32_t> dirty{0};  // members
+    std::uint32_t id = 0;
+};
+
+}  // namespace torusmp::core::rma

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Windows over packets: what this rank asks of targets that it does not map, and what it does for
+// those that ask it.
+//
+// Packets of one rank to another leave in the order in which their operations were started, take
+// one path, and are done as they arrive; so a flush is answered when everything before it is done.
+// Answers wait for nothing but a credit: see docs/architecture.md, "Windows".
+//
+// Handles window_ask and window_answer. Its callers need no lock.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/progress/progress.h"
+#include "core/pt2pt/id_table.h"
+#include "core/rma/window.h"
+#include "core/sharing/shared_memory.h"
+
+namespace torusmp::core::rma {
+
+class Windows final : public PeerLossListener, private Task {
+  public:
+    Windows(Commons& commons, Connections& connections, PacketSender& sender, Progress& progress,
+            SharedMemory& shared);
+    ~Windows();
+
+    // Assigns the window its id. It stays in place until it is removed, which its members do when
+    // no operation on it is under way.
+    void add(Window& window);
+    void remove(Window& window);
+    // Completes the operation now or later. A lock is taken directly if its Control is mapped;
+    // otherwise the target must not be this rank.
+    void start(Operation& operation);
+    // Releases a lock whose Control is mapped, after the operations under it are complete.
+    void unlock(Window& window, int target, bool exclusive);
+
+    bool on_ask(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    bool on_answer(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void peer_lost(Peer& peer, Error error) override;
+    void report(Waits& waits) const override;
+
+  private:
+    class Outlet;
+    class LateAnswer;
+    // Waits for a lock: an operation of this rank, or a member of another host.
+    struct Waiter {
+        Window* window;
+        Control* control;
+        bool exclusive;
+        Operation* operation;  // null for another rank
+        int origin;
+        std::uint32_t asked_by;  // the origin's id of its operation
+    };
+
+    Outlet& outlet(Rank rank);
+    void advance_outlet(Outlet& outlet);
+    void send_next(Outlet& outlet, Connection& connection, Operation& operation);
+    void finish(Operation& operation, Error error);
+    void fail_queued(Outlet& outlet, Error error);
+
+    struct Asked;
+    bool access(const Asked& asked, const std::byte* data);
+    void answer_get(const Asked& asked);
+    void transmit_get(Connection& connection, Peer& peer, const AnswerBody& body,
+                      std::span<const PieceBody> pieces, const Window& window);
+    bool answer_fetch(const Asked& asked, const std::byte* data);
+    void answer(Peer& peer, Window::Dealings& dealings, std::uint32_t operation);
+    bool step(const Asked& asked);
+    void await_lock(const Waiter& waiter);
+    void grant(const Waiter& waiter);
+    void wake(const Window& window);
+    void report_lock(Waits& waits, const Waiter& waiter) const;
+    void give_up_locks(Window& window, Rank dead);
+
+    bool advance() override;
+    bool looks() const override { return true; }
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Progress& progress_;
+    SharedMemory& shared_;
+    IdTable<Window> windows_;
+    IdTable<Operation> operations_;  // those that are answered
+    std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
+    std::deque<Waiter> waiters_;
+    bool listed_ = false;  // as a task
+};
+
+}  // namespace torusmp::core::rma

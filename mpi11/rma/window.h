@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is behind an MPI_Win: memory of the members of a communicator that they access without each
+// other's calls (MPI-5.0, chapter 12).
+//
+// It has a communicator of its own, a duplicate of the program's. Any thread may access memory under
+// an epoch; epochs are opened and closed by one thread at a time.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/rma/windows.h"
+#include "mpi11/attribute/attributes.h"
+#include "mpi11/comm/communicator.h"
+#include "mpi11/comm/members.h"
+#include "mpi11/environment/info.h"
+#include "mpi11/error/error.h"
+
+namespace torusmp::mpi {
+
+class Window : public Object {
+  public:
+    using Handle = MPI_Win;
+    static constexpr Kind kind_of_class = Kind::window;
+    static constexpr int error_class = MPI_ERR_WIN;
+    static inline const Handle null_handle = MPI_WIN_NULL;
+    static constexpr const char* null_name = "MPI_WIN_NULL";
+    static constexpr const char* noun = "window";
+
+    // What the members exchange.
+    struct Member {
+        MPI_Aint size = 0;  // bytes
+        MPI_Aint unit = 1;  // bytes of a displacement
+    };
+    // How this rank has locked a target.
+    enum class Lock : std::uint8_t { none, shared, exclusive, unchecked };
+
+    // Takes the reference to a communicator made for it.
+    Window(Communicator& comm, int flavor);
+    ~Window();
+
+    int size() const { return comm->size(); }
+    bool dynamic() const { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
+    core::rma::Window::Dealings& dealings(int target) {
+        return core.dealings[std::size_t(target)];
+    }
+    // Whether accesses to the target have to be flushed; they are then regarded as flushed.
+    bool clean(int target) {
+        const auto lock = runtime().lock();
+        if (!std::exchange(dealings(target).dirty, false)) return false;
+        --core.dirty;
+        return true;
+    }
+    // Null if the key is not one of the standard's.
+    const Attributes::Entry* predefined_attribute(int number) const;
+    void set_predefined_attributes(void* base);
+    // Whether an epoch of any kind is open.
+    bool in_epoch() const {
+        return fence_used || started.has_value() || exposed.has_value() || locks != 0 || lock_all;
+    }
+
+    const Reference<Communicator> comm;
+    const int flavor;
+    std::string name;
+    Info::Entries hints;
+    std::shared_ptr<Attributes> attributes;  // null if none yet
+    std::vector<Member> members;
+    core::rma::Window core;
+    std::unique_ptr<core::rma::Control> own_control;  // null: it is in the block
+    std::optional<core::SharedBlock> block;           // of this host's members
+    void* memory = nullptr;  // from the Runtime's allocate(), for this window
+
+    // ---- epochs ----
+    bool fence_open = false;         // accesses may follow the last fence
+    std::atomic<bool> fence_used{false};  // and have
+    std::optional<Members> started;  // the targets of MPI_Win_start, as members of the window
+    bool started_unchecked = false;
+    std::optional<Members> exposed;  // the origins of MPI_Win_post
+    int locks = 0;                   // targets that are locked by MPI_Win_lock
+    bool lock_all = false;
+    bool lock_all_unchecked = false;
+    std::vector<std::atomic<Lock>> locked;  // by target; under lock_all taken with the first access
+
+  private:
+    std::array<Attributes::Entry, MPI_WIN_MODEL - MPI_WIN_BASE + 1> predefined;
+};
+
+// The body of a function on a window: body(Window&).
+template <class Body>
+int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
+    if (!hot.running) [[unlikely]]
+        not_running(call);
+    Window* window = nullptr;
+    try {
+        window = &checked<Window>(handle);
+        body(*window);
+        return MPI_SUCCESS;
+    } catch (const std::exception& error) {
+        return raise(call, window == nullptr ? nullptr : window->comm.get(), error);
+    }
+}
+
+// ---- synchronization (epochs.cpp) ----
+namespace windows {
+
+// Throws Failure unless this rank may access the target now.
+void check_epoch(Window& window, int target);
+// MPI_PROC_NULL is allowed.
+void check_target(const Window& window, int target);
+// Waits until the operations of this rank on the target, or on all targets (-1), are complete here
+// and, unless `local`, there. Throws Failure for what went wrong with them.
+void flush(Window& window, const char* call, int target, bool local);
+
+}  // namespace windows
+}  // namespace torusmp::mpi

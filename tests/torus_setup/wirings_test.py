@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""torus-setup on hosts that are cabled at random: it ends with a machine on which a halo exchange and all
+collectives are right, or with one sentence that is true, and its undo restores every host byte for byte.
+wirings_test.py SOURCE TORUS_SETUP TORUS_RUN HALO_EXCHANGE COLLECTIVES [CLASS].
+
+The environment: WIRINGS_SEED (of the first wiring), WIRINGS_COUNT, WIRINGS_HOSTS (at most so many) and
+WIRINGS_KINDS (ring,line ...; all)."""
+import itertools
+import math
+import os
+import random
+import re
+import sys
+import time
+
+sys.dont_write_bytecode = True
+from torus_setup_test import HALO, TORUS_RUN, TORUS_SETUP, SetupTest, run      # noqa: E402
+from netns import kernel                                         # noqa: E402
+from netns.plan import Plan                                      # noqa: E402
+from harness import main, tool                                   # noqa: E402
+
+COLLECTIVES = sys.argv.pop(1)
+SEED = int(os.environ.get("WIRINGS_SEED", 1))
+COUNT = int(os.environ.get("WIRINGS_COUNT", 3))
+KINDS = os.environ.get("WIRINGS_KINDS", "")
+MOST = int(os.environ.get("WIRINGS_HOSTS", 6))
+PORTS = (["eth0", "eth1", "eth2", "eth3", "eth4", "eth5", "eth6", "eth7"],
+         ["enp1s0f0", "enp1s0f1", "enp2s0", "enp3s0", "enp4s0f0", "enp4s0f1", "enp5s0", "enp6s0"],
+         ["tb0", "tb1", "lan2", "lan1", "usb4", "p3p1", "p3p2", "em1"])
+TWIN_PORTS = [("enp1s0f0", "enP2p1s0f0"), ("enp1s0f1", "enP2p1s0f1"), ("enp9s0", "enP9p1s0")]
+
+
+def grid(extents, around):
+    """Pairs of neighbours; a dimension of two is one cable."""
+    nodes = list(itertools.product(*map(range, extents)))
+    pairs = []
+    for node in nodes:
+        for d, extent in enumerate(extents):
+            if node[d] + 1 < extent or (around and extent > 2):
+                far = (*node[:d], (node[d] + 1) % extent, *node[d + 1:])
+                pairs.append((nodes.index(node), nodes.index(far)))
+    return pairs
+
+
+def connected(pairs, size):
+    seen, ahead = {0}, [0]
+    while ahead:
+        node = ahead.pop()
+        for pair in pairs:
+            if node in pair and (far := sum(pair) - node) not in seen:
+                seen.add(far)
+                ahead.append(far)
+    return len(seen) == size
+
+
+class Wiring:
+    """A number of hosts and their cables, in the words of torus-netns --cables."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        kinds = [self.ring, self.line, self.star, self.mesh, self.torus, self.torus_with_a_hole, self.parallel,
+                 self.ring_with_a_double, self.twins, self.tree, self.irregular, self.two_parts]
+        kind = self.random.choice([kind for kind in kinds if KINDS in ("", kind.__name__) or
+                                   kind.__name__ in KINDS.split(",")])
+        self.twin, self.whole = False, True
+        self.kind = kind.__name__
+        self.size, pairs = kind()
+        order = self.random.sample(range(self.size), self.size)     # which host is which node
+        self.pairs = [(order[a], order[b]) for a, b in pairs]
+        self.random.shuffle(self.pairs)
+        free = {node: self.shuffled(TWIN_PORTS if self.twin else self.random.choice(PORTS)) for node in range(self.size)}
+        ends = [(f"{a}:{self.port(free[a])}", f"{b}:{self.port(free[b])}") for a, b in self.pairs]
+        self.cables = ",".join("-".join(end) for end in ends)
+        self.idle = {node: free[node].pop() for node in range(self.size)
+                     if not self.twin and free[node] and self.random.random() < 0.2}
+        self.all_up = self.random.random() < 0.25
+
+    def shuffled(self, things):
+        return self.random.sample(things, len(things))
+
+    def port(self, free):
+        name = free.pop()
+        return name if isinstance(name, str) else "+".join(name)
+
+    def hosts(self, least, most):
+        return self.random.randint(least, max(least, min(most, MOST)))
+
+    def ring(self):
+        size = self.hosts(3, 16)
+        return size, [(i, (i + 1) % size) for i in range(size)]
+
+    def line(self):
+        size = self.hosts(2, 16)
+        return size, [(i, i + 1) for i in range(size - 1)]
+
+    def star(self):
+        size = self.hosts(4, 8)
+        return size, [(0, i) for i in range(1, size)]
+
+    def mesh(self):
+        size = self.hosts(3, 6)
+        return size, list(itertools.combinations(range(size), 2))
+
+    def extents(self):
+        return self.random.choice([e for e in ((2, 2), (2, 3), (2, 4), (3, 3), (2, 2, 2), (3, 4), (4, 4), (2, 2, 4))
+                                   if math.prod(e) <= max(MOST, 4)])
+
+    def torus(self):
+        extents = self.extents()
+        return math.prod(extents), grid(extents, self.random.random() < 0.7)
+
+    def torus_with_a_hole(self):
+        size, pairs = self.torus()
+        for hole in self.shuffled(pairs):
+            rest = [pair for pair in pairs if pair != hole]
+            if connected(rest, size):
+                return size, rest
+        return size, pairs
+
+    def parallel(self):
+        return 2, [(0, 1)] * self.random.randint(2, 4)
+
+    def ring_with_a_double(self):
+        size, pairs = self.ring()
+        return size, pairs + [self.random.choice(pairs)]
+
+    def twins(self):
+        self.twin = True
+        size = self.hosts(2, 4)
+        return size, [(i, (i + 1) % size) for i in range(size if size > 2 else 1)]
+
+    def tree(self):
+        size = self.hosts(3, 12)
+        pairs = []
+        degree = dict.fromkeys(range(size), 0)
+        for i in range(1, size):
+            far = self.random.choice([j for j in range(i) if degree[j] < 6])
+            pairs.append((far, i))
+            degree[far] += 1
+            degree[i] += 1
+        return size, pairs
+
+    def irregular(self):
+        size, pairs = self.tree()
+        for _ in range(self.random.randint(1, size)):
+            a, b = self.random.sample(range(size), 2)
+            if all(sum(node in pair for pair in pairs) < 7 for node in (a, b)):
+                pairs.append((a, b))
+        return size, pairs
+
+    def two_parts(self):
+        self.whole = False
+        size = self.hosts(4, 8)
+        half = size // 2
+        return size, [(i, i + 1) for i in range(size - 1) if i + 1 != half]
+
+    def __str__(self):
+        return (f"{self.kind} of {self.size}: --cables {self.cables}; idle {self.idle}"
+                f"{', all devices up' if self.all_up else ''}")
+
+
+class Wirings(SetupTest):
+    def up_wired(self, wiring):
+        name = self.name()
+        tool("up", str(wiring.size), "--name", name, "--cables", wiring.cables, "--fresh")
+        self.dress(Plan(name, [wiring.size], wiring=wiring.cables, fresh=True),
+                   random.Random(wiring.cables).choice(["systemd-networkd", "NetworkManager", "networking"]))
+        for node, device in wiring.idle.items():
+            kernel.batch("ip", [f"link add {device} type veth peer name idle{node} netns {self.plan.front()}"],
+                         self.plan.host(node))
+        if wiring.all_up:
+            for node in self.plan.nodes():
+                kernel.batch("ip", [f"link set {d} up" for d in self.plan.devices(node)], self.plan.host(node))
+
+    def expect_right(self, program):
+        done = run(TORUS_RUN, "--config", self.file, program)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def expect_true(self, wiring, said):
+        """The reason why there is no machine: one line, whose numbers are those of the cables."""
+        lines = [line for line in said.splitlines() if not line.startswith("torus-check: note")]
+        reasons = [line for line in lines if not line.startswith("torus-setup: no geometry file was written")]
+        self.assertEqual(len(reasons), 1, said)
+        for cables, hosts in re.findall(r"(\d+) cables? found between (\d+) hosts", reasons[0]):
+            self.assertEqual((int(cables), int(hosts)), (len(wiring.pairs), wiring.size), said)
+        self.assertFalse(wiring.whole, said)
+
+    def try_out(self, seed):
+        wiring = Wiring(seed)
+        begin = time.monotonic()
+        with self.subTest(seed=seed, wiring=str(wiring)):
+            self.up_wired(wiring)
+            before = self.state()
+            done = run(*self.words("--yes"), *self.hosts)
+            if done.returncode == 0:
+                self.assertIn("The machine is ready", done.stdout)
+                self.assertTrue(wiring.whole, done.stdout)
+                with open(self.file) as f:
+                    text = f.read()
+                for host in self.hosts:
+                    self.assertIn(f'"{host}"', text)
+                self.expect_right(HALO)
+                self.expect_right(COLLECTIVES)
+                self.expect_all_reach_all()
+            else:
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+                self.expect_true(wiring, done.stderr)
+            self.setup("--undo")
+            self.expect_state(before)
+            print(f"seed {seed}: {wiring.kind} of {wiring.size}, {len(wiring.pairs)} cables: "
+                  f"{'a machine' if done.returncode == 0 else 'a reason'}, {time.monotonic() - begin:.1f} s", flush=True)
+        tool("down", self.plan.name)
+        for name in (self.file, self.file + ".old"):
+            if os.path.exists(name):
+                os.remove(name)
+
+    def words(self, *options):
+        return [TORUS_SETUP, "--agent", self.agent, "--output", self.file, "--program", HALO, *options]
+
+    def test_random_wirings(self):
+        for seed in range(SEED, SEED + COUNT):
+            self.try_out(seed)
+
+
+if __name__ == "__main__":
+    main()
