@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "config/geometry.h"
+#include "config/geometry_text.h"
 
 namespace torusmp::config {
 
@@ -26,6 +27,9 @@ std::string describe_end(const Settings& settings, const CableEnd& end) {
 
 std::string describe_link(const Settings& settings, const CableEnd& one, const CableEnd& other) {
     const std::string ours = device_of(settings, one), theirs = device_of(settings, other);
+    if (settings[setting::cables].nodes)
+        return fmt::format("the cable from {} {} to {} {}", host_of(settings, one), ours,
+                           host_of(settings, other), theirs);
     return fmt::format("link {} of {} to {} ({} to {})", direction_name(one.direction),
                        host_of(settings, one), host_of(settings, other),
                        ours.empty() ? "no device" : ours, theirs.empty() ? "no device" : theirs);
@@ -73,8 +77,9 @@ std::vector<int> nodes_along(const Settings& settings, routing::Rank from,
 std::string describe_cable(const Settings& settings, const routing::Link& cable) {
     const auto end = [&](int node, routing::Direction direction) {
         const std::string device = link_device(settings, node, direction);
-        return fmt::format("{} {} ({})", host_of(settings, {node, direction}),
-                           device.empty() ? "(no device)" : device, direction_name(direction));
+        return fmt::format("{} {}{}", host_of(settings, {node, direction}),
+                           device.empty() ? "(no device)" : device,
+                           direction_note(settings, direction));
     };
     const auto torus = *node_torus(settings);
     return end(cable.rank, cable.direction()) + " to " +

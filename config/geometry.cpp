@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "config/geometry_text.h"
+#include "config/network.h"
 
 namespace torusmp::config {
 
@@ -50,6 +51,11 @@ std::string joined(const std::vector<int>& extents) {
 
 std::string plural(std::int64_t count, std::string_view word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string direction_note(const Settings& settings, routing::Direction direction) {
+    return settings[setting::cables].nodes ? std::string()
+                                           : fmt::format(" ({})", direction_name(direction));
 }
 
 std::string cite_dims(const Settings& settings) {

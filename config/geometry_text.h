@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "routing/direction.h"
 
 namespace torusmp::config {
 
@@ -20,5 +21,7 @@ std::string joined(const std::vector<int>& extents);
 std::string plural(std::int64_t count, std::string_view word);
 // "torus.dims = 2x2x2 (--torus)"
 std::string cite_dims(const Settings& settings);
+// " (0+)"; empty if the cables form no torus, since the directions are then not in the file.
+std::string direction_note(const Settings& settings, routing::Direction direction);
 
 }  // namespace torusmp::config

@@ -61,7 +61,7 @@ class MachineCheck {
     std::vector<MachineFault> run() {
         check_geometry_files();
         if (torus_.size() > 1 && settings_[setting::links].empty() &&
-            settings_[setting::host_links].empty()) {
+            settings_[setting::host_links].empty() && settings_[setting::cables].list.empty()) {
             report(settings_.origin(setting::hosts).where,
                    fmt::format("nodes.hosts names {} hosts, but [links] is missing: expected a "
                                "device for each direction, for example \"0+\" = \"eth1\"",
@@ -106,6 +106,16 @@ class MachineCheck {
 
     // The line that assigns a device to a link.
     std::string link_place(const End& end) const {
+        if (const auto& nodes = settings_[setting::cables].nodes) {
+            const routing::Link link = routing::link_by(torus_, end.node, end.direction);
+            const routing::GraphCable cable{link.rank, link.dimension,
+                                            routing::far_end(torus_, link)};
+            const auto& all = nodes->cables();
+            return location(
+                settings_.origin(setting::cables),
+                fmt::format("torus.cables.{}",
+                            std::find(all.begin(), all.end(), cable) - all.begin()));
+        }
         const std::string direction = direction_name(end.direction);
         const auto own = settings_[setting::host_links].find(host(end.node));
         if (own != settings_[setting::host_links].end() && own->second.count(direction) != 0)
@@ -123,8 +133,10 @@ class MachineCheck {
 
     // "host a: device eth1 of link 0+ (to b)"
     std::string describe(const End& end) const {
-        return fmt::format("host {}: device {} of link {} (to {})", host(end.node), end.name,
-                           direction_name(end.direction),
+        return fmt::format("host {}: device {}{} (to {})", host(end.node), end.name,
+                           settings_[setting::cables].nodes
+                               ? std::string()
+                               : " of link " + direction_name(end.direction),
                            host(*torus_.neighbour(end.node, end.direction)));
     }
 

@@ -9,6 +9,7 @@
 
 #include "config/cable.h"
 #include "config/geometry.h"
+#include "config/geometry_text.h"
 #include "config/network.h"
 
 namespace torusmp::config {
@@ -77,7 +78,7 @@ class Finder {
         return fmt::format("{} {}{}", host_of(settings_, {plug.node, {}}), plug.device,
                            known == expected_.end()
                                ? std::string(" (no link)")
-                               : fmt::format(" ({})", direction_name(known->second.direction)));
+                               : direction_note(settings_, known->second.direction));
     }
     std::string leads(const Plug& here, const Plug& far) const {
         return fmt::format("{} leads to {}, expected {}", name(here), name(far),

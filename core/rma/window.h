@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <vector>
 
@@ -40,12 +41,19 @@ class Window {
         const Part& part = parts[std::size_t(self)];
         if (!dynamic)
             return at > part.bytes || bytes > part.bytes - at ? nullptr : part.memory + at;
+        // It may lie in several pieces of attached memory that follow each other.
         auto* const address = reinterpret_cast<std::byte*>(at);
-        auto next = attached.upper_bound(address);
-        if (next == attached.begin()) return nullptr;
-        const auto& [start, length] = *--next;
-        const auto from = std::uint64_t(address - start);
-        return from > length || bytes > length - from ? nullptr : address;
+        if (bytes > ~at) return nullptr;
+        const std::byte* reached = address;
+        for (auto next = attached.upper_bound(address); next != attached.begin();) {
+            const auto& [start, length] = *std::prev(next);
+            if (reached < start || reached >= start + length) return nullptr;
+            reached = start + length;
+            if (std::uint64_t(reached - address) >= bytes) return address;
+            if (next == attached.end()) return nullptr;
+            ++next;
+        }
+        return nullptr;
     }
 
     // ---- the rest is kept by the module Windows, under the Runtime's lock; anybody may read what

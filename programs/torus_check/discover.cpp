@@ -265,7 +265,8 @@ class CableGraphFile {
         if (parts.size() == 1) return {};
         std::vector<std::string> texts;
         for (std::vector<std::string> part : parts) texts.push_back(base::listed(std::move(part)));
-        return fmt::format("no cable was found between {}", fmt::join(texts, " and "));
+        return fmt::format("no cable was found between these {} parts: {}", parts.size(),
+                           fmt::join(texts, "; "));
     }
 
     std::string shape() const {

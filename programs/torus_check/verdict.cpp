@@ -9,6 +9,7 @@
 
 #include "config/cable.h"
 #include "config/geometry.h"
+#include "config/geometry_text.h"
 #include "config/network.h"
 #include "config/plugs.h"
 #include "core/settings.h"
@@ -76,7 +77,7 @@ class Judge {
             "{} {}{}", host(end.first), end.second,
             link == expected_.end()
                 ? std::string(" (no link)")
-                : fmt::format(" ({})", config::direction_name(link->second.direction)));
+                : config::direction_note(settings_, link->second.direction));
     }
 
     // ---- What should be, and what was heard ----

@@ -4,9 +4,11 @@
 #include "core/pt2pt/id_table.h"
 
 #include <catch2/catch.hpp>
+#include <iterator>
 #include <map>
 #include <random>
 #include <stdexcept>
+#include <vector>
 
 namespace torusmp::core::id_table_test {
 

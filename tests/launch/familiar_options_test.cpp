@@ -63,7 +63,8 @@ TEST_CASE("Options of other launchers mean what their users expect") {
     CHECK(parse({"-npernode", "2"}).ranks_per_host == 2);
     CHECK(parse({"-c", "3"}).programs.front().ranks == 3);
     CHECK(bind_of(parse({"-bind-to-core"})) == "core");
-    for (const Words& words : {Words{"-gdb", "-np", "2"}, Words{"-gdb", "all", "-np", "2"}}) {
+    for (const std::vector<const char*>& words : std::vector<std::vector<const char*>>{
+             {"-gdb", "-np", "2"}, {"-gdb", "all", "-np", "2"}}) {
         const Options gdb = parse(words);
         CHECK(gdb.in_windows == "all");
         CHECK(gdb.programs.front().ranks == 2);

@@ -476,7 +476,7 @@ static void arguments(void) {
 /* Memory that a target has not attached. */
 static void unattached(void) {
     static int64_t other;
-    int64_t value = 1, old = 0;
+    int64_t value = 1, old = 0, both[2] = {1, 2};
     MPI_Aint address, all[64];
     int right, code;
     void* base;
@@ -484,6 +484,10 @@ static void unattached(void) {
     CHECK_CLASS(MPI_Win_shared_query(window, 0, &address, &code, &base), MPI_ERR_RMA_FLAVOR);
     right = (me + 1) % ranks;
     CHECK_CLASS(MPI_Win_attach(window, own_memory + 1, 8), MPI_ERR_RMA_ATTACH);
+    CHECK(MPI_Win_detach(window, own_memory) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(window, own_memory, 8) == MPI_SUCCESS);
+    CHECK(MPI_Win_attach(window, own_memory + 1, sizeof own_memory - 8) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Get_address(&other, &address);
     MPI_Allgather(&address, 1, MPI_AINT, all, 1, MPI_AINT, MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_SHARED, right, 0, window);
@@ -491,13 +495,15 @@ static void unattached(void) {
     if (code == MPI_SUCCESS) code = MPI_Win_flush(right, window);
     CHECK_CLASS(code, MPI_ERR_RMA_RANGE);
     CHECK(MPI_Win_flush(right, window) == MPI_SUCCESS); /* told once */
-    CHECK(MPI_Put(&value, 1, MPI_INT64_T, right, at(right, 0), 1, MPI_INT64_T, window) ==
+    /* Two pieces that follow each other. */
+    CHECK(MPI_Put(both, 2, MPI_INT64_T, right, at(right, 0), 2, MPI_INT64_T, window) ==
           MPI_SUCCESS);
     MPI_Get(&old, 1, MPI_INT64_T, right, at(right, 1), 1, MPI_INT64_T, window);
     CHECK(MPI_Win_unlock(right, window) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
-    CHECK(other == 0 && words[0] == 1);
+    CHECK(other == 0 && words[0] == 1 && words[1] == 2);
     CHECK(MPI_Win_detach(window, own_memory) == MPI_SUCCESS);
+    CHECK(MPI_Win_detach(window, own_memory + 1) == MPI_SUCCESS);
     MPI_Barrier(MPI_COMM_WORLD);
     unmake();
 }

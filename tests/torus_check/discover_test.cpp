@@ -175,10 +175,10 @@ TEST_CASE("Parallel cables are all used") {
 TEST_CASE("Two hosts with more than two cables are asked about their network") {
     MadeUp machine({2});
     machine.plug({0, "lan"}, {1, "lan"});
-    const auto doubtful = check::discover(machine.names, machine.results, any_device, "");
+    const auto doubtful = torus_check::discover(machine.names, machine.results, any_device, "");
     CHECK(doubtful.geometry.empty());
     CHECK_THAT(doubtful.reason, Contains("3 cables join h0 and h1") && Contains("--devices"));
-    const auto found = check::discover(machine.names, machine.results, any_device, "", true);
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "", true);
     CHECK(found.cables == 3);
     check_file(machine, found);
 }
@@ -188,7 +188,7 @@ TEST_CASE("Twins, two devices of each host on one cable, become two cables") {
     // A fourth cable between h0 and h1, on which each device hears the other host's two.
     for (const char* own : {"p", "q"})
         for (const char* far : {"r", "s"}) machine.plug({0, own}, {1, far});
-    const auto found = check::discover(machine.names, machine.results, any_device, "");
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     CAPTURE(found.reason);
     CHECK(found.cables == 5);
     CHECK_THAT(found.geometry, Contains("\"h0 p - h1 r\"") && Contains("\"h0 q - h1 s\""));
@@ -199,7 +199,7 @@ TEST_CASE("Stars, trees and tori without some cables give the file of a graph") 
     MadeUp star({5});
     for (int node = 0; node < 5; ++node) star.pull({node, "up0"}, {(node + 1) % 5, "dn0"});
     for (int leaf = 1; leaf < 5; ++leaf) star.plug({0, fmt::format("to{}", leaf)}, {leaf, "hub"});
-    auto found = check::discover(star.names, star.results, any_device, "");
+    auto found = torus_check::discover(star.names, star.results, any_device, "");
     CAPTURE(found.reason);
     CHECK(found.shape == "graph of 5 hosts");
     CHECK(found.cables == 4);
@@ -210,7 +210,7 @@ TEST_CASE("Stars, trees and tori without some cables give the file of a graph") 
         torus.pull({node, "up0"}, {*torus.torus.neighbour(node, {0, +1}), "dn0"});
     for (const int node : {4, 8})
         torus.pull({node, "up1"}, {*torus.torus.neighbour(node, {1, +1}), "dn1"});
-    found = check::discover(torus.names, torus.results, any_device, "");
+    found = torus_check::discover(torus.names, torus.results, any_device, "");
     CAPTURE(found.reason);
     CHECK(found.cables == 13);
     check_file(torus, found);
@@ -312,7 +312,7 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
     CHECK_FALSE(found.torus);
     CHECK(found.geometry.empty());
     CHECK(found.reason ==
-          "no cable was found between h0, h1 and h2 and h3, h4, h5, h6, h7 and h8");
+          "no cable was found between these 2 parts: h0, h1 and h2; h3, h4, h5, h6, h7 and h8");
 
     MadeUp silent({3, 3});
     silent.host(2).trouble = "no such host";
@@ -361,5 +361,5 @@ TEST_CASE("Devices that are down are named, with the command that brings them up
         machine.pull({4, mine}, far);
     const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
     if (found.torus) return;
-    CHECK_THAT(found.reason, Contains("no cable was found between") && Contains("are down on h4: run"));
+    CHECK_THAT(found.reason, Contains("no cable was found between these 2 parts") && Contains("are down on h4: run"));
 }

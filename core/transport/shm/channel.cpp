@@ -184,8 +184,8 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
 
 bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
-    return remote.as<Key>().kind == KeyKind::process && reachable_ && offset <= remote.length &&
-           bytes <= remote.length - offset;
+    return remote.as<Key>().kind == KeyKind::process && reachable_ && cross_memory_.chosen() &&
+           offset <= remote.length && bytes <= remote.length - offset;
 }
 
 bool ShmChannel::can_copy(const RemoteMemory& remote, const Port& port) const {

@@ -118,11 +118,11 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 }
 
 bool CrossMemory::pays(std::uint32_t by_packets) {
-    if (mode_ != CopyMode::automatic) return mode_ == CopyMode::one_copy;
+    if (mode_ != CopyMode::automatic) return chosen_ = mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
     const double other = by_packets != 0 ? by_packets : by_packets_;
     by_kernel_now_ = by_kernel_ > other * (by_kernel_now_ ? 1 / margin : margin);
-    return by_kernel_now_ && (by_packets == 0 || ++asked_ % tried_every != 0);
+    return chosen_ = by_kernel_now_ && (by_packets == 0 || ++asked_ % tried_every != 0);
 }
 
 void CrossMemory::copied(std::size_t bytes, Clock::duration time) {

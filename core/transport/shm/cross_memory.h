@@ -71,6 +71,8 @@ class CrossMemory {
     CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
     // by_packets: the rate of the packet path, MB/s; 0: not known.
     bool pays(std::uint32_t by_packets);
+    // What pays() said last: the copy that follows must not decide anew.
+    bool chosen() const { return chosen_; }
     // The kernel has copied this much for a message.
     void copied(std::size_t bytes, Clock::duration time);
 
@@ -83,6 +85,7 @@ class CrossMemory {
     double by_kernel_ = 0;   // MB/s
     double by_packets_ = 0;  // MB/s, before the ends know better
     bool by_kernel_now_ = false;
+    bool chosen_ = false;
     unsigned asked_ = 0;
 };
 

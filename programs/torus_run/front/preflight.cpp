@@ -120,7 +120,9 @@ std::vector<config::MachineFault> Preflight::machine_faults(
     if (!problems.empty()) return {};
     const config::Settings& settings = job_.settings;
     const std::string geometry = config::file_hash(settings.file());
-    if (!settings[config::setting::links].empty() || !settings[config::setting::host_links].empty())
+    if (!settings[config::setting::links].empty() ||
+        !settings[config::setting::host_links].empty() ||
+        !settings[config::setting::cables].list.empty())
         return transport::find_faults(settings, facts, config::read_locations(settings), geometry);
     for (int node = 0; node < int(facts.size()); ++node)
         if (const std::string& theirs = facts[std::size_t(node)].geometry;
