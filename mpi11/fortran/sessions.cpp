@@ -67,9 +67,9 @@ void pmpi_intercomm_create_from_groups_(const MPI_Fint* local_group, const MPI_F
 }
 }
 
-FORTRAN_NAME(session_create_errhandler)
-FORTRAN_NAME(session_get_nth_pset)
-FORTRAN_NAME(session_get_pset_info)
-FORTRAN_NAME(group_from_session_pset)
-FORTRAN_NAME(comm_create_from_group)
-FORTRAN_NAME(intercomm_create_from_groups)
+FORTRAN_NAME_F08(session_create_errhandler)
+FORTRAN_NAME_F08(session_get_nth_pset)
+FORTRAN_NAME_F08(session_get_pset_info)
+FORTRAN_NAME_F08(group_from_session_pset)
+FORTRAN_NAME_F08(comm_create_from_group)
+FORTRAN_NAME_F08(intercomm_create_from_groups)
