@@ -35,7 +35,9 @@ struct DescribedArgument<MPI_Datatype> {
     MPI_Datatype value;
 };
 
-// What a buffer is to a call follows from the parameters behind it in C.
+// What a buffer is to a call, by the parameters that follow it in C: a number of elements of the
+// datatype at some place, or bytes that the call packs or unpacks.
+enum class BufferUse { typed, packed, untyped };
 struct BufferFacts {
     BufferUse use = BufferUse::untyped;
     std::size_t type = 0;  // place of the datatype
@@ -85,16 +87,10 @@ struct DescribedCall<function, address> {
     using Parameter = std::tuple_element_t<place, std::tuple<Parameters...>>;
 
     template <std::size_t... places>
-    static int run(const char* name, Arguments& arguments, std::index_sequence<places...>) {
+    static int run(const char* name, Arguments& arguments, std::index_sequence<places...> all) {
         if constexpr (!address)
-            if (!(is_block<places>(arguments) && ...)) [[unlikely]] {
-                DescribedBuffer buffers[] = {described<places>(arguments)...};
-                SectionCall sections;
-                if (!sections.begin(buffers)) return refuse_section(name);
-                const int code = function(std::get<places>(arguments).in_c()...);
-                sections.end();
-                return code;
-            }
+            if (!(is_block<places>(arguments) && ...)) [[unlikely]]
+                return run_with_sections(name, arguments, all);
         return function(std::get<places>(arguments).in_c()...);
     }
     template <std::size_t place>
@@ -104,19 +100,61 @@ struct DescribedCall<function, address> {
         else
             return true;
     }
+
+    template <std::size_t... places>
+    [[gnu::noinline]] static int run_with_sections(const char* name, Arguments& arguments,
+                                                   std::index_sequence<places...> all) {
+        if (!(allowed<places>(arguments) && ...)) return refuse_section(name);
+        Block blocks[arity];
+        (copy<places>(arguments, blocks[places]), ...);
+        SectionType types[arity];
+        (set_type<places>(arguments, types[places], all), ...);
+        (set_address<places>(arguments), ...);
+        const int code = function(std::get<places>(arguments).in_c()...);
+        for (Block& block : blocks) block.give_back();
+        return code;
+    }
     template <std::size_t place>
-    static DescribedBuffer described(Arguments& arguments) {
-        if constexpr (is_buffer<Parameter<place>>) {
-            constexpr BufferFacts facts = facts_of<Parameters...>(place);
-            DescribedBuffer buffer{&std::get<place>(arguments), facts.use};
-            buffer.changed = std::is_same_v<Parameter<place>, void*>;
-            if constexpr (facts.use == BufferUse::typed)
-                buffer.type = &std::get<facts.type>(arguments).value;
-            return buffer;
-        } else {
-            return {};
+    static bool allowed(const Arguments& arguments) {
+        if constexpr (is_buffer<Parameter<place>>)
+            if constexpr (facts_of<Parameters...>(place).use == BufferUse::untyped)
+                return std::get<place>(arguments).block();
+        return true;
+    }
+    template <std::size_t place>
+    static void copy(Arguments& arguments, Block& block) {
+        if constexpr (is_buffer<Parameter<place>>)
+            if constexpr (facts_of<Parameters...>(place).use == BufferUse::packed)
+                if (auto& buffer = std::get<place>(arguments); !buffer.block())
+                    buffer.set(block.copy(buffer.section(int(place)),
+                                          std::is_same_v<Parameter<place>, void*>));
+    }
+    // Replaces the type at `place` if buffers of it are sections.
+    template <std::size_t place, std::size_t... buffers>
+    static void set_type(Arguments& arguments, SectionType& type, std::index_sequence<buffers...>) {
+        if constexpr (std::is_same_v<Parameter<place>, MPI_Datatype>) {
+            std::vector<Section> sections;
+            (add_section<place, buffers>(arguments, sections), ...);
+            auto& argument = std::get<place>(arguments);
+            argument.value = type.make(argument.value, std::move(sections));
         }
     }
+    template <std::size_t type, std::size_t place>
+    static void add_section(const Arguments& arguments, std::vector<Section>& sections) {
+        if constexpr (is_typed<place>)
+            if constexpr (facts_of<Parameters...>(place).type == type)
+                if (const auto& buffer = std::get<place>(arguments); !buffer.block())
+                    sections.push_back(buffer.section(int(place)));
+    }
+    template <std::size_t place>
+    static void set_address(Arguments& arguments) {
+        if constexpr (is_typed<place>)
+            if (auto& buffer = std::get<place>(arguments); !buffer.block())
+                buffer.set(buffer.section(int(place)).address());
+    }
+    template <std::size_t place>
+    static constexpr bool is_typed =
+        is_buffer<Parameter<place>>&& facts_of<Parameters...>(place).use == BufferUse::typed;
 
   public:
     template <std::size_t place>

@@ -46,40 +46,6 @@ void Block::give_back() {
     if (layout_) layout_->unpack(base_, 0, bytes_.data(), bytes_.size());
 }
 
-bool SectionCall::begin(std::span<DescribedBuffer> buffers) {
-    for (const DescribedBuffer& given : buffers)
-        if (given.buffer != nullptr && given.use == BufferUse::untyped && !given.buffer->block())
-            return false;
-    std::size_t types = 0, blocks = 0;
-    for (std::size_t place = 0; place < buffers.size(); ++place) {
-        const DescribedBuffer& given = buffers[place];
-        if (given.buffer == nullptr || given.buffer->block()) continue;
-        const Section section = given.buffer->section(int(place));
-        if (given.use == BufferUse::packed)
-            given.buffer->set(blocks_[blocks++].copy(section, given.changed));
-        else
-            given.buffer->set(section.address());
-    }
-    // Buffers may share their datatype.
-    for (std::size_t first = 0; first < buffers.size(); ++first) {
-        MPI_Datatype* const type = buffers[first].type;
-        std::vector<Section> sections;
-        bool done = type == nullptr;
-        for (std::size_t place = 0; place < buffers.size() && !done; ++place) {
-            if (buffers[place].type != type) continue;
-            done = place < first;
-            if (!buffers[place].buffer->block())
-                sections.push_back(buffers[place].buffer->section(int(place)));
-        }
-        if (!done && !sections.empty()) *type = types_[types++].make(*type, std::move(sections));
-    }
-    return true;
-}
-
-void SectionCall::end() {
-    for (Block& block : blocks_) block.give_back();
-}
-
 int refuse_section(const char* call) {
     return api(call, [] {
         fail(MPI_ERR_BUFFER,

@@ -4,9 +4,7 @@
 
 #include <ISO_Fortran_binding.h>
 
-#include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -90,31 +88,6 @@ class Block {
     std::byte* base_ = nullptr;
     std::vector<std::byte> bytes_;
     std::optional<core::Layout> layout_;  // to be copied back
-};
-
-// A number of elements of a datatype at some place, or bytes that the call packs or unpacks, or
-// memory that it keeps.
-enum class BufferUse { typed, packed, untyped };
-struct DescribedBuffer {
-    Buffer* buffer = nullptr;  // null for an argument that is not a buffer
-    BufferUse use = BufferUse::untyped;
-    bool changed = false;          // the call may write to it
-    MPI_Datatype* type = nullptr;  // of its elements
-};
-
-// The sections of one call, from the replacement of its arguments to its end.
-class SectionCall {
-  public:
-    // Replaces addresses and datatypes of the arguments. Returns false if a section is where the
-    // call needs one block of memory.
-    bool begin(std::span<DescribedBuffer> buffers);
-    // Copies back what the call wrote.
-    void end();
-
-  private:
-    static constexpr std::size_t most = 3;  // buffers of a call
-    std::array<SectionType, most> types_;
-    std::array<Block, most> blocks_;
 };
 
 // Fails: the call needs one block of memory, and found a section.
