@@ -183,7 +183,7 @@ class CollectiveAccess final : public collectives::Schedule {
 
     std::size_t lanes_ = 1;  // of each aggregator in this call
     std::vector<Piece> pieces_;  // by share
-    std::vector<Lane> own_lanes_;  // none if this member is no aggregator
+    std::vector<Lane> own_lanes_;  // empty unless this member is an aggregator
     collectives::Scratch memory_;  // of all of them
 };
 

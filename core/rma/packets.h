@@ -41,7 +41,7 @@ constexpr bool has_pieces(Action action) {
 struct AskBody {
     std::uint32_t window;      // the target's id of the window
     std::uint32_t origin;      // the member that asks
-    std::uint32_t operation;   // the origin's id of the operation; 0 if there is no answer
+    std::uint32_t operation;   // the origin's id of the operation; 0: no answer
     std::uint32_t number;      // packets of this kind from this rank to the target before it
     std::uint64_t position;    // of its bytes in the operation's data
     std::uint32_t bytes;       // in all pieces

@@ -3,7 +3,7 @@
 //
 // All windows have a Control for each member. Those of the members of one host are in a block that
 // the first of them makes and all map; behind them is the memory of windows that have some made for
-// them. Where there is no such block, each member has its own, and others reach it by packets.
+// them. Without such a block, each member has its own, and others reach it by packets.
 #include <algorithm>
 #include <new>
 

@@ -70,7 +70,7 @@ class Window : public Object {
     std::shared_ptr<Attributes> attributes;  // null if none yet
     std::vector<Member> members;
     core::rma::Window core;
-    std::unique_ptr<core::rma::Control> own_control;  // null: it is in the block
+    std::unique_ptr<core::rma::Control> own_control;  // null if it is in the block
     std::optional<core::SharedBlock> block;           // of this host's members
     void* memory = nullptr;  // from the Runtime's allocate(), for this window
 
