@@ -62,12 +62,13 @@ class Modes:
         return trip
 
     def divide(self, name, samples):
-        """Of [(round trip, value)] per library, the values in the prevalent mode of the measure."""
+        """Of [(round trip, value)] per library, the values in the prevalent mode of the measure; all
+        values if no run stayed in one mode."""
         limits = prevalent([trip for pairs in samples.values() for trip, _ in pairs])
 
         def counts(trip):
-            if limits is None:
-                return trip is None
+            if limits is None:  # the modes of all are unknown
+                return True
             return trip is not None and limits[0] <= trip <= limits[1]
         kept = {library: [value for trip, value in pairs if counts(trip)] for library, pairs in samples.items()}
         self.left_out[name] += sum(len(samples[l]) - len(kept[l]) for l in samples)

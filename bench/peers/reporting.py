@@ -63,6 +63,8 @@ def line_of(m, results, built):
             return number(values[library]) + m.unit + mark_of(results.samples[m.name, library])
         if library not in m.libraries():
             return "none"
+        if (m.name, library) in results.in_another_mode:
+            return "other-mode"
         return "failed" if library in built[m.program] else "absent"
 
     def two_digits(ratio):

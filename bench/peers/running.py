@@ -10,9 +10,12 @@ import time
 from dataclasses import dataclass, field
 
 from console import Problem, Steps, TooSlow, progress, warn
+from mode import CHANGED
 from mpis import PEERS
 from testbeds import Shape, Testbed
 
+# A run during which the machine changed its mode is repeated; it counts for no mode if each try was such a run.
+RUNS_UNTIL_ONE_MODE = 3
 GRACE = 5  # seconds for a peer to end after its last line
 
 
@@ -202,6 +205,7 @@ class Results:
         self.runs = {}  # measure name -> {library: [(round trip, value)]}
         self.labels = {}
         self.failures = {}  # (first measure name of the job, library) -> message
+        self.in_another_mode = set()  # (measure name, library) without a sample of the measure's mode
 
     def add(self, library, trip, label, found):
         if label:
@@ -211,8 +215,13 @@ class Results:
 
     def end_measure(self, name):
         """Keeps the samples of its prevalent mode."""
-        for library, values in self.modes.divide(name, self.runs.pop(name, {})).items():
-            self.samples[name, library] = values
+        runs = self.runs.pop(name, {})
+        kept = self.modes.divide(name, runs)
+        for library in runs:
+            if library in kept:
+                self.samples[name, library] = kept[library]
+            else:
+                self.in_another_mode.add((name, library))
 
 
 def libraries_of(job, built):
@@ -239,10 +248,13 @@ def run_job(job, built, arguments, results, testbed, steps):
                     patient = 1 + len(job.measures)
             else:
                 command = launch_command(library, job, how, cores) + words
-            begun = results.modes.probe()
             try:
-                output, seconds = run(command, arguments.timeout, patient, library)
-                trip = results.modes.end_run(begun)
+                for _ in range(RUNS_UNTIL_ONE_MODE):
+                    begun = results.modes.probe()
+                    output, seconds = run(command, arguments.timeout, patient, library)
+                    trip = results.modes.end_run(begun)
+                    if trip != CHANGED:
+                        break
                 results.add(library, trip, *values_in(job, output, seconds, arguments.best))
             except Problem as problem:
                 trip = results.modes.end_run(begun)

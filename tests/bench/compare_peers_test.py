@@ -55,6 +55,9 @@ class Measures(Comparison):
         return float(text.removesuffix(unit))
 
     def check_line(self, values, unit, more_is_better):
+        # The machine may change its mode between the libraries; then one of them has no figure.
+        if "other-mode" in values.values():
+            return
         ours = self.check_value(values["ours"], unit)
         peers = []
         for peer in PEERS:
@@ -262,7 +265,8 @@ for f in {' '.join(map(str, range(len(trips))))}; do [ -e $f ] && cat $f && rm $
         self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1]})
         self.assertIn("90 ns (1 run); it changed during 1 run; 1 samples", modes.text())
         modes = self.machine(90, 400)
-        self.assertEqual(modes.divide("x", {"ours": [(modes.end_run(modes.probe()), 7)]}), {})
+        self.assertEqual(modes.divide("x", {"ours": [(modes.end_run(modes.probe()), 7)]}), {"ours": [7]},
+                         "all are kept if no run stayed in one mode")
         self.assertIn("changed during each run", modes.text())
 
     def test_without_a_known_mode_all_samples_are_kept(self):

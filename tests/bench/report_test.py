@@ -142,8 +142,11 @@ class Testbeds(Reports):
         self.assertEqual(part["failure"], "")
         self.assertEqual(part["section"], "Other libraries over these links")
         rows = {row["measure"].split(",")[0]: row for row in part["result"]["rows"]}
-        for name in ("here.latency.1", "here.pingpong.64KiB", "here.sum.8", "here.alltoall.64"):
-            self.assertGreater(rows[name]["figures"][0]["median"], 0, name)
+        # A figure is missing if the mode of the machine changed during its run.
+        medians = [rows[name]["figures"][0]["median"]
+                   for name in ("here.latency.1", "here.pingpong.64KiB", "here.sum.8", "here.alltoall.64")]
+        self.assertTrue(all(median is None or median > 0 for median in medians), medians)
+        self.assertNotEqual(medians, [None] * 4)
         page = (self.work / "report.html").read_text()
         # One that is here and cannot run says so.
         self.assertRegex(page, r"<!-- sum, (Open MPI|MPICH) [0-9.]+(, median)? -->|failed, from here")

@@ -116,7 +116,7 @@ class Bash(unittest.TestCase):
                 "torus-run --config=clu": {"cluster.toml"},
                 "torus-run --wdir ": {"plans"},
                 "torus-info net": {"netplan"},
-                "torus-info netplan --format ": {"hosts", "ifupdown", "ip", "netplan", "networkd", "networkmanager"},
+                "torus-info netplan --format ": {"hosts", "ifupdown", "ip", "mlx", "netplan", "networkd", "networkmanager", "torchrun"},
                 "torus-setup --step ": {"look", "up", "discover", "apply", "check", "run"},
                 "torus-bench agg": {"aggregate"},
                 "mpirun --bind c": {"core"},

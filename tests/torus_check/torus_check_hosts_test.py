@@ -133,7 +133,7 @@ class Discovery(CheckTest):
             subprocess.run(["ip", "link", "add", "y0", "netns", a, "type", "veth", "peer", "name", "y0", "netns", b],
                            check=True)
             for host in (a, b):
-                subprocess.run(["ip", "-n", host, "link", "set", "y0", "up"], check=True)
+                subprocess.run(["ip", "-n", host, "link", "set", "y0", "mtu", "9000", "up"], check=True)
         file, done = self.discover("--devices", "[dy]*")
         self.assertIn("do not form a torus", done.stderr)
         self.assertIn("a graph of 4 hosts, 6 cables", done.stdout)
@@ -199,7 +199,7 @@ class Discovery(CheckTest):
 
     def test_a_torus_without_many_of_its_cables_is_a_graph(self):
         self.up("3x3")
-        for node in (0, 1, 2, 4, 8):
+        for node in (0, 1, 4, 8):
             tool("cut", self.testbed, f"{node}:0+")
             tool("cut", self.testbed, f"{node}:1-")
         file, done = self.discover()

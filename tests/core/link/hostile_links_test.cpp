@@ -233,7 +233,7 @@ TEST_CASE("what a rank says of links and cannot be is refused and named", "[core
     const Forgery& forgery = all[which];
     CAPTURE(seed, forgery.what);
     TrafficOptions traffic_options;
-    traffic_options.messages = forgery.kind == LinkFrame::confirm ? 1600 : 400;
+    traffic_options.messages = forgery.kind == LinkFrame::confirm ? 3200 : 400;
     Traffic traffic(detour_torus({4, 3}, seed), traffic_options);
     traffic.expect_enemies();
     Job& job = traffic.job();
