@@ -8,6 +8,7 @@
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
+#include "mpi11/topology/topology.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -16,17 +17,12 @@ constexpr const char* remedy =
     "a job has only the processes that torus-run started. Start all of them together; several "
     "programs: torus-run -np 2 a : -np 2 b";
 
-void check_intra(const Communicator& comm) {
-    if (comm.inter())
-        fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra-communicator");
-}
-
 void check_maxprocs(int maxprocs) {
     if (maxprocs < 0) fail(MPI_ERR_ARG, "found maxprocs {}, expected 0 or more", maxprocs);
 }
 
 // What the root has found in the arguments that count only there.
-struct Wanted {
+struct Asked {
     int error = MPI_SUCCESS;
     int processes = 0;
 };
@@ -38,20 +34,20 @@ int refuse_spawn(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm,
     return api_for_new(call, from, "intercomm", intercomm, [&](Communicator& comm) -> MPI_Comm {
         check_intra(comm);
         check_root(comm, root);
-        Wanted wanted;
+        Asked asked;
         std::string mistake = fmt::format("rank {}, the root, has a wrong argument", root);
         if (comm.rank() == root) {
             try {
-                wanted.processes = arguments();
+                asked.processes = arguments();
             } catch (const Failure& failure) {
-                wanted.error = failure.code();
+                asked.error = failure.code();
                 mistake = failure.text();
             }
         }
-        broadcast_bytes(comm, &wanted, sizeof wanted, root, call);
-        if (wanted.error != MPI_SUCCESS) throw Failure(wanted.error, mistake);
-        if (errcodes != MPI_ERRCODES_IGNORE) std::fill_n(errcodes, wanted.processes, MPI_ERR_SPAWN);
-        fail(MPI_ERR_SPAWN, "cannot start {} more processes: {}", wanted.processes, remedy);
+        broadcast_bytes(comm, &asked, sizeof asked, root, call);
+        if (asked.error != MPI_SUCCESS) throw Failure(asked.error, mistake);
+        if (errcodes != MPI_ERRCODES_IGNORE) std::fill_n(errcodes, asked.processes, MPI_ERR_SPAWN);
+        fail(MPI_ERR_SPAWN, "cannot start processes ({} asked for): {}", asked.processes, remedy);
     });
 }
 
