@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI-1.1 in C, with the later functions that current programs use, on a mesh or torus of
- * processes.
+/* MPI 5.0 in C, on a mesh or torus of processes.
  *
  * Purpose: programs include this header and link libmpi.so; mpicc does both. It declares all of
- * MPI-1.1 with the clarifications of 1.2 and 1.3, the widely used functions of later standards, the
- * non-blocking, persistent and neighbourhood collectives, files, windows, sessions, partitioned
- * messages and the tools interface. Spawned processes are not supported: a program that needs them
- * does not compile. mpi11/coverage.md lists every function of the standard and its state. MPI_VERSION is
- * 1.3, because no later standard is supported completely.
+ * MPI 5.0, and the functions of MPI-1 that later standards removed. One thing is not offered:
+ * processes that join a running job. The functions for them (MPI_Comm_spawn, ports, names) are
+ * declared and refuse, each with an error that says so. mpi11/coverage.md lists every function of
+ * the standard and its state.
  *
  * Binary interface: handles, constants, MPI_Status and callbacks are those of the standard ABI of
  * MPI 5.0. A handle is a pointer; the predefined ones are small integers cast to pointers, the same
@@ -34,8 +32,8 @@
 
 #define TORUSMP 1 /* identifies this library's header */
 
-#define MPI_VERSION 1
-#define MPI_SUBVERSION 3
+#define MPI_VERSION 5
+#define MPI_SUBVERSION 0
 #define MPI_ABI_VERSION 1
 #define MPI_ABI_SUBVERSION 0
 
@@ -229,10 +227,12 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_ERR_IO 35
 #define MPI_ERR_KEYVAL 36
 #define MPI_ERR_LOCKTYPE 37
+#define MPI_ERR_NAME 38
 #define MPI_ERR_NO_MEM 39
 #define MPI_ERR_NOT_SAME 40
 #define MPI_ERR_NO_SPACE 41
 #define MPI_ERR_NO_SUCH_FILE 42
+#define MPI_ERR_PORT 43
 #define MPI_ERR_QUOTA 44
 #define MPI_ERR_READ_ONLY 45
 #define MPI_ERR_RMA_ATTACH 46
@@ -240,7 +240,9 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_ERR_RMA_RANGE 48
 #define MPI_ERR_RMA_SHARED 49
 #define MPI_ERR_RMA_SYNC 50
+#define MPI_ERR_SERVICE 51
 #define MPI_ERR_SIZE 52
+#define MPI_ERR_SPAWN 53
 #define MPI_ERR_UNSUPPORTED_DATAREP 54
 #define MPI_ERR_UNSUPPORTED_OPERATION 55
 #define MPI_ERR_WIN 56
@@ -287,6 +289,8 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_F08_STATUS_IGNORE ((MPI_F08_status*)0)
 #define MPI_F08_STATUSES_IGNORE ((MPI_F08_status*)0)
 #define MPI_ERRCODES_IGNORE ((int*)0)
+#define MPI_ARGV_NULL ((char**)0)
+#define MPI_ARGVS_NULL ((char***)0)
 #define MPI_UNWEIGHTED ((int*)10)
 #define MPI_WEIGHTS_EMPTY ((int*)11)
 
@@ -297,6 +301,7 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_MAX_INFO_VAL 1024
 #define MPI_MAX_LIBRARY_VERSION_STRING 8192
 #define MPI_MAX_OBJECT_NAME 128
+#define MPI_MAX_PORT_NAME 1024
 #define MPI_MAX_PROCESSOR_NAME 256
 #define MPI_MAX_PSET_NAME_LEN 1024
 #define MPI_MAX_STRINGTAG_LEN 1024
@@ -2004,6 +2009,31 @@ TORUSMP_FUNCTION(MPI_Fint, Session_c2f, (MPI_Session session))
 TORUSMP_FUNCTION(MPI_Session, Session_f2c, (MPI_Fint session))
 TORUSMP_FUNCTION(int, Session_toint, (MPI_Session session))
 TORUSMP_FUNCTION(MPI_Session, Session_fromint, (int session))
+
+/* Processes that join a running job, ports and names: all refuse, but MPI_Comm_get_parent, which
+ * gives MPI_COMM_NULL. */
+TORUSMP_FUNCTION(int, Comm_get_parent, (MPI_Comm* parent))
+TORUSMP_FUNCTION(int, Comm_spawn,
+                 (const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
+                  MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]))
+TORUSMP_FUNCTION(int, Comm_spawn_multiple,
+                 (int count, char* array_of_commands[], char** array_of_argv[],
+                  const int array_of_maxprocs[], const MPI_Info array_of_info[], int root,
+                  MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]))
+TORUSMP_FUNCTION(int, Comm_accept,
+                 (const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+                  MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_connect,
+                 (const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+                  MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_join, (int fd, MPI_Comm* intercomm))
+TORUSMP_FUNCTION(int, Open_port, (MPI_Info info, char* port_name))
+TORUSMP_FUNCTION(int, Close_port, (const char* port_name))
+TORUSMP_FUNCTION(int, Publish_name,
+                 (const char* service_name, MPI_Info info, const char* port_name))
+TORUSMP_FUNCTION(int, Unpublish_name,
+                 (const char* service_name, MPI_Info info, const char* port_name))
+TORUSMP_FUNCTION(int, Lookup_name, (const char* service_name, MPI_Info info, char* port_name))
 
 /* The tools interface: settings, counters and events, also before MPI_Init and after MPI_Finalize. */
 TORUSMP_FUNCTION(int, T_category_changed, (int* update_number))

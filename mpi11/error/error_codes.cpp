@@ -77,6 +77,10 @@ constexpr Class classes[] = {
     {MPI_ERR_RMA_SHARED, "MPI_ERR_RMA_SHARED", "memory cannot be shared"},
     {MPI_ERR_RMA_SYNC, "MPI_ERR_RMA_SYNC", "wrong synchronization of a window"},
     {MPI_ERR_RMA_FLAVOR, "MPI_ERR_RMA_FLAVOR", "window made by another call"},
+    {MPI_ERR_SPAWN, "MPI_ERR_SPAWN", "processes cannot be started"},
+    {MPI_ERR_PORT, "MPI_ERR_PORT", "invalid port"},
+    {MPI_ERR_SERVICE, "MPI_ERR_SERVICE", "invalid name of a service to publish or unpublish"},
+    {MPI_ERR_NAME, "MPI_ERR_NAME", "no service of this name"},
     {MPI_ERR_LASTCODE, "MPI_ERR_LASTCODE", "last of the standard's error codes"},
 };
 

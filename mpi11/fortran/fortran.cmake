@@ -30,6 +30,7 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran}/routines.cpp
   ${fortran}/sessions.cpp
   ${fortran}/sizeof.cpp
+  ${fortran}/spawn.cpp
   ${fortran}/strings.cpp
   ${fortran}/types.cpp
   ${fortran_made}/fortran_routines.inc

@@ -24,6 +24,7 @@ namespace {
 
 struct Common {
     const char *variable, *block;
+    const char* type = "INTEGER";
 };
 constexpr Common commons[] = {
     {"MPI_BOTTOM", "TORUSMP_FBOTTOM"},
@@ -34,6 +35,8 @@ constexpr Common commons[] = {
     {"MPI_ERRCODES_IGNORE(1)", "TORUSMP_FERRCODES"},
     {"MPI_UNWEIGHTED(1)", "TORUSMP_FUNWEIGHTED"},
     {"MPI_WEIGHTS_EMPTY(1)", "TORUSMP_FWEIGHTSEMPTY"},
+    {"MPI_ARGV_NULL(1)", "TORUSMP_FARGV", "CHARACTER*1"},
+    {"MPI_ARGVS_NULL(1,1)", "TORUSMP_FARGVS", "CHARACTER*1"},
 };
 
 // Valid in fixed and in free form: columns 7 to 72, without continuation lines.
@@ -49,7 +52,7 @@ void write_constants(std::ostream& out, std::vector<Constant> constants) {
         out << "      LOGICAL " << name << "\n      PARAMETER (" << name << "=.FALSE.)\n";
     for (const Common& common : commons) {
         const std::string variable = common.variable;
-        out << "      INTEGER " << variable << "\n      COMMON /" << common.block << "/ "
+        out << "      " << common.type << " " << variable << "\n      COMMON /" << common.block << "/ "
             << variable.substr(0, variable.find('(')) << "\n      SAVE /" << common.block << "/\n";
     }
     for (const char* family : {"MPI_", "MPI_COMM_", "MPI_TYPE_", "MPI_WIN_"})
@@ -103,6 +106,8 @@ std::string declare(const Header& header, const Function& function, const Parame
                "\n      !GCC$ ATTRIBUTES NO_ARG_CHECK :: " + parameter.name;
     if (type.ends_with("char*") || type.ends_with("char[]"))
         return "character(len=*) :: " + parameter.name;
+    if (type == "char*[]") return "character(len=*) :: " + parameter.name + "(*)";
+    if (type == "char**[]") return "character(len=*) :: " + parameter.name + "(count, *)";
     if (type.find("_function*") != std::string::npos) return "external :: " + parameter.name;
     if (type.starts_with("const ")) type.erase(0, 6);
     const std::string base = base_of(type);

@@ -151,7 +151,7 @@ std::string declare_f08(const Header& header, const Function& function,
         const bool list =
             type != "char*" && type != "const char*" && type != "char[]" && type != "const char[]";
         return "character(len=*)" + given + " :: " + name +
-               (type.ends_with("***") || contains(type, "**[") ? "(array_length, *)"
+               (type.ends_with("***") || contains(type, "**[") ? "(count, *)"
                 : list                                         ? "(*)"
                                                                : "");
     }

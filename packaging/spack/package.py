@@ -10,7 +10,7 @@ class Torusmp(CMakePackage):
     version("0.1.0")
 
     license("BSD-3-Clause")
-    provides("mpi@:1.3")
+    provides("mpi@:5.0")
 
     variant("verbs", default=True, description="RDMA between hosts")
     variant("pmix", default=True, description="Start by Slurm and other launchers with PMIx")

@@ -23,7 +23,8 @@ inline const config::Setting<int> relay_tokens{"transport.relay_tokens",
                                                default_relay_credits,
                                                "Tokens of each virtual channel for relayed "
                                                "packets. The virtual channel of a packet is the "
-                                               "number of dimensions that it has finished."};
+                                               "number of dimensions that it has finished (on a "
+                                               "graph: of its turns from down to up)."};
 
 inline const config::Table slots{&eager_limit, &tokens, &relay_tokens};
 

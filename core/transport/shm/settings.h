@@ -15,7 +15,7 @@ inline const config::Setting<CopyMode> copy{
                               {"pipeline", CopyMode::packets}}),
     CopyMode::automatic,
     "How large messages cross shared memory. cma: one copy from process to process by the kernel. "
-    "pipeline: two copies through shared pages. auto: the faster of the two on this host."};
+    "pipeline: two copies through shared pages. auto: whichever was faster lately in this job."};
 
 inline const config::Table table{&copy};
 

@@ -91,6 +91,7 @@ program f08
   call requests
   call other_faces
   call strings
+  call spawn
   call memory
   call MPI_Barrier(MPI_COMM_WORLD)
   if (me == 0) print *, 'mpi_f08 is well'
@@ -274,6 +275,28 @@ contains
     call MPI_Abi_set_fortran_info(info, length)
     call check(length == MPI_SUCCESS, 'the same sizes again')
     call MPI_Info_free(info)
+  end subroutine
+
+  ! Refused.
+  subroutine spawn
+    type(MPI_Comm) :: other
+    integer :: code, class, codes(2)
+    character(len=MPI_MAX_PORT_NAME) :: port
+    call MPI_Comm_get_parent(other)
+    call check(other == MPI_COMM_NULL, 'no parent')
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)
+    codes = 0
+    call MPI_Comm_spawn('worker', MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, other, codes, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_SPAWN .and. all(codes == MPI_ERR_SPAWN), 'a spawn')
+    call MPI_Comm_spawn_multiple(2, ['a', 'b'], MPI_ARGVS_NULL, [1, 1], [MPI_INFO_NULL, MPI_INFO_NULL], 0, &
+        MPI_COMM_WORLD, other, MPI_ERRCODES_IGNORE, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_SPAWN, 'a spawn of several')
+    call MPI_Lookup_name('service', MPI_INFO_NULL, port, code)
+    call MPI_Error_class(code, class)
+    call check(class == MPI_ERR_NAME, 'a name')
+    call MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL)
   end subroutine
 
   subroutine memory

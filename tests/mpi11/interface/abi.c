@@ -150,6 +150,10 @@ static const Figure figures[] = {
     FIGURE(MPI_ERR_INFO_VALUE, 33),
     FIGURE(MPI_ERR_INFO, 34),
     FIGURE(MPI_ERR_KEYVAL, 36),
+    FIGURE(MPI_ERR_NAME, 38),
+    FIGURE(MPI_ERR_PORT, 43),
+    FIGURE(MPI_ERR_SERVICE, 51),
+    FIGURE(MPI_ERR_SPAWN, 53),
     FIGURE(MPI_ERR_NO_MEM, 39),
     FIGURE(MPI_ERR_SIZE, 52),
     FIGURE(MPI_ERR_UNSUPPORTED_OPERATION, 55),
@@ -264,6 +268,7 @@ static const Figure figures[] = {
     FIGURE(MPI_MAX_INFO_VAL, 1024),
     FIGURE(MPI_MAX_LIBRARY_VERSION_STRING, 8192),
     FIGURE(MPI_MAX_OBJECT_NAME, 128),
+    FIGURE(MPI_MAX_PORT_NAME, 1024),
     FIGURE(MPI_MAX_PROCESSOR_NAME, 256),
     FIGURE(MPI_MAX_PSET_NAME_LEN, 1024),
     FIGURE(MPI_MAX_STRINGTAG_LEN, 1024),
@@ -329,6 +334,8 @@ static const Figure figures[] = {
     FIGURE(MPI_STATUS_IGNORE, 0),
     FIGURE(MPI_STATUSES_IGNORE, 0),
     FIGURE(MPI_ERRCODES_IGNORE, 0),
+    FIGURE(MPI_ARGV_NULL, 0),
+    FIGURE(MPI_ARGVS_NULL, 0),
     FIGURE(MPI_UNWEIGHTED, 10),
     FIGURE(MPI_WEIGHTS_EMPTY, 11),
     FIGURE(MPI_COMM_NULL_COPY_FN, 0),
@@ -377,8 +384,8 @@ int main(void) {
                    (long)own[i].expected);
             wrong = 1;
         }
-    if (MPI_VERSION != 1 || MPI_SUBVERSION != 3) {
-        printf("the version is %d.%d, expected 1.3\n", MPI_VERSION, MPI_SUBVERSION);
+    if (MPI_VERSION != 5 || MPI_SUBVERSION != 0) {
+        printf("the version is %d.%d, expected 5.0\n", MPI_VERSION, MPI_SUBVERSION);
         wrong = 1;
     }
     return wrong;

@@ -50,6 +50,10 @@ static int known(int class_) {
         case MPI_ERR_INFO_VALUE:
         case MPI_ERR_INFO:
         case MPI_ERR_KEYVAL:
+        case MPI_ERR_NAME:
+        case MPI_ERR_PORT:
+        case MPI_ERR_SERVICE:
+        case MPI_ERR_SPAWN:
         case MPI_ERR_NO_MEM:
         case MPI_ERR_SIZE:
         case MPI_ERR_UNSUPPORTED_OPERATION:
@@ -62,7 +66,7 @@ static int known(int class_) {
             return 0;
     }
 }
-#if MPI_VERSION > 1 || MPI_ANY_SOURCE >= 0 || MPI_MAX_PROCESSOR_NAME < 64
+#if MPI_VERSION < 5 || MPI_ANY_SOURCE >= 0 || MPI_MAX_PROCESSOR_NAME < 64
 #error "not as published"
 #endif
 
