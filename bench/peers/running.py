@@ -10,12 +10,9 @@ import time
 from dataclasses import dataclass, field
 
 from console import Problem, Steps, TooSlow, progress, warn
-from mode import CHANGED
 from mpis import PEERS
 from testbeds import Shape, Testbed
 
-# A run during which the machine changed its mode is repeated; it counts for no mode if each try was such a run.
-RUNS_UNTIL_ONE_MODE = 3
 GRACE = 5  # seconds for a peer to end after its last line
 
 
@@ -248,13 +245,10 @@ def run_job(job, built, arguments, results, testbed, steps):
                     patient = 1 + len(job.measures)
             else:
                 command = launch_command(library, job, how, cores) + words
+            begun = results.modes.probe()
             try:
-                for _ in range(RUNS_UNTIL_ONE_MODE):
-                    begun = results.modes.probe()
-                    output, seconds = run(command, arguments.timeout, patient, library)
-                    trip = results.modes.end_run(begun)
-                    if trip != CHANGED:
-                        break
+                output, seconds = run(command, arguments.timeout, patient, library)
+                trip = results.modes.end_run(begun)
                 results.add(library, trip, *values_in(job, output, seconds, arguments.best))
             except Problem as problem:
                 trip = results.modes.end_run(begun)
