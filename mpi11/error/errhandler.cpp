@@ -8,14 +8,29 @@
 #include "mpi11/error/error_codes.h"
 
 namespace torusmp::mpi {
+
+void create_error_handler(const char* argument, MPI_Comm_errhandler_function* function,
+                          MPI_Errhandler* errhandler) {
+    check_output(argument, reinterpret_cast<const void*>(function));
+    check_output("errhandler", errhandler);
+    *errhandler = handle_of(make<ErrorHandler>(ErrorHandler::Way::function, function));
+}
+
+void get_error_handler(ErrorHandler& handler, MPI_Errhandler* errhandler) {
+    check_output("errhandler", errhandler);
+    // The handle belongs to the program, which frees it.
+    if (handler.constant == 0) retain(handler);
+    *errhandler = handle_of(handler);
+}
+
+void check_error_code(int code) {
+    if (class_of(code) < 0) fail(MPI_ERR_ARG, "found {}, which is not an error code", code);
+}
+
 namespace {
 
 int create(const char* call, MPI_Comm_errhandler_function* function, MPI_Errhandler* errhandler) {
-    return api(call, [&] {
-        check_output("function", reinterpret_cast<const void*>(function));
-        check_output("errhandler", errhandler);
-        *errhandler = handle_of(make<ErrorHandler>(ErrorHandler::Way::function, function));
-    });
+    return api(call, [&] { create_error_handler("function", function, errhandler); });
 }
 
 int set(const char* call, MPI_Comm comm, MPI_Errhandler errhandler) {
@@ -25,13 +40,8 @@ int set(const char* call, MPI_Comm comm, MPI_Errhandler errhandler) {
 }
 
 int get(const char* call, MPI_Comm comm, MPI_Errhandler* errhandler) {
-    return api(call, comm, [&](Communicator& c) {
-        check_output("errhandler", errhandler);
-        ErrorHandler& handler = *c.error_handler;
-        // The handle belongs to the program, which frees it.
-        if (handler.constant == 0) retain(handler);
-        *errhandler = handle_of(handler);
-    });
+    return api(call, comm,
+               [&](Communicator& c) { get_error_handler(*c.error_handler, errhandler); });
 }
 
 void remove_without_text(int code) {
@@ -91,8 +101,7 @@ int PMPI_Errhandler_free(MPI_Errhandler* errhandler) {
 #pragma weak MPI_Comm_call_errhandler = PMPI_Comm_call_errhandler
 int PMPI_Comm_call_errhandler(MPI_Comm comm, int errorcode) {
     return api("MPI_Comm_call_errhandler", comm, [&](Communicator& c) {
-        if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        check_error_code(errorcode);
         raise_for_program("MPI_Comm_call_errhandler", c, errorcode);
     });
 }
@@ -102,8 +111,7 @@ int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
     return api_at_any_time("MPI_Error_string", [&] {
         check_output("string", string);
         check_output("resultlen", resultlen);
-        if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        check_error_code(errorcode);
         const std::string text = describe(errorcode);
         const std::size_t length = std::min<std::size_t>(text.size(), MPI_MAX_ERROR_STRING - 1);
         std::copy_n(text.data(), length, string);
@@ -116,9 +124,8 @@ int PMPI_Error_string(int errorcode, char* string, int* resultlen) {
 int PMPI_Error_class(int errorcode, int* errorclass) {
     return api_at_any_time("MPI_Error_class", [&] {
         check_output("errorclass", errorclass);
-        const int found = class_of(errorcode);
-        if (found < 0) fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
-        *errorclass = found;
+        check_error_code(errorcode);
+        *errorclass = class_of(errorcode);
     });
 }
 

@@ -27,4 +27,18 @@ class ErrorHandler : public Object {
     MPI_Comm_errhandler_function* const function;
 };
 
+// The common part of the calls for communicators, files, sessions and windows. They throw Failure
+// for null arguments and for numbers that are not error codes.
+//
+// Makes a handler of the program's function. argument: its name in the standard.
+void create_error_handler(const char* argument, MPI_Comm_errhandler_function* function,
+                          MPI_Errhandler* errhandler);
+template <class Function>
+void create_error_handler(const char* argument, Function* function, MPI_Errhandler* errhandler) {
+    create_error_handler(argument, reinterpret_cast<MPI_Comm_errhandler_function*>(function),
+                         errhandler);
+}
+void get_error_handler(ErrorHandler& handler, MPI_Errhandler* errhandler);
+void check_error_code(int code);
+
 }  // namespace torusmp::mpi

@@ -129,11 +129,7 @@ extern "C" {
 int PMPI_File_create_errhandler(MPI_File_errhandler_function* function,
                                 MPI_Errhandler* errhandler) {
     return file_api("MPI_File_create_errhandler", [&] {
-        check_output("function", reinterpret_cast<const void*>(function));
-        check_output("errhandler", errhandler);
-        *errhandler = torusmp::mpi::handle_of(
-            make<ErrorHandler>(ErrorHandler::Way::function,
-                               reinterpret_cast<MPI_Comm_errhandler_function*>(function)));
+        create_error_handler("function", function, errhandler);
     });
 }
 
@@ -147,11 +143,7 @@ int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
 #pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
 int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
     return file_api("MPI_File_get_errhandler", [&] {
-        check_output("errhandler", errhandler);
-        ErrorHandler& handler = *handler_of(fh);
-        // The handle is the program's, to be freed by it.
-        if (handler.constant == 0) retain(handler);
-        *errhandler = torusmp::mpi::handle_of(handler);
+        get_error_handler(*handler_of(fh), errhandler);
     });
 }
 
@@ -159,8 +151,7 @@ int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
 int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
     return file_api("MPI_File_call_errhandler", [&] {
         File* const file = fh == MPI_FILE_NULL ? nullptr : &checked<File>(fh);
-        if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found error code {}, which is none", errorcode);
+        check_error_code(errorcode);
         raise_on_file("MPI_File_call_errhandler", file, Failure(errorcode, text_of(errorcode)));
     });
 }

@@ -65,9 +65,8 @@ int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
     return window_api("MPI_Win_set_name", win, [&](Window& window) {
         check_output("win_name", win_name);
-        const std::size_t length = std::min<std::size_t>(std::strlen(win_name),
-                                                         MPI_MAX_OBJECT_NAME - 1);
-        window.name.assign(win_name, length);
+        const auto guard = runtime().lock();  // reports of waits name it
+        window.name.assign(win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1));
         window.comm->name = window.name.empty() ? "a window" : "the window " + window.name;
     });
 }
@@ -82,11 +81,7 @@ int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
 #pragma weak MPI_Win_create_errhandler = PMPI_Win_create_errhandler
 int PMPI_Win_create_errhandler(MPI_Win_errhandler_function* function, MPI_Errhandler* errhandler) {
     return api("MPI_Win_create_errhandler", [&] {
-        check_output("win_errhandler_fn", reinterpret_cast<const void*>(function));
-        check_output("errhandler", errhandler);
-        *errhandler = torusmp::mpi::handle_of(
-            make<ErrorHandler>(ErrorHandler::Way::function,
-                               reinterpret_cast<MPI_Comm_errhandler_function*>(function)));
+        create_error_handler("win_errhandler_fn", function, errhandler);
     });
 }
 
@@ -100,19 +95,14 @@ int PMPI_Win_set_errhandler(MPI_Win win, MPI_Errhandler errhandler) {
 #pragma weak MPI_Win_get_errhandler = PMPI_Win_get_errhandler
 int PMPI_Win_get_errhandler(MPI_Win win, MPI_Errhandler* errhandler) {
     return window_api("MPI_Win_get_errhandler", win, [&](Window& window) {
-        check_output("errhandler", errhandler);
-        ErrorHandler& handler = *window.comm->error_handler;
-        // The handle belongs to the program, which frees it.
-        if (handler.constant == 0) retain(handler);
-        *errhandler = torusmp::mpi::handle_of(handler);
+        get_error_handler(*window.comm->error_handler, errhandler);
     });
 }
 
 #pragma weak MPI_Win_call_errhandler = PMPI_Win_call_errhandler
 int PMPI_Win_call_errhandler(MPI_Win win, int errorcode) {
     return window_api("MPI_Win_call_errhandler", win, [&](Window& window) {
-        if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        check_error_code(errorcode);
         raise_for_program("MPI_Win_call_errhandler", *window.comm, errorcode);
     });
 }

@@ -194,11 +194,7 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
 int PMPI_Session_create_errhandler(MPI_Session_errhandler_function* function,
                                    MPI_Errhandler* errhandler) {
     return api_at_any_time("MPI_Session_create_errhandler", [&] {
-        check_output("session_errhandler_fn", reinterpret_cast<const void*>(function));
-        check_output("errhandler", errhandler);
-        *errhandler = handle_of(
-            make<ErrorHandler>(ErrorHandler::Way::function,
-                               reinterpret_cast<MPI_Comm_errhandler_function*>(function)));
+        create_error_handler("session_errhandler_fn", function, errhandler);
     });
 }
 
@@ -212,11 +208,7 @@ int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) 
 #pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
 int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
     return session_api("MPI_Session_get_errhandler", session, [&](Session& s) {
-        check_output("errhandler", errhandler);
-        ErrorHandler& handler = *s.error_handler;
-        // The handle belongs to the program, which frees it.
-        if (handler.constant == 0) retain(handler);
-        *errhandler = handle_of(handler);
+        get_error_handler(*s.error_handler, errhandler);
     });
 }
 
@@ -224,8 +216,7 @@ int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler)
 int PMPI_Session_call_errhandler(MPI_Session session, int errorcode) {
     constexpr const char* call = "MPI_Session_call_errhandler";
     return session_api(call, session, [&](Session& s) {
-        if (class_of(errorcode) < 0)
-            fail(MPI_ERR_ARG, "found {}, which is not an error code", errorcode);
+        check_error_code(errorcode);
         raise_for_program(call, s.error_handler, session, "the session", errorcode);
     });
 }
