@@ -79,6 +79,21 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
     }
 }
 
+// Returns whether core has held the packet.
+bool ShmChannel::deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& header) {
+    if (!queue.goes_round())
+        return sink.on_packet(*this, header, queue.bulk(header.transport_byte)) == Verdict::held;
+    const bool near = header.transport_byte == SlotQueue::near_block;
+    const std::byte* const payload = near ? queue.near() : queue.next_in_round(header.length);
+    bool held = false;
+    {
+        const Rate::Sample sample(read_rate_.due(header.length), header.length);
+        held = sink.on_packet(*this, header, payload) == Verdict::held;
+    }
+    if (!held && !near) queue.pass_in_round(header.length);
+    return held;
+}
+
 int ShmChannel::poll(Sink& sink) {
     int taken = 0;
     for (int k = 0; k < virtual_channels_; ++k) {
@@ -95,20 +110,11 @@ int ShmChannel::poll(Sink& sink) {
                 return taken;
             }
             if (header.grants != 0 && !delivered_[k]) returned(header.grants);
-            const bool near = queue.goes_round() && header.transport_byte == SlotQueue::near_block;
-            const std::byte* payload = in_line              ? queue.line() + sizeof header
-                                       : near               ? queue.near()
-                                       : queue.goes_round() ? queue.next_in_round(header.length)
-                                                            : queue.bulk(header.transport_byte);
             header.virtual_channel = std::uint8_t(k);
-            {
-                const bool timed = !in_line && queue.goes_round();
-                const Rate::Sample sample(timed ? read_rate_.due(header.length) : nullptr,
-                                          header.length);
-                delivered_[k] = sink.on_packet(*this, header, payload) == Verdict::held;
-            }
+            delivered_[k] = in_line ? sink.on_packet(*this, header, queue.line() + sizeof header) ==
+                                          Verdict::held
+                                    : deliver_bulk(sink, queue, header);
             if (delivered_[k]) break;
-            if (!in_line && queue.goes_round() && !near) queue.pass_in_round(header.length);
             queue.advance();
             ++taken;
         }

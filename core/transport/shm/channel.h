@@ -209,6 +209,7 @@ class ShmChannel final : public Channel {
     // The peer's heap memory to which `remote` refers, or null.
     std::byte* mapped(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
 
+    bool deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& header);
     // Whether the kernel can copy these bytes of the peer's private memory.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
     // Whether a message may go to or come from that memory without packets, which would otherwise
