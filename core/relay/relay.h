@@ -9,7 +9,8 @@
 // The relay cannot deadlock. A packet's virtual channel is the number of dimensions it has
 // finished, so a packet only ever moves to a higher virtual channel. Inside one virtual channel of
 // one ring, a packet may enter only if two slots are free, and move on only if one is, so a ring
-// always keeps a bubble (bubble flow control, Puente et al. 2001).
+// always keeps a bubble (bubble flow control, Puente et al. 2001). On a graph the virtual channel is
+// the number of turns from down to up (docs/architecture.md, "Any graph").
 #pragma once
 
 #include <array>

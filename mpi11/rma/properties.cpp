@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Names, groups, hints, attributes and error handlers of windows.
-#include <algorithm>
 #include <cstring>
 
 #include "mpi11/comm/group.h"
