@@ -128,22 +128,22 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     for (const bool crowded : {false, true}) {
         CAPTURE(permitted, crowded);
         CrossMemory memory(CopyMode::automatic, crowded);
-        CHECK_FALSE(memory.pays(fast));
+        CHECK_FALSE(memory.pays(fast, fast));
         int by_kernel = 0;
-        for (int i = 0; i < many; ++i) by_kernel += memory.pays(slow);
+        for (int i = 0; i < many; ++i) by_kernel += memory.pays(slow, slow);
         CHECK(by_kernel <= (permitted ? many - 10 : 0));  // some go the other way to learn its rate
         CHECK(by_kernel >= (permitted ? many / 2 : 0));
         for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
         // A rank that shares its core may have lost it in each of these copies.
-        CHECK((memory.pays(slow) || memory.pays(slow)) == (permitted && crowded));
+        CHECK((memory.pays(slow, slow) || memory.pays(slow, slow)) == (permitted && crowded));
     }
-    CHECK(CrossMemory(CopyMode::one_copy, false).pays(fast));
-    CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(slow));
+    CHECK(CrossMemory(CopyMode::one_copy, false).pays(fast, fast));
+    CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(slow, slow));
 }
 
 TEST_CASE("the rate of payloads is published once some were timed", "[shm]") {
     std::atomic<std::uint32_t> published{0};
-    Rate rate(published);
+    Rate rate(published, 8);
     for (int i = 0; i < 100; ++i) CHECK(rate.due(100) == nullptr);
     int timed = 0;
     for (int i = 0; i < 100; ++i) {
