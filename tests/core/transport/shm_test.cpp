@@ -123,7 +123,7 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     const Bytes whole = std::as_writable_bytes(std::span(&to, 1));
     const bool permitted =
         copy_from(getpid(), reinterpret_cast<std::uintptr_t>(&from), {&whole, 1}) == Transfer::done;
-    constexpr std::uint32_t slow = 1, fast = 1'000'000'000;  // MB/s
+    constexpr std::uint32_t slow = 100, fast = 1'000'000'000;  // MB/s
     constexpr int many = 1000;
     for (const bool crowded : {false, true}) {
         CAPTURE(permitted, crowded);
@@ -131,7 +131,7 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
         CHECK_FALSE(memory.pays(fast, fast));
         int by_kernel = 0;
         for (int i = 0; i < many; ++i) by_kernel += memory.pays(slow, slow);
-        CHECK(by_kernel <= (permitted ? many - 10 : 0));  // some go the other way to learn its rate
+        CHECK(by_kernel <= (permitted ? many - 5 : 0));  // some go the other way to learn its rate
         CHECK(by_kernel >= (permitted ? many / 2 : 0));
         for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
         // A rank that shares its core may have lost it in each of these copies.
