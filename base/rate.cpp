@@ -12,7 +12,7 @@ double Rate::of(std::size_t bytes, Clock::duration time) {
 void Rate::add(double sample) {
     // Cold caches, page faults and a core that was lost for a while make a sample too slow; nothing
     // makes it too fast.
-    value_ += (sample - value_) / (sample > value_ ? 2 : 16);
+    value_ = sample > value_ ? sample : value_ + (sample - value_) / 16;
     if (++samples_ < trusted) return;
     published_->store(std::uint32_t(std::clamp(value_, 1.0, 1e9)), std::memory_order_relaxed);
 }

@@ -241,6 +241,8 @@ class Area {
         }
         const Rate::Sample sample(rate ? rate->due(bytes) : nullptr, bytes);
         std::memcpy(to, from, bytes);
+        // A copy ends when its lines have come from the other core, for which the stamp waits, too.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
     }
     void tell_soon(std::uint64_t call);
     void leave_one(std::uint64_t call);

@@ -194,9 +194,10 @@ bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
            offset <= remote.length && bytes <= remote.length - offset;
 }
 
-bool ShmChannel::kernel_pays(const Port& port) const {
-    return cross_memory_.pays(port.read_rate.load(std::memory_order_relaxed),
-                              port.write_rate.load(std::memory_order_relaxed));
+bool ShmChannel::kernel_pays(std::size_t bytes, const Port& port) const {
+    return cross_memory_.pays(bytes, {.payload = std::size_t(port.bulk_stride),
+                                      .read = port.read_rate.load(std::memory_order_relaxed),
+                                      .write = port.write_rate.load(std::memory_order_relaxed)});
 }
 
 // The receiver of a message decides. If it has chosen packets, the sender must not write instead.
@@ -204,14 +205,14 @@ bool ShmChannel::can_write(const RemoteMemory& remote) const {
     const KeyKind kind = remote.as<Key>().kind;
     if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
     const CopyChoice choice = remote_.copy_choice.load(std::memory_order_relaxed);
-    if (choice == CopyChoice::undecided) return kernel_pays(remote_);
+    if (choice == CopyChoice::undecided) return kernel_pays(remote.length, remote_);
     return cross_memory_.choose(choice == CopyChoice::by_kernel);
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
     const KeyKind kind = remote.as<Key>().kind;
     if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
-    const bool by_kernel = kernel_pays(local_);
+    const bool by_kernel = kernel_pays(remote.length, local_);
     local_.copy_choice.store(by_kernel ? CopyChoice::by_kernel : CopyChoice::in_packets,
                              std::memory_order_relaxed);
     return by_kernel;

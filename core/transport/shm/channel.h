@@ -216,7 +216,7 @@ class ShmChannel final : public Channel {
     // Whether the kernel can copy these bytes of the peer's private memory.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
     // Whether the kernel should copy a message that would otherwise go through that port.
-    bool kernel_pays(const Port& port) const;
+    bool kernel_pays(std::size_t bytes, const Port& port) const;
     Transfer timed(std::size_t bytes, auto&& copy) const;
 
     // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the

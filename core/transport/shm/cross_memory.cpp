@@ -98,19 +98,22 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
     return copy(&process_vm_readv, process, local, remote);
 }
 
-bool CrossMemory::pays(std::uint32_t read, std::uint32_t write) {
+bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
     if (mode_ != CopyMode::automatic) return chosen_ = mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
-    const bool known = read != 0 && write != 0;
-    if (known) by_packets_ = rate_of_both(read, write);
-    by_kernel_now_ = kernel_rate() > by_packets_ * (by_kernel_now_ ? 1 / margin : margin);
+    const bool known = path.read != 0 && path.write != 0;
+    const double by_packets = known ? rate_of(bytes, path) : by_packets_;
+    by_kernel_now_ = kernel_rate() > by_packets * (by_kernel_now_ ? 1 / margin : margin);
     if (!by_kernel_now_) asked_ = 0;
     return chosen_ = by_kernel_now_ && known && !is_trial(++asked_);
 }
 
-// If each rank has a core, the two ends copy side by side, so the slower counts.
-double CrossMemory::rate_of_both(double read, double write) const {
-    return crowded_ ? read * write / (read + write) : std::min(read, write);
+// If each rank has a core, the two ends copy side by side, so the slower counts, but for one
+// payload.
+double CrossMemory::rate_of(std::size_t bytes, const PacketPath& path) const {
+    const auto [slower, faster] = std::minmax<double>(path.read, path.write);
+    const std::size_t after = crowded_ ? bytes : std::min(bytes, path.payload);
+    return double(bytes) / (double(bytes) / slower + double(after) / faster);
 }
 
 double CrossMemory::kernel_rate() {

@@ -38,9 +38,12 @@ class CrossMemory {
   public:
     // crowded: ranks outnumber cores, so the two copies of the packet path do not run side by side.
     CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
-    // The rates at which the two ends of the packet path copy, MB/s; 0: not known, then packets find
-    // out.
-    bool pays(std::uint32_t read, std::uint32_t write);
+    // The packet path, on which each end copies the payloads of a message.
+    struct PacketPath {
+        std::size_t payload;        // bytes, of each packet but the last
+        std::uint32_t read, write;  // rates of the two ends, MB/s; 0: not known, then packets find out
+    };
+    bool pays(std::size_t bytes, const PacketPath& path);
     // The rate at which the kernel copies, MB/s; 0: it is not asked to.
     double kernel_rate();
     // What was decided last: the copy that follows must not decide anew.
@@ -52,7 +55,7 @@ class CrossMemory {
 
   private:
     void estimate();
-    double rate_of_both(double read, double write) const;
+    double rate_of(std::size_t bytes, const PacketPath& path) const;
 
     CopyMode mode_;
     bool crowded_;
@@ -60,7 +63,7 @@ class CrossMemory {
     double by_kernel_ = 0;   // MB/s, as estimated, until it is measured
     std::atomic<std::uint32_t> measured_{0};
     Rate rate_{measured_, 1};
-    double by_packets_ = 0;  // MB/s, as last seen
+    double by_packets_ = 0;  // MB/s, as estimated
     bool by_kernel_now_ = false;
     bool chosen_ = false;
     unsigned asked_ = 0;
