@@ -111,7 +111,7 @@ bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
 // If each rank has a core, the two ends copy side by side, so the slower counts, but for one
 // payload.
 double CrossMemory::rate_of(std::size_t bytes, const PacketPath& path) const {
-    const auto [slower, faster] = std::minmax<double>(path.read, path.write);
+    const auto [slower, faster] = std::minmax({double(path.read), double(path.write)});
     const std::size_t after = crowded_ ? bytes : std::min(bytes, path.payload);
     return double(bytes) / (double(bytes) / slower + double(after) / faster);
 }
