@@ -120,7 +120,16 @@ void Runtime::cancel(SendRequest& request) {
 }
 
 bool Runtime::progress() {
-    return progress_.poll();
+    const bool moved = progress_.poll();
+    return progress_.poll_companions() || moved;
+}
+
+void Runtime::join(Companions& companions) {
+    companions.add(progress_);
+}
+
+void Runtime::leave(Companions& companions) {
+    companions.remove(progress_);
 }
 
 void Runtime::progress_for(std::string_view call, const Awaited& sought) {

@@ -25,6 +25,7 @@
 #include "core/match/unexpected.h"
 #include "core/notes/notes.h"
 #include "core/options.h"
+#include "core/progress/companions.h"
 #include "core/progress/progress.h"
 #include "core/progress/task.h"
 #include "core/request.h"
@@ -133,6 +134,10 @@ class Runtime final {
     // --- progress ---
     // Moves everything that can move, without waiting. Returns true if something moved.
     bool progress();
+    // This Runtime is one of several of its process from now on, until it leaves them again; see
+    // Companions. Throws std::runtime_error.
+    void join(Companions& companions);
+    void leave(Companions& companions);
     // progress() inside a call that polls and returns, such as MPI_Test: reports name what the call
     // is looking for.
     void progress_for(std::string_view call, const Awaited& sought);

@@ -9,6 +9,8 @@
 // call, wakes them when it releases the lock. So no module needs to know the waiting threads.
 #pragma once
 
+#include <poll.h>
+
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -16,6 +18,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +30,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/connection/shortcuts.h"
 #include "core/link/link_manager.h"
+#include "core/progress/companions.h"
 #include "core/progress/cpu_contention.h"
 #include "core/progress/task.h"
 #include "core/waits/waits.h"
@@ -160,9 +164,14 @@ class Progress {
     }
     // poll() inside a call that polls and returns: a report made in it names the call.
     void poll_for(std::string_view call, const Awaited& sought) {
+        poll_companions();
         const Guard guard(*this);
         const Look look(*this, call, sought);
         poll_locked();
+    }
+    bool poll_companions() {
+        Companions* const others = companions();
+        return others != nullptr && others->poll(*this);
     }
     // Wakes all waiting threads to check their conditions again, after an event elsewhere.
     void recheck();
@@ -180,6 +189,22 @@ class Progress {
 
     // Asks the thread that runs next for this work: bits of the control page.
     void ask_for(unsigned what) noexcept;
+
+    // --- for Companions ---
+    // Null: alone again.
+    void accompany(Companions* companions);
+    Companions* companions() const { return companions_.load(std::memory_order_relaxed); }
+    // Polls unless another thread runs here.
+    bool poll_if_free();
+    // Sleeps for this Runtime until rise(), which must follow if the result is `here`. news: there is
+    // something to do. elsewhere: another thread already sleeps for it.
+    enum class Rest { here, elsewhere, news };
+    Rest rest();
+    void rise();
+    // Adds what the sleeping thread waits for.
+    void watch(std::vector<pollfd>& watched) const;
+    static void sleep_on(std::span<pollfd> watched, transport::Clock::time_point deadline);
+    void wake() noexcept { connections_.interfaces().front()->wake(); }
 
   private:
     // Ends with the poll of poll_for(), also if that throws.
@@ -208,6 +233,9 @@ class Progress {
     void end_wait(const Waiter& waiter);
     void sleep_until(transport::Clock::time_point deadline, std::uint64_t moves_seen);
     void sleep_in_interfaces(transport::Clock::time_point deadline);
+    bool prepare_sleep(std::uint64_t moves_seen);
+    void end_sleep();
+    void cancel_sleep();
     void thread_main();
 
     Commons& commons_;
@@ -252,6 +280,7 @@ class Progress {
     std::atomic<unsigned>& asked_;    // on the control page
     std::optional<Waiting> waiting_;  // the last call that published its wait, until it ends
     const Waiter* waiter_ = nullptr;  // the waiter of that call
+    std::atomic<Companions*> companions_{nullptr};
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };

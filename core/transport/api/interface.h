@@ -108,6 +108,9 @@ class Interface {
     virtual void cancel_sleep() {}
     virtual void sleep(Clock::time_point deadline) = 0;
     virtual int descriptor() { return -1; }
+    // From now on there is a descriptor, because the caller waits for other events too; not between
+    // prepare_sleep() and cancel_sleep(). Throws std::runtime_error.
+    virtual void want_descriptor() {}
     // May be called from any thread and from signal handlers.
     virtual void wake() noexcept {}
     // Whether prepare_sleep() makes all stores of others to memory that both have mapped visible

@@ -48,6 +48,7 @@ class ShmInterface final : public Interface {
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
     int descriptor() override { return segment_->bell(); }
+    void want_descriptor() override { segment_->add_bell(); }
     void wake() noexcept override;
     bool sleepers_fence() const override { return segment_->control().sleeper_fences != 0; }
 

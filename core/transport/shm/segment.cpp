@@ -273,8 +273,34 @@ void Segment::wake() const noexcept {
     const std::uint32_t how = sleeping.exchange(0, std::memory_order_acq_rel);
     if (how == sleeps_on_futex)
         syscall(SYS_futex, &sleeping, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-    else if (how == sleeps_on_bell && write(bell_write_.get(), "", 1) < 0)
+    else if (how == sleeps_on_bell &&
+             write(bell_write_ ? bell_write_.get() : late_bell(), "", 1) < 0)
         return;  // full: it has already been rung
+}
+
+void Segment::add_bell() {
+    if (bell_read_) return;
+    std::array<int, 2> bell{-1, -1};
+    if (pipe2(bell.data(), O_CLOEXEC | O_NONBLOCK) != 0) fail("pipe");
+    bell_read_ = base::Descriptor(bell[0]);
+    bell_write_ = base::Descriptor(bell[1]);
+    control().late_bell.store(std::uint32_t(bell[1]), std::memory_order_release);
+}
+
+// System calls only: this may be a signal handler. Two threads may both open the bell; one of them
+// closes its descriptor again.
+int Segment::late_bell() const noexcept {
+    const int known = late_bell_.load(std::memory_order_acquire);
+    if (known >= 0) return known;
+    char path[64];
+    *fmt::format_to_n(path, sizeof path - 1, "/proc/{}/fd/{}", address_.pid,
+                      control().late_bell.load(std::memory_order_acquire))
+         .out = '\0';
+    const int opened = ::open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    int none = -1;
+    if (opened < 0 || late_bell_.compare_exchange_strong(none, opened)) return opened;
+    ::close(opened);
+    return none;
 }
 
 void Segment::silence_bell() const {
@@ -303,6 +329,7 @@ void Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {
 
 Segment::~Segment() {
     munmap(base_, address_.bytes);
+    if (late_bell_ >= 0) ::close(late_bell_);
     if (descriptor_ >= 0) ::close(descriptor_);
 }
 

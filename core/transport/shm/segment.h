@@ -83,6 +83,8 @@ struct Control {
         sleeper_fences;  // 1: before it sleeps, the owner makes every peer's stores visible
     // 0: the owner is awake; otherwise the method by which it sleeps, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
+    // The owner's descriptor of a bell that it has made later; 0 if none. See Segment::add_bell().
+    std::atomic<std::uint32_t> late_bell;
     // Incremented by every peer that connects.
     alignas(64) std::atomic<std::uint32_t> knocks;
 };
@@ -113,6 +115,9 @@ class Segment {
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
     // In the owner: readable when a peer has rung; -1 if it has no bell.
     int bell() const { return bell_read_.get(); }
+    // In the owner, if it has no bell: makes one, which peers open when they first ring it. Throws
+    // std::runtime_error.
+    void add_bell();
     void silence_bell() const;
     // Wakes the owner if it sleeps; may be called from any thread of any process and from signal
     // handlers. The data must be written before, with a fence in between.
@@ -128,8 +133,12 @@ class Segment {
     Segment(int descriptor, std::byte* base, const Address& address);
 
     int descriptor_;  // -1 in a peer's mapping
+    int late_bell() const noexcept;
+
     base::Descriptor bell_read_;
     base::Descriptor bell_write_;
+    // In a peer: the owner's late bell, once it was rung.
+    mutable std::atomic<int> late_bell_{-1};
     std::byte* base_;
     Address address_;
     std::unique_ptr<std::uint64_t> probe_;

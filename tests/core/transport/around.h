@@ -45,6 +45,7 @@ class Around : public Interface {
     void cancel_sleep() override { inside_->cancel_sleep(); }
     void sleep(Clock::time_point deadline) override { inside_->sleep(deadline); }
     int descriptor() override { return inside_->descriptor(); }
+    void want_descriptor() override { inside_->want_descriptor(); }
     void wake() noexcept override { inside_->wake(); }
     bool sleepers_fence() const override { return inside_->sleepers_fence(); }
 
