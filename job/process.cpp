@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <thread>
 
@@ -37,31 +38,50 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
     static std::weak_ptr<Process> shared;
     auto process = shared.lock();
     if (!process) {
-        process.reset(new Process(threads));  // the constructor is private
+        auto bootstrap = launch::connect_bootstrap();
+        // The constructor is private.
+        process.reset(new Process(threads, std::move(bootstrap), settings_for_rank(), false));
         shared = process;
     }
     return process;
 }
 
-Process::Process(bool threads)
-    : bootstrap_(launch::connect_bootstrap()),
-      settings_(settings_for_rank()),
+std::shared_ptr<Process> Process::join(std::unique_ptr<launch::Bootstrap> bootstrap,
+                                       std::span<const std::string> environment, bool threads) {
+    return std::shared_ptr<Process>(
+        new Process(threads, std::move(bootstrap),
+                    config::load_for_rank(schema(), {}, environment), true));
+}
+
+std::uint64_t Process::number() const {
+    std::uint64_t number = 0;
+    std::memcpy(&number, bootstrap_->secret().data(), sizeof number);
+    return number | 1;
+}
+
+// joins: the program runs already. It learns of a failure by an exception, and its signals are those
+// of its first job.
+Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
+                 config::Settings settings, bool joins)
+    : bootstrap_(std::move(bootstrap)),
+      settings_(std::move(settings)),
       policy_(collectives::policy_of(settings_)),
       death_watch_(*bootstrap_) {
-    base::set_trace_levels(base::parse_trace_levels(settings_[setting::log_level]));
+    if (!joins) base::set_trace_levels(base::parse_trace_levels(settings_[setting::log_level]));
     if (page_.page() != nullptr) bootstrap_->share_page(page_.descriptor());
     runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
         death_watch_.start(*runtime_);
-    report_signal_.emplace(*runtime_);
+    if (!joins) report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
         // Ranks continue together: a rank that ends because of a dead cable would look dead to a
         // rank that already communicates.
         if (has_links(*runtime_)) meet("the start of the job");
     } catch (const std::runtime_error& error) {
+        if (joins) throw;
         // Called before anything is taken down, and through the launcher, which reports only the
         // cause and not its echoes.
         abort(1, error.what());

@@ -9,10 +9,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/group/policy.h"
 #include "config/settings.h"
@@ -29,6 +32,10 @@ class Process {
     // threads: several threads will call. Throws BootstrapError, ConfigError, and
     // std::runtime_error if a transport cannot be opened; the message is meant for users.
     static std::shared_ptr<Process> acquire(bool threads);
+    // A further job, of processes that have joined others. environment: the settings of that job,
+    // as "NAME=VALUE". Collective over its ranks; throws std::exception.
+    static std::shared_ptr<Process> join(std::unique_ptr<launch::Bootstrap> bootstrap,
+                                         std::span<const std::string> environment, bool threads);
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -36,6 +43,12 @@ class Process {
     core::Runtime& runtime() { return *runtime_; }
     const config::Settings& settings() const { return settings_; }
     const collectives::Policy& collective_policy() const { return policy_; }
+    // The bytes of all ranks of the job, by rank. Collective.
+    std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) {
+        return bootstrap_->exchange(mine);
+    }
+    // Of the job: not 0, and different for every job.
+    std::uint64_t number() const;
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
     // Whether several threads may call; may be false although it was requested, if another front
@@ -53,7 +66,8 @@ class Process {
     [[noreturn]] void abort(int code, std::string_view message);
 
   private:
-    explicit Process(bool threads);
+    Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
+            config::Settings settings, bool joins);
     core::Options options(bool threads);
     void meet(std::string_view call);
 

@@ -26,6 +26,10 @@ inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
 // The process that started the rank, which is not its parent if a script started the program.
 inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
+// The path of torus-run on this host, which starts the processes of MPI_Comm_spawn.
+inline constexpr const char* env_torus_run = "TORUSMP_RUN";
+// Set for the processes of MPI_Comm_spawn: where they meet their parents.
+inline constexpr const char* env_parents = "TORUSMP_PARENTS";
 
 // If set, standard output is written line by line.
 inline constexpr const char* env_line_output = "TORUSMP_LINE_OUTPUT";

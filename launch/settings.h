@@ -55,7 +55,12 @@ inline const config::Setting<Output> output{
     "language, usually blocks of 4 KiB or more: faster for millions of short lines, but a killed "
     "rank loses its last block."};
 
-inline const config::Table table{&bind, &cpus_per_rank, &agent, &through, &output};
+inline const config::Setting<int> universe{
+    "launch.universe", config::integer_between({0, "no limit"}, 1 << 20), 0,
+    "Most processes of a job, with those that MPI_Comm_spawn starts. MPI_UNIVERSE_SIZE has this "
+    "value, or the number of processors if there is no limit."};
+
+inline const config::Table table{&bind, &cpus_per_rank, &agent, &through, &output, &universe};
 
 }  // namespace setting
 }  // namespace torusmp::launch

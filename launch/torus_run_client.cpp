@@ -360,4 +360,8 @@ std::unique_ptr<Bootstrap> connect_torus_run() {
     return bootstrap;
 }
 
+std::unique_ptr<Bootstrap> connect_passed(int socket, int notices) {
+    return std::make_unique<TorusRunBootstrap>(socket, notices);
+}
+
 }  // namespace torusmp::launch

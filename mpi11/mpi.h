@@ -2,10 +2,8 @@
 /* MPI 5.0 in C, on a mesh or torus of processes.
  *
  * Purpose: programs include this header and link libmpi.so; mpicc does both. It declares all of
- * MPI 5.0, and the functions of MPI-1 that later standards removed. One thing is not offered:
- * processes that join a running job. The functions for them (MPI_Comm_spawn, ports, names) are
- * declared and refuse, each with an error that says so. mpi11/coverage.md lists every function of
- * the standard and its state.
+ * MPI 5.0, and the functions of MPI-1 that later standards removed. mpi11/coverage.md lists every
+ * function of the standard and its limits.
  *
  * Binary interface: handles, constants, MPI_Status and callbacks are those of the standard ABI of
  * MPI 5.0. A handle is a pointer; the predefined ones are small integers cast to pointers, the same
@@ -2010,8 +2008,7 @@ TORUSMP_FUNCTION(MPI_Session, Session_f2c, (MPI_Fint session))
 TORUSMP_FUNCTION(int, Session_toint, (MPI_Session session))
 TORUSMP_FUNCTION(MPI_Session, Session_fromint, (int session))
 
-/* Processes that join a running job, ports and names: all refuse, but MPI_Comm_get_parent, which
- * gives MPI_COMM_NULL. */
+/* Processes that join: a job that starts others, and jobs that meet at a port or over a socket. */
 TORUSMP_FUNCTION(int, Comm_get_parent, (MPI_Comm* parent))
 TORUSMP_FUNCTION(int, Comm_spawn,
                  (const char* command, char* argv[], int maxprocs, MPI_Info info, int root,

@@ -8,7 +8,10 @@
 #include <map>
 #include <utility>
 
+#include "config/geometry.h"
+#include "job/processors.h"
 #include "launch/environment.h"
+#include "launch/settings.h"
 #include "mpi11/attribute/attribute_calls.h"
 #include "mpi11/comm/communicator.h"
 #include "mpi11/datatype/datatype.h"
@@ -216,6 +219,15 @@ int program_number() {
     return text == nullptr ? 0 : std::atoi(text);
 }
 
+// The processors of all hosts, which are alike.
+int universe_size() {
+    const job::Process& process = *library().process;
+    if (const int most = process.settings()[launch::setting::universe]; most != 0) return most;
+    const auto hosts = std::max<std::size_t>(host_names(process.settings()).size(), 1);
+    return std::max(process.size(),
+                    int(job::processor_count(job::processors_of_job()) * double(hosts)));
+}
+
 int predefined_value(int number) {
     switch (number) {
         case MPI_TAG_UB:
@@ -229,7 +241,7 @@ int predefined_value(int number) {
         case MPI_APPNUM:
             return program_number();
         case MPI_UNIVERSE_SIZE:
-            return runtime().size();
+            return universe_size();
         default:
             return last_used_code();
     }

@@ -20,11 +20,11 @@ constexpr int sign_of(int neighbour) {
 }
 
 // The cable to a Cartesian neighbour, if two cables lead there.
-std::optional<routing::Direction> cable_to(Rank peer, int sign) {
-    const routing::Torus& machine = runtime().torus();
+std::optional<routing::Direction> cable_to(const core::Runtime& runtime, Rank peer, int sign) {
+    const routing::Torus& machine = runtime.torus();
     for (int d = 0; d < machine.dimensions(); ++d)
         if (machine.extent(d) == 2 && machine.periodic(d) &&
-            machine.neighbour(runtime().rank(), {d, sign}) == peer)
+            machine.neighbour(runtime.rank(), {d, sign}) == peer)
             return routing::Direction{d, sign};
     return std::nullopt;
 }
@@ -45,7 +45,7 @@ Call& exchange(Communicator& comm, const char* what, Receive&& receive, Send&& s
     for (std::size_t i = 0; i < around.destinations.size(); ++i) {
         if (around.destinations[i] == MPI_PROC_NULL) continue;
         const Rank peer = comm.peer(around.destinations[i]);
-        send(call.get(), int(i), peer, cartesian ? cable_to(peer, sign_of(int(i))) : std::nullopt);
+        send(call.get(), int(i), peer, cartesian ? cable_to(comm.runtime(), peer, sign_of(int(i))) : std::nullopt);
     }
     return call.done();
 }

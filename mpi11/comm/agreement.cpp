@@ -21,27 +21,27 @@ core::Buffer buffer(std::vector<int>& list) {
 }
 
 // One message each way.
-void swap(Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in,
+void swap(core::Runtime& runtime, Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in,
           const char* call) {
     core::ReceiveRequest receive;
     core::SendRequest send;
-    runtime().receive(receive, buffer(in), peer, context, tag);
-    runtime().send(send, buffer(out), peer, context, tag);
+    runtime.receive(receive, buffer(in), peer, context, tag);
+    runtime.send(send, buffer(out), peer, context, tag);
     // Both must be complete before either may be destroyed, whatever happened to the other.
-    runtime().wait(send, call);
-    runtime().wait(receive, call);
-    wait_for(send, call);
-    wait_for(receive, call);
+    runtime.wait(send, call);
+    runtime.wait(receive, call);
+    wait_for(runtime, send, call);
+    wait_for(runtime, receive, call);
 }
 
 }  // namespace
 
-void wait_for(core::Request& request, const char* call) {
-    runtime().wait(request, call);
+void wait_for(core::Runtime& runtime, core::Request& request, const char* call) {
+    runtime.wait(request, call);
     const core::Error error = request.status().error;
     if (error != core::Error::none)
         fail(class_of_fault(error), "rank {}: {}", request.peer(),
-             why_failed(error, request.peer()));
+             why_failed(runtime, error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {
@@ -90,44 +90,44 @@ std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
     return all;
 }
 
-void hand_down(const Members& group, int root, Context context, core::Tag tag, void* data,
-               std::size_t bytes, const char* call) {
+void hand_down(core::Runtime& runtime, const Members& group, int root, Context context,
+               core::Tag tag, void* data, std::size_t bytes, const char* call) {
     const int size = group.size();
-    const int me = (group.index_of(runtime().rank()) - root + size) % size;
+    const int me = (group.index_of(runtime.rank()) - root + size) % size;
     const auto member = [&](int place) { return group[(place + root) % size]; };
     const core::Buffer whole{static_cast<std::byte*>(data), bytes};
     int mask = 1;
     for (; mask < size; mask <<= 1) {
         if ((me & mask) == 0) continue;
         core::ReceiveRequest receive;
-        runtime().receive(receive, whole, member(me - mask), context, tag);
-        wait_for(receive, call);
+        runtime.receive(receive, whole, member(me - mask), context, tag);
+        wait_for(runtime, receive, call);
         break;
     }
     for (mask >>= 1; mask > 0; mask >>= 1) {
         if (me + mask >= size) continue;
         core::SendRequest send;
-        runtime().send(send, whole, member(me + mask), context, tag);
-        wait_for(send, call);
+        runtime.send(send, whole, member(me + mask), context, tag);
+        wait_for(runtime, send, call);
     }
 }
 
-std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,
-                            const char* call) {
+std::vector<int> swap_lists(core::Runtime& runtime, Context context, Rank peer, int tag,
+                            const std::vector<int>& ours, const char* call) {
     std::vector<int> length{int(ours.size())}, their_length{0};
-    swap(context, peer, tag, length, their_length, call);
+    swap(runtime, context, peer, tag, length, their_length, call);
     std::vector<int> out = ours;
     std::vector<int> in;
     in.resize(std::size_t(their_length[0]));
-    swap(context, peer, tag, out, in, call);
+    swap(runtime, context, peer, tag, out, in, call);
     return in;
 }
 
 BothLists exchange_lists(Communicator& inter, std::vector<int> ours, const char* call) {
     BothLists both{std::move(ours), {}};
     if (inter.rank() == 0)
-        both.theirs = swap_lists(inter.context(Traffic::leaders), inter.peer(0), exchange_tag,
-                                 both.ours, call);
+        both.theirs = swap_lists(inter.runtime(), inter.context(Traffic::leaders), inter.peer(0),
+                                 exchange_tag, both.ours, call);
     broadcast_list(inter, both.ours, 0, call);
     broadcast_list(inter, both.theirs, 0, call);
     return both;

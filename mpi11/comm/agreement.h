@@ -19,9 +19,10 @@ namespace torusmp::mpi {
 // other.
 class Claim {
   public:
-    Claim() : first_(claim_contexts()) {}
+    explicit Claim(World& world) : world_(world), first_(world.claim_contexts()) {}
+    explicit Claim(const Communicator& of) : Claim(*of.world()) {}
     ~Claim() {
-        if (!used_) return_contexts(first_);
+        if (!used_) world_.return_contexts(first_);
     }
     Claim(const Claim&) = delete;
     Claim& operator=(const Claim&) = delete;
@@ -33,6 +34,7 @@ class Claim {
     }
 
   private:
+    World& world_;
     Context first_;
     bool used_ = false;
 };
@@ -48,12 +50,12 @@ std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
 
 // From one member of a group that has no communicator yet to all others, down a binomial tree. The
 // tag tells calls of the context apart that run at the same time. root: its place in the group.
-void hand_down(const Members& group, int root, Context context, core::Tag tag, void* data,
-               std::size_t bytes, const char* call);
+void hand_down(core::Runtime& runtime, const Members& group, int root, Context context,
+               core::Tag tag, void* data, std::size_t bytes, const char* call);
 
 // Sends a list to a machine rank and receives one from it.
-std::vector<int> swap_lists(Context context, Rank peer, int tag, const std::vector<int>& ours,
-                            const char* call);
+std::vector<int> swap_lists(core::Runtime& runtime, Context context, Rank peer, int tag,
+                            const std::vector<int>& ours, const char* call);
 
 // Over an inter-communicator: the lists of rank 0 of each group, distributed to all members.
 struct BothLists {
@@ -66,7 +68,7 @@ inline bool ours_counts(const Communicator& inter) {
 }
 
 // Blocks until a core request or a schedule is complete; throws Failure for what went wrong.
-void wait_for(core::Request& request, const char* call);
+void wait_for(core::Runtime& runtime, core::Request& request, const char* call);
 void wait_for(collectives::Schedule& schedule);
 
 }  // namespace torusmp::mpi

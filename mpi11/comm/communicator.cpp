@@ -7,72 +7,27 @@
 #include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
-namespace {
-
-// Contexts that this process may claim: numbers between the contexts of the predefined
-// communicators and of groups, and the half that QMP uses, divided among the ranks of the job.
-class Claims {
-  public:
-    Context take() {
-        const SharedLock lock(mutex_);
-        if (!returned_.empty()) {
-            const Context first = returned_.back();
-            returned_.pop_back();
-            return first;
-        }
-        const auto ranks = Context(runtime().size());
-        const Context share = (qmp_begins / contexts_each - predefined_ones) / ranks;
-        if (taken_ == share)
-            fail(MPI_ERR_OTHER,
-                 "this rank has made {} communicators, the limit in a job of {} ranks", share,
-                 ranks);
-        return contexts_each * (predefined_ones + Context(runtime().rank()) * share + taken_++);
-    }
-    void give(Context first) {
-        const SharedLock lock(mutex_);
-        returned_.push_back(first);
-    }
-
-  private:
-    static constexpr Context qmp_begins = 0x40000000;
-    static constexpr Context predefined_ones = 3;
-    std::mutex mutex_;
-    Context taken_ = 0;
-    std::vector<Context> returned_;
-};
-
-Claims& claims() {
-    static Claims* const only = std::make_unique<Claims>().release();
-    return *only;
-}
-
-}  // namespace
-
-Context claim_contexts() {
-    return claims().take();
-}
-
-void return_contexts(Context first) {
-    claims().give(first);
-}
-
-Communicator::Communicator(std::vector<Rank> members, Context first)
+Communicator::Communicator(std::shared_ptr<World> world, std::vector<Rank> members, Context first)
     : Object(kind_of_class),
+      world_(std::move(world)),
+      runtime_(&world_->runtime()),
       first_(first),
-      group_(runtime(), members, context(Traffic::collectives),
-             library().process->collective_policy()),
+      group_(*runtime_, members, context(Traffic::collectives),
+             world_->process().collective_policy()),
       peers_(std::move(members)) {
     index_peers();
     group_.set_names(names_);
 }
 
-Communicator::Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
-                           Context first)
+Communicator::Communicator(std::shared_ptr<World> world, std::vector<Rank> local,
+                           Context local_first, std::vector<Rank> remote, Context first)
     : Object(kind_of_class),
+      world_(std::move(world)),
+      runtime_(&world_->runtime()),
       first_(first),
       inter_(true),
-      group_(runtime(), std::move(local), local_first + Context(Traffic::collectives),
-             library().process->collective_policy()),
+      group_(*runtime_, std::move(local), local_first + Context(Traffic::collectives),
+             world_->process().collective_policy()),
       peers_(std::move(remote)) {
     index_peers();
     group_.set_names(names_);
@@ -82,7 +37,7 @@ Communicator::~Communicator() = default;
 
 // Machine ranks are looked up in a table, which communicators with the same numbering do not need.
 void Communicator::index_peers() {
-    const int ranks = runtime().size();
+    const int ranks = runtime_->size();
     remote_size_ = int(peers_.size());
     bool same = remote_size_ == ranks;
     for (int i = 0; same && i < ranks; ++i) same = peers_[std::size_t(i)] == i;

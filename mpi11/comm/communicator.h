@@ -14,13 +14,13 @@
 
 #include "collectives/group/group.h"
 #include "job/front_ends.h"
+#include "mpi11/comm/world.h"
 #include "mpi11/environment/library.h"
 #include "mpi11/error/error_handler.h"
 #include "mpi11/object.h"
 
 namespace torusmp::mpi {
 
-using core::Context;
 using core::Rank;
 
 class Attributes;     // attributes.h
@@ -52,15 +52,19 @@ class Communicator : public Object {
     static constexpr const char* null_name = "MPI_COMM_NULL";
     static constexpr const char* noun = "communicator";
 
+    // world: whose machine ranks and contexts these are.
     // members: the machine rank of each rank, including the own one. first: its first context, of
     // `contexts_each` consecutive ones; the same on all members and not used by any other
     // communicator of any of them.
-    Communicator(std::vector<Rank> members, Context first);
+    Communicator(std::shared_ptr<World> world, std::vector<Rank> members, Context first);
     // An inter-communicator. local_first: the first context of the local group's own collectives;
     // the same on all members of that group.
-    Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
-                 Context first);
+    Communicator(std::shared_ptr<World> world, std::vector<Rank> local, Context local_first,
+                 std::vector<Rank> remote, Context first);
     ~Communicator();
+
+    core::Runtime& runtime() const { return *runtime_; }
+    const std::shared_ptr<World>& world() const { return world_; }
 
     int rank() const { return group_.member(); }
     int size() const { return group_.size(); }
@@ -110,6 +114,8 @@ class Communicator : public Object {
     };
     void index_peers();
 
+    const std::shared_ptr<World> world_;  // it outlives all that follows
+    core::Runtime* const runtime_;
     Context first_;
     bool inter_ = false;
     collectives::Group group_;
@@ -118,12 +124,5 @@ class Communicator : public Object {
     std::vector<int> rank_of_;  // by machine rank; empty for the same numbers
     const Names names_{*this};
 };
-
-// Contexts assigned by this process alone, so that members need not agree: the first rank of the
-// new communicator claims them, the others receive them with the data they exchange in any case.
-// Throws Failure if all are used up.
-Context claim_contexts();
-// Returns a claim that was not used.
-void return_contexts(Context first);
 
 }  // namespace torusmp::mpi

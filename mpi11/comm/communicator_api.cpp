@@ -10,18 +10,34 @@
 #include "mpi11/error/check.h"
 #include "mpi11/pt2pt/buffered.h"
 #include "mpi11/pt2pt/request.h"
+#include "mpi11/spawn/joined.h"
 
 namespace torusmp::mpi {
 namespace {
 
-int compared(const Communicator& a, const Communicator& b) {
-    if (&a == &b) return MPI_IDENT;
-    if (a.inter() != b.inter()) return MPI_UNEQUAL;
-    Likeness likeness = compare(Members(a.members()), Members(b.members()));
-    if (a.inter()) likeness = std::max(likeness, compare(Members(a.peers()), Members(b.peers())));
+int result_of(Likeness likeness) {
     return likeness == Likeness::same       ? MPI_CONGRUENT
            : likeness == Likeness::permuted ? MPI_SIMILAR
                                             : MPI_UNEQUAL;
+}
+
+// Of two jobs, which number their processes apart.
+int compared_across(const Communicator& a, const Communicator& b) {
+    const auto here = [&](const std::vector<Rank>& ranks) {
+        return a.world()->roster()->translate(Members(ranks), *b.world()->roster());
+    };
+    Likeness likeness = compare(Members(a.members()), here(b.members()));
+    if (a.inter()) likeness = std::max(likeness, compare(Members(a.peers()), here(b.peers())));
+    return result_of(likeness);
+}
+
+int compared(const Communicator& a, const Communicator& b) {
+    if (&a == &b) return MPI_IDENT;
+    if (a.inter() != b.inter()) return MPI_UNEQUAL;
+    if (a.world() != b.world()) return compared_across(a, b);
+    Likeness likeness = compare(Members(a.members()), Members(b.members()));
+    if (a.inter()) likeness = std::max(likeness, compare(Members(a.peers()), Members(b.peers())));
+    return result_of(likeness);
 }
 
 void check_inter(const Communicator& comm) {
@@ -31,8 +47,8 @@ void check_inter(const Communicator& comm) {
 }
 
 // The group of a new communicator: members of the communicator from which it is created.
-const Members& checked_group(const Communicator& comm, MPI_Group group) {
-    const Members& members = checked<ProcessGroup>(group).members;
+Members checked_group(const Communicator& comm, MPI_Group group) {
+    Members members = members_in(comm, group);
     const Members all(comm.members());
     for (int i = 0; i < members.size(); ++i)
         if (!all.contains(members[i]))
@@ -47,7 +63,8 @@ void check_color(int color) {
 
 // The color for MPI_Comm_split_type; MPI_UNDEFINED if no process gets a communicator.
 int color_of_type(Communicator& comm, int type, MPI_Info info) {
-    const int host = runtime().state().host_of(runtime().rank());
+    const core::Inspection& state = comm.runtime().state();
+    const int host = state.host_of(comm.runtime().rank());
     switch (type) {
         case MPI_UNDEFINED:
             return MPI_UNDEFINED;
@@ -65,9 +82,7 @@ int color_of_type(Communicator& comm, int type, MPI_Info info) {
         }
         case MPI_COMM_TYPE_HW_UNGUIDED: {
             // The next smaller part of the machine, if there is one.
-            const auto elsewhere = [&](Rank rank) {
-                return runtime().state().host_of(rank) != host;
-            };
+            const auto elsewhere = [&](Rank rank) { return state.host_of(rank) != host; };
             const bool smaller = std::ranges::any_of(comm.members(), elsewhere) ||
                                  std::ranges::any_of(comm.peers(), elsewhere);
             return smaller ? host : MPI_UNDEFINED;
@@ -85,6 +100,7 @@ void dispose(Communicator& comm, const char* call) {
     delete_attributes(comm);
     if (comm.buffer) comm.buffer->detach(call);
     comm.freed = true;
+    if (library().parent == &comm) library().parent = nullptr;
     release(comm);
 }
 
@@ -93,8 +109,9 @@ void dispose(Communicator& comm, const char* call) {
 void disconnect(Communicator& comm, const char* call) {
     // The program has completed its requests, as before MPI_Finalize; these are the library's.
     const auto done = [&] { return buffered_sends_done(comm) && orphans_done(comm); };
-    if (!done()) runtime().wait_until(done, call);
+    if (!done()) comm.runtime().wait_until(done, call);
     dispose(comm, call);
+    leave_unused_jobs(call);
 }
 
 }  // namespace torusmp::mpi
@@ -148,7 +165,7 @@ int PMPI_Comm_remote_size(MPI_Comm comm, int* size) {
 #pragma weak MPI_Comm_create = PMPI_Comm_create
 int PMPI_Comm_create(MPI_Comm comm, MPI_Group group, MPI_Comm* newcomm) {
     return api_for_new("MPI_Comm_create", comm, "newcomm", newcomm, [&](Communicator& c) {
-        const Members& members = checked_group(c, group);
+        const Members members = checked_group(c, group);
         return handle_or_null(make_of_group(c, members, "MPI_Comm_create"));
     });
 }
@@ -160,7 +177,7 @@ int PMPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm* ne
             fail(MPI_ERR_COMM,
                  "found an inter-communicator, expected an "
                  "intra-communicator");
-        const Members& members = checked_group(c, group);
+        const Members members = checked_group(c, group);
         check_send_tag(tag);
         return handle_or_null(make_by_group(c, members, tag));
     });
@@ -221,7 +238,7 @@ int PMPI_Comm_get_info(MPI_Comm comm, MPI_Info* info_used) {
 int PMPI_Comm_set_name(MPI_Comm comm, const char* name) {
     return api("MPI_Comm_set_name", comm, [&](Communicator& c) {
         check_output("comm_name", name);
-        const auto guard = runtime().lock();  // reports of waits name it
+        const auto guard = c.runtime().lock();  // reports of waits name it
         c.name.assign(name, strnlen(name, MPI_MAX_OBJECT_NAME - 1));
     });
 }

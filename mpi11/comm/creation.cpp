@@ -51,7 +51,7 @@ std::vector<Wish> unflat(const std::vector<int>& list) {
 Context agree_between(Communicator& inter, BothLists& both, std::vector<int> ours,
                       const char* call) {
     std::optional<Claim> claim;
-    if (inter.rank() == 0 && ours_counts(inter)) claim.emplace();
+    if (inter.rank() == 0 && ours_counts(inter)) claim.emplace(inter);
     ours.insert(ours.begin(), claim ? int(claim->use()) : 0);
     both = exchange_lists(inter, std::move(ours), call);
     const auto first = Context(ours_counts(inter) ? both.ours[0] : both.theirs[0]);
@@ -74,7 +74,7 @@ Communicator* split_between(Communicator& from, const std::vector<Wish>& wishes,
 // Contexts for new communicators of members of an intra-communicator.
 Context agree_on_contexts(Communicator& from, const char* call) {
     std::optional<Claim> claim;
-    if (from.rank() == 0) claim.emplace();
+    if (from.rank() == 0) claim.emplace(from);
     Context first = claim ? claim->use() : 0;
     broadcast_bytes(from, &first, sizeof first, 0, call);
     return first;
@@ -88,22 +88,23 @@ Communicator& inherit(Communicator& comm, const Communicator& from) {
 
 }  // namespace
 
-Communicator& make_intra(std::vector<Rank> members, Context first) {
-    return make<Communicator>(std::move(members), first);
+Communicator& make_intra(std::shared_ptr<World> world, std::vector<Rank> members, Context first) {
+    return make<Communicator>(std::move(world), std::move(members), first);
 }
 
-Communicator& make_inter(std::vector<Rank> local, std::vector<Rank> remote, Context first) {
+Communicator& make_inter(std::shared_ptr<World> world, std::vector<Rank> local,
+                         std::vector<Rank> remote, Context first) {
     // The local groups have no member in common, so both may use the same numbers.
-    return make<Communicator>(std::move(local), first, std::move(remote), first);
+    return make<Communicator>(std::move(world), std::move(local), first, std::move(remote), first);
 }
 
 Communicator& make_intra(const Communicator& from, std::vector<Rank> members, Context first) {
-    return inherit(make_intra(std::move(members), first), from);
+    return inherit(make_intra(from.world(), std::move(members), first), from);
 }
 
 Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first) {
-    return inherit(make_inter(std::move(local), std::move(remote), first), from);
+    return inherit(make_inter(from.world(), std::move(local), std::move(remote), first), from);
 }
 
 Communicator& make_alike(Communicator& from, const char* call) {
@@ -116,7 +117,7 @@ Communicator& make_alike(Communicator& from, const char* call) {
 Communicator* make_split(Communicator& from, int color, int key, const char* call) {
     std::vector<Wish> wishes(std::size_t(from.size()));
     std::optional<Claim> claim;
-    if (from.rank() == 0 && !from.inter()) claim.emplace();
+    if (from.rank() == 0 && !from.inter()) claim.emplace(from);
     wishes[std::size_t(from.rank())] = {color, key, claim ? claim->use() : 0};
     gather_all(from, wishes.data(), sizeof(Wish), call);
     if (from.inter()) return split_between(from, wishes, color, call);
@@ -125,7 +126,7 @@ Communicator* make_split(Communicator& from, int color, int key, const char* cal
 }
 
 Communicator* make_of_group(Communicator& from, const Members& group, const char* call) {
-    const bool inside = group.contains(runtime().rank());
+    const bool inside = group.contains(from.runtime().rank());
     if (!from.inter()) {
         const Context first = agree_on_contexts(from, call);
         return inside ? &make_intra(from, group.ranks(), first) : nullptr;
@@ -137,12 +138,12 @@ Communicator* make_of_group(Communicator& from, const Members& group, const char
 }
 
 Communicator* make_by_group(Communicator& from, const Members& group, int tag) {
-    const int me = group.index_of(runtime().rank());
+    const int me = group.index_of(from.runtime().rank());
     if (me < 0) return nullptr;
     std::optional<Claim> claim;
     Context first = 0;
-    if (me == 0) first = claim.emplace().use();
-    hand_down(group, 0, from.context(Traffic::leaders), tag, &first, sizeof first,
+    if (me == 0) first = claim.emplace(from).use();
+    hand_down(from.runtime(), group, 0, from.context(Traffic::leaders), tag, &first, sizeof first,
               "MPI_Comm_create_group");
     return &make_intra(from, group.ranks(), first);
 }

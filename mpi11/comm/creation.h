@@ -15,8 +15,9 @@ namespace torusmp::mpi {
 
 // Without communication: all members already know members and contexts. Without `from` the new one
 // has neither an error handler nor a session.
-Communicator& make_intra(std::vector<Rank> members, Context first);
-Communicator& make_inter(std::vector<Rank> local, std::vector<Rank> remote, Context first);
+Communicator& make_intra(std::shared_ptr<World> world, std::vector<Rank> members, Context first);
+Communicator& make_inter(std::shared_ptr<World> world, std::vector<Rank> local,
+                         std::vector<Rank> remote, Context first);
 Communicator& make_intra(const Communicator& from, std::vector<Rank> members, Context first);
 Communicator& make_inter(const Communicator& from, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first);

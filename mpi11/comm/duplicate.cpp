@@ -31,7 +31,7 @@ class Duplicate final : public Work {
     }
     void start() override {
         const bool claimant = from_->rank() == 0 && (!from_->inter() || ours_counts(*from_));
-        if (claimant) first_ = Claim().use();
+        if (claimant) first_ = Claim(*from_).use();
         if (from_->inter())
             exchange_context(claimant);
         else
@@ -45,8 +45,8 @@ class Duplicate final : public Work {
     }
     void finish() override {
         if (broadcast_) wait_for(*broadcast_);
-        for (auto& send : sends_) wait_for(send, name());
-        wait_for(receive_, name());
+        for (auto& send : sends_) wait_for(from_->runtime(), send, name());
+        wait_for(from_->runtime(), receive_, name());
         if (refused_) std::rethrow_exception(refused_);
         Communicator& comm = from_->inter()
                                  ? make_inter(*from_, from_->members(), from_->peers(), first_)
@@ -66,13 +66,13 @@ class Duplicate final : public Work {
         const Context context = from_->context(Traffic::leaders);
         if (!claimant) {
             const Rank leader = ours_counts(*from_) ? from_->members()[0] : from_->peers()[0];
-            runtime().receive(receive_, buffer, leader, context, duplicate_tag);
+            from_->runtime().receive(receive_, buffer, leader, context, duplicate_tag);
             return;
         }
         for (const auto* const side : {&from_->members(), &from_->peers()})
             for (const Rank rank : *side)
-                if (rank != runtime().rank())
-                    runtime().send(sends_.emplace_back(), buffer, rank, context, duplicate_tag);
+                if (rank != from_->runtime().rank())
+                    from_->runtime().send(sends_.emplace_back(), buffer, rank, context, duplicate_tag);
     }
 
     Reference<Communicator> from_;

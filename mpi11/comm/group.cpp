@@ -7,16 +7,36 @@
 
 namespace torusmp::mpi {
 
-MPI_Group make_group(Members members, Reference<Session> session) {
+MPI_Group make_group(std::shared_ptr<const Roster> roster, Members members,
+                     Reference<Session> session) {
     if (members.size() == 0) return MPI_GROUP_EMPTY;
-    return handle_of(make<ProcessGroup>(std::move(members), std::move(session)));
+    return handle_of(
+        make<ProcessGroup>(std::move(roster), std::move(members), std::move(session)));
+}
+
+Members members_in(const Communicator& comm, MPI_Group group) {
+    const ProcessGroup& object = checked<ProcessGroup>(group);
+    const auto& roster = comm.world()->roster();
+    if (object.roster == roster || object.roster == nullptr) return object.members;
+    return roster->translate(object.members, *object.roster);
 }
 
 void make_predefined_group() {
-    make_predefined(make<ProcessGroup>(Members(), Reference<Session>()), MPI_GROUP_EMPTY);
+    make_predefined(make<ProcessGroup>(nullptr, Members(), Reference<Session>()), MPI_GROUP_EMPTY);
 }
 
 namespace {
+
+// The members of a group as machine ranks of another's job.
+Members members_in(const std::shared_ptr<const Roster>& roster, const ProcessGroup& group) {
+    if (roster == group.roster || roster == nullptr || group.roster == nullptr)
+        return group.members;
+    return roster->translate(group.members, *group.roster);
+}
+
+const std::shared_ptr<const Roster>& roster_of(MPI_Group group) {
+    return find<ProcessGroup>(group)->roster;
+}
 
 const Members& members_of(MPI_Group group) {
     return checked<ProcessGroup>(group).members;
@@ -72,8 +92,15 @@ int combined(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* ne
         const ProcessGroup& first = checked<ProcessGroup>(group1);
         const ProcessGroup& second = checked<ProcessGroup>(group2);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(combine(first.members, second.members),
-                               first.session ? first.session : second.session);
+        const auto& roster = first.roster ? first.roster : second.roster;
+        Members result = combine(first.members, members_in(roster, second));
+        for (const Rank rank : result.ranks())
+            if (rank >= roster->size())
+                fail(MPI_ERR_GROUP,
+                     "found members of jobs that were not joined with each other: expected groups "
+                     "of which one job has all members");
+        *newgroup =
+            make_group(roster, std::move(result), first.session ? first.session : second.session);
     });
 }
 
@@ -98,7 +125,8 @@ int PMPI_Group_rank(MPI_Group group, int* rank) {
     return api("MPI_Group_rank", [&] {
         const Members& members = members_of(group);
         check_output("rank", rank);
-        const int position = members.index_of(runtime().rank());
+        const auto& roster = roster_of(group);
+        const int position = roster ? members.index_of(roster->self) : -1;
         *rank = position < 0 ? MPI_UNDEFINED : position;
     });
 }
@@ -108,7 +136,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
                                int ranks2[]) {
     return api("MPI_Group_translate_ranks", [&] {
         const Members& from = members_of(group1);
-        const Members& to = members_of(group2);
+        const Members to = members_in(roster_of(group1), checked<ProcessGroup>(group2));
         check_list(n, ranks1, "ranks1");
         check_list(n, ranks2, "ranks2");
         for (int i = 0; i < n; ++i) {
@@ -129,7 +157,7 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 #pragma weak MPI_Group_compare = PMPI_Group_compare
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
     return api("MPI_Group_compare", [&] {
-        const Likeness likeness = compare(members_of(group1), members_of(group2));
+        const Likeness likeness = compare(members_of(group1), members_in(roster_of(group1), checked<ProcessGroup>(group2)));
         check_output("result", result);
         *result = likeness == Likeness::same       ? MPI_IDENT
                   : likeness == Likeness::permuted ? MPI_SIMILAR
@@ -141,7 +169,7 @@ int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
 int PMPI_Comm_group(MPI_Comm comm, MPI_Group* group) {
     return api("MPI_Comm_group", comm, [&](Communicator& c) {
         check_output("group", group);
-        *group = make_group(Members(c.members()), c.session);
+        *group = make_group(c.world()->roster(), Members(c.members()), c.session);
     });
 }
 
@@ -151,7 +179,7 @@ int PMPI_Comm_remote_group(MPI_Comm comm, MPI_Group* group) {
         check_output("group", group);
         if (!c.inter())
             fail(MPI_ERR_COMM, "found an intra-communicator, expected an inter-communicator");
-        *group = make_group(Members(c.peers()), c.session);
+        *group = make_group(c.world()->roster(), Members(c.peers()), c.session);
     });
 }
 
@@ -178,7 +206,7 @@ int PMPI_Group_incl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         check_output("newgroup", newgroup);
         const std::span positions(ranks, std::size_t(n));
         check_positions(members, positions, MPI_ERR_RANK);
-        *newgroup = make_group(include(members, positions), session_of(group));
+        *newgroup = make_group(roster_of(group), include(members, positions), session_of(group));
     });
 }
 
@@ -190,7 +218,7 @@ int PMPI_Group_excl(MPI_Group group, int n, const int ranks[], MPI_Group* newgro
         check_output("newgroup", newgroup);
         const std::span positions(ranks, std::size_t(n));
         check_positions(members, positions, MPI_ERR_RANK);
-        *newgroup = make_group(exclude(members, positions), session_of(group));
+        *newgroup = make_group(roster_of(group), exclude(members, positions), session_of(group));
     });
 }
 
@@ -199,7 +227,7 @@ int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_incl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(include(members, places_in(members, n, ranges)), session_of(group));
+        *newgroup = make_group(roster_of(group), include(members, places_in(members, n, ranges)), session_of(group));
     });
 }
 
@@ -208,7 +236,7 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_excl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(exclude(members, places_in(members, n, ranges)), session_of(group));
+        *newgroup = make_group(roster_of(group), exclude(members, places_in(members, n, ranges)), session_of(group));
     });
 }
 

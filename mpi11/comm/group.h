@@ -5,6 +5,7 @@
 // MPI_GROUP_EMPTY is predefined and always lives.
 #pragma once
 
+#include "mpi11/comm/communicator.h"
 #include "mpi11/comm/members.h"
 #include "mpi11/object.h"
 #include "mpi11/session/session.h"
@@ -20,15 +21,23 @@ class ProcessGroup : public Object {
     static constexpr const char* null_name = "MPI_GROUP_NULL";
     static constexpr const char* noun = "group";
 
-    ProcessGroup(Members which, Reference<Session> of)
-        : Object(kind_of_class), members(std::move(which)), session(std::move(of)) {}
+    ProcessGroup(std::shared_ptr<const Roster> whose, Members which, Reference<Session> of)
+        : Object(kind_of_class),
+          roster(std::move(whose)),
+          members(std::move(which)),
+          session(std::move(of)) {}
 
-    const Members members;
+    const std::shared_ptr<const Roster> roster;  // of its job; null if it has no members
+    const Members members;                       // machine ranks there
     const Reference<Session> session;  // from which it comes; null: from the world model
 };
 
 // The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.
-MPI_Group make_group(Members members, Reference<Session> session);
+MPI_Group make_group(std::shared_ptr<const Roster> roster, Members members,
+                     Reference<Session> session);
+// Its members as machine ranks of the job to which a communicator belongs; a process that is not in
+// that job gets a number that no rank of the job has.
+Members members_in(const Communicator& comm, MPI_Group group);
 // Called once, when MPI starts.
 void make_predefined_group();
 

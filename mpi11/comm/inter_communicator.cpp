@@ -4,6 +4,8 @@
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
+#include "mpi11/session/session.h"
+#include "mpi11/spawn/joined.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -15,6 +17,7 @@ constexpr const char* merge_call = "MPI_Intercomm_merge";
 struct Meeting {
     int code = MPI_SUCCESS;  // why the leader could not reach the other one
     Context first = 0;
+    std::uint64_t world = 0;  // in which both groups are: its number; 0: that of the local group
     std::vector<Rank> remote;
 };
 
@@ -34,6 +37,20 @@ void check_disjoint(const Communicator& local, const Members& remote) {
                  rank, local.describe());
 }
 
+// The machine ranks of a group in another job, of processes that have joined.
+std::vector<Rank> members_there(const Communicator& local, const World& there) {
+    const Roster& roster = *there.roster();
+    std::vector<Rank> ranks =
+        roster.translate(Members(local.members()), *local.world()->roster()).ranks();
+    for (const Rank rank : ranks)
+        if (rank >= roster.size())
+            fail(MPI_ERR_COMM,
+                 "a member of {} is not one of the processes that have joined, to which the peer "
+                 "communicator belongs",
+                 local.describe());
+    return ranks;
+}
+
 // On the leader: lists are the contexts it claims, then the machine ranks of its group.
 Meeting meet(Communicator& local, const Peer& peer) {
     const Communicator& between = checked<Communicator>(peer.comm);
@@ -41,16 +58,19 @@ Meeting meet(Communicator& local, const Peer& peer) {
         fail(MPI_ERR_RANK, "found remote leader {}, expected 0 to {} in {}", peer.leader,
              between.remote_size() - 1, between.describe());
     check_send_tag(peer.tag);
+    const bool same = between.world() == local.world();
+    core::Runtime& runtime = between.runtime();
     const Rank other = between.peer(peer.leader);
-    if (other == runtime().rank())
+    if (other == runtime.rank())
         fail(MPI_ERR_RANK, "found remote leader {}, which is this process itself", peer.leader);
-    Claim claim;
-    std::vector<int> ours = local.members();
+    Claim claim(between);
+    std::vector<int> ours = same ? local.members() : members_there(local, *between.world());
     ours.insert(ours.begin(), int(claim.first()));
     std::vector<int> theirs =
-        swap_lists(between.context(Traffic::leaders), other, peer.tag, ours, create_call);
+        swap_lists(runtime, between.context(Traffic::leaders), other, peer.tag, ours, create_call);
     Meeting meeting;
-    meeting.first = runtime().rank() < other ? claim.use() : Context(theirs.at(0));
+    meeting.world = same ? 0 : between.world()->process().number();
+    meeting.first = runtime.rank() < other ? claim.use() : Context(theirs.at(0));
     meeting.remote.assign(theirs.begin() + 1, theirs.end());
     return meeting;
 }
@@ -68,18 +88,32 @@ Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
         }
     }
     std::vector<int> list = meeting.remote;
-    list.insert(list.begin(), {meeting.code, int(meeting.first)});
+    list.insert(list.begin(), {meeting.code, int(meeting.first), int(meeting.world >> 32),
+                               int(std::uint32_t(meeting.world))});
     broadcast_list(local, list, leader, create_call);
     if (refused) std::rethrow_exception(refused);
     if (list.at(0) != MPI_SUCCESS)
         fail(list[0], "the local leader, rank {}, could not connect to the remote leader", leader);
-    return {MPI_SUCCESS, Context(list.at(1)), {list.begin() + 2, list.end()}};
+    const auto world = std::uint64_t(std::uint32_t(list.at(2))) << 32 | std::uint32_t(list.at(3));
+    return {MPI_SUCCESS, Context(list[1]), world, {list.begin() + 4, list.end()}};
+}
+
+// In the job of processes that have joined.
+Communicator& make_there(const Communicator& local, Meeting meeting) {
+    const std::shared_ptr<World> there = joined_job(meeting.world);
+    if (there == nullptr)
+        fail(MPI_ERR_COMM, "this process has not joined those to which the peer communicator belongs");
+    Communicator& made = make_inter(there, members_there(local, *there), std::move(meeting.remote),
+                                    meeting.first);
+    made.error_handler = local.error_handler;
+    made.session = local.session;
+    return made;
 }
 
 Communicator& merged(Communicator& inter, int high) {
     const bool first_word = ours_counts(inter);
     std::optional<Claim> claim;
-    if (inter.rank() == 0 && first_word) claim.emplace();
+    if (inter.rank() == 0 && first_word) claim.emplace(inter);
     const BothLists both =
         exchange_lists(inter, {high != 0 ? 1 : 0, claim ? int(claim->use()) : 0}, merge_call);
     const auto first = Context(first_word ? both.ours.at(1) : both.theirs.at(1));
@@ -111,6 +145,7 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
             fail(MPI_ERR_RANK, "found local leader {}, expected 0 to {} in {}", local_leader,
                  c.size() - 1, c.describe());
         Meeting meeting = meet_and_tell(c, local_leader, {peer_comm, remote_leader, tag});
+        if (meeting.world != 0) return handle_of(make_there(c, std::move(meeting)));
         check_disjoint(c, Members(meeting.remote));
         return handle_of(make_inter(c, c.members(), std::move(meeting.remote), meeting.first));
     });

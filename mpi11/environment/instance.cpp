@@ -23,6 +23,7 @@
 #include "mpi11/partitioned/message.h"
 #include "mpi11/pt2pt/buffered.h"
 #include "mpi11/pt2pt/request.h"
+#include "mpi11/spawn/joined.h"
 #include "mpi11/tool/events.h"
 #include "mpi11/tool/tool.h"
 
@@ -38,8 +39,9 @@ void make_error_handlers() {
     handler(ErrorHandler::Way::back, MPI_ERRORS_RETURN);
 }
 
-Communicator& make_communicator(std::vector<Rank> members, Context first, const char* name) {
-    auto& comm = make_intra(std::move(members), first);
+Communicator& make_communicator(const std::shared_ptr<World>& world, std::vector<Rank> members,
+                                Context first, const char* name) {
+    auto& comm = make_intra(world, std::move(members), first);
     comm.name = name;
     comm.error_handler = Reference<ErrorHandler>(*find<ErrorHandler>(MPI_ERRORS_ARE_FATAL));
     return comm;
@@ -50,8 +52,9 @@ void make_communicators(Library& lib) {
     core::Runtime& runtime = lib.process->runtime();
     std::vector<Rank> all(std::size_t(runtime.size()));
     for (Rank rank = 0; rank < runtime.size(); ++rank) all[std::size_t(rank)] = rank;
-    lib.world = &make_communicator(std::move(all), 0, "MPI_COMM_WORLD");
-    lib.self = &make_communicator({runtime.rank()}, contexts_each, "MPI_COMM_SELF");
+    const auto world = std::make_shared<World>(lib.process);
+    lib.world = &make_communicator(world, std::move(all), 0, "MPI_COMM_WORLD");
+    lib.self = &make_communicator(world, {runtime.rank()}, contexts_each, "MPI_COMM_SELF");
     hot.world = lib.world;
     begin_reports();
 }
@@ -113,6 +116,11 @@ void make_world(int level, const char* call) {
     make_predefined(*lib.self, MPI_COMM_SELF);
     make_predefined_info();
     lib.initialized = true;
+    try {
+        meet_parents();
+    } catch (const std::exception& error) {
+        refuse(call, error.what());
+    }
 }
 
 // Counts as a collective: ranks that are in another one, and wait for this one, get an error.
@@ -141,6 +149,7 @@ void leave_at_exit() {
     try {
         finish_orphans();
         partitioned::finish();
+        leave_joined_jobs();
         job::go_down(*process, "the exit of a process after its last MPI_Session_finalize");
     } catch (const std::exception& error) {
         process->abort(1, error.what());
@@ -185,6 +194,7 @@ void end_world() {
         if (lib.process->settings()[job::setting::mpi_check]) report_leaks();
         finish_orphans();
         partitioned::finish();
+        leave_joined_jobs();
     }
     const std::lock_guard lock(users_mutex);
     if (std::exchange(users.world, false)) job::go_down(*lib.process);
@@ -249,7 +259,7 @@ void* communicator_for_qmp(std::vector<Rank> members, Context first) {
         update_running();
     }
     if (!in_effect()) fail(MPI_ERR_OTHER, "MPI has been finalized");
-    auto& comm = make_intra(std::move(members), first);
+    auto& comm = make_intra(hot.world->world(), std::move(members), first);
     comm.error_handler = hot.world->error_handler;
     return handle_of(comm);
 }

@@ -35,6 +35,7 @@ struct Library {
     std::thread::id main_thread;
     Communicator* world = nullptr;
     Communicator* self = nullptr;
+    Communicator* parent = nullptr;  // MPI_Comm_get_parent; null if none, or no more
 };
 
 // Works at any time.

@@ -73,7 +73,7 @@ void File::choose_aggregators() {
     int reaching = 0;
     for (int member = 0; member < comm->size(); ++member) {
         if (!residence.members[std::size_t(member)]) continue;
-        const Rank host = runtime().state().host_of(comm->peer(member));
+        const Rank host = comm->runtime().state().host_of(comm->peer(member));
         const auto known = std::find(hosts.begin(), hosts.end(), host);
         const auto index = std::size_t(known - hosts.begin());
         if (known == hosts.end()) {
@@ -97,8 +97,8 @@ void File::choose_aggregators() {
     place.window = std::max<std::size_t>(hints().collective_buffer / on_one_host, 4096);
     place.lanes = 1;
     for (int member = 1; member < comm->size(); ++member)
-        if (runtime().state().host_of(comm->peer(member)) !=
-            runtime().state().host_of(comm->peer(0)))
+        if (comm->runtime().state().host_of(comm->peer(member)) !=
+            comm->runtime().state().host_of(comm->peer(0)))
             place.lanes = io::CollectiveAccess::most_lanes;
     place.store = local.get();
 }

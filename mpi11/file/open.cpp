@@ -79,7 +79,7 @@ void find_residence(File& file) {
     const auto members = std::size_t(comm.size());
     std::vector<int> hosts(members);
     for (std::size_t i = 0; i < members; ++i)
-        hosts[i] = runtime().state().host_of(comm.peer(int(i)));
+        hosts[i] = comm.runtime().state().host_of(comm.peer(int(i)));
     const io::Homes& homes = library().process->settings()[io::setting::at];
     file.residence.members.assign(members, true);
     const bool one_host =
@@ -109,7 +109,7 @@ void agree_on_file(File& file) {
     if (file.local != nullptr) file.local->describe(facts);
     own.inode = facts.st_ino;
     own.device = facts.st_dev;
-    own.rank_of_host = runtime().state().host_of(runtime().rank());
+    own.rank_of_host = comm.runtime().state().host_of(comm.runtime().rank());
     if (comm.size() > 1) gather_all(comm, words.data(), sizeof(Word), "MPI_File_open");
     const Word& kept = words[std::size_t(file.residence.keeper)];
     for (std::size_t rank = 0; rank < words.size(); ++rank) {
@@ -140,10 +140,10 @@ void open_on_all(File& file) {
     const core::Context context = comm.context(Traffic::messages);
     if (!file.residence.all() && file.keeps())
         file.server =
-            std::make_unique<io::StoreServer>(runtime(), context, *file.local, file.place.hints);
+            std::make_unique<io::StoreServer>(comm.runtime(), context, *file.local, file.place.hints);
     else if (!file.residence.all())
         file.far =
-            std::make_unique<io::FarStore>(runtime(), context, comm.peer(file.residence.keeper),
+            std::make_unique<io::FarStore>(comm.runtime(), context, comm.peer(file.residence.keeper),
                                            [] { return std::string_view(file_call); });
     // No rank calls the keeper before it listens.
     agree_on_file(file);

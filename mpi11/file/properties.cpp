@@ -244,7 +244,8 @@ int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
 int PMPI_File_get_group(MPI_File fh, MPI_Group* group) {
     return file_api("MPI_File_get_group", fh, [&](File& file) {
         check_output("group", group);
-        *group = make_group(Members(file.comm->members()), file.comm->session);
+        *group = make_group(file.comm->world()->roster(), Members(file.comm->members()),
+                            file.comm->session);
     });
 }
 

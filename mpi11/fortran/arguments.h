@@ -34,6 +34,8 @@ extern MPI_Fint torusmp_fbufferautomatic_;
 extern MPI_Fint torusmp_fstatus_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_fstatuses_[MPI_F_STATUS_SIZE];
 extern MPI_Fint torusmp_ferrcodes_;
+extern char torusmp_fargv_;
+extern char torusmp_fargvs_;
 extern MPI_Fint torusmp_funweighted_;
 extern MPI_Fint torusmp_fweightsempty_;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routines with CHARACTER arguments that concern processes which join a job: C refuses them
-// (spawn/spawn_api.cpp), so nobody reads the arguments of the programs.
+// Routines with CHARACTER arguments that concern processes which join. The arguments of a program are
+// an array of strings, ended by an empty one; those of several programs a matrix, with a row for each.
 #include <string>
 #include <vector>
 
@@ -11,8 +11,34 @@
 namespace torusmp::mpi {
 namespace {
 
+// The arguments of one program: every `step`-th string, up to an empty one.
+class Arguments {
+  public:
+    Arguments(const char* first, std::size_t length, std::size_t step) {
+        if (first == nullptr) return;
+        for (const char* at = first;; at += step * length) {
+            std::string text = trimmed(at, length);
+            if (text.empty()) break;
+            texts_.push_back(std::move(text));
+        }
+        for (std::string& text : texts_) pointers_.push_back(text.data());
+        pointers_.push_back(nullptr);
+    }
+    Arguments(Arguments&&) = default;  // the strings stay where they are
+    char** in_c() { return pointers_.empty() ? MPI_ARGV_NULL : pointers_.data(); }
+
+  private:
+    std::vector<std::string> texts_;
+    std::vector<char*> pointers_;
+};
+
 int* c_errcodes(MPI_Fint* errcodes) {
     return errcodes == &torusmp_ferrcodes_ ? MPI_ERRCODES_IGNORE : errcodes;
+}
+
+bool is_root_of(MPI_Comm comm, int root) {
+    int rank = -1;
+    return PMPI_Comm_rank(comm, &rank) == MPI_SUCCESS && rank == root;
 }
 
 }  // namespace
@@ -22,32 +48,42 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-void pmpi_comm_spawn_(const char* command, const char*, const MPI_Fint* maxprocs,
+// Only the root has strings.
+void pmpi_comm_spawn_(const char* command, const char* argv, const MPI_Fint* maxprocs,
                       const MPI_Fint* info, const MPI_Fint* root, const MPI_Fint* comm,
                       MPI_Fint* intercomm, MPI_Fint* array_of_errcodes, Ierror ierror,
-                      Length length, Length) {
-    ierror = PMPI_Comm_spawn(
-        trimmed(command, length).c_str(), MPI_ARGV_NULL, *maxprocs, from_fortran<MPI_Info>(*info),
-        *root, from_fortran<MPI_Comm>(*comm), Argument<MPI_Comm*>(intercomm).in_c(),
-        c_errcodes(array_of_errcodes));
+                      Length length, Length argument_length) {
+    const auto in_c = from_fortran<MPI_Comm>(*comm);
+    const bool is_root = is_root_of(in_c, *root);
+    Arguments arguments(is_root && argv != &torusmp_fargv_ ? argv : nullptr, argument_length, 1);
+    ierror = PMPI_Comm_spawn(is_root ? trimmed(command, length).c_str() : "", arguments.in_c(),
+                             *maxprocs, from_fortran<MPI_Info>(*info), *root, in_c,
+                             Argument<MPI_Comm*>(intercomm).in_c(), c_errcodes(array_of_errcodes));
 }
 
-// Only the root has arrays.
-void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_commands, const char*,
+void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_commands,
+                               const char* array_of_argv,
                                const MPI_Fint* array_of_maxprocs, const MPI_Fint* array_of_info,
                                const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* intercomm,
-                               MPI_Fint* array_of_errcodes, Ierror ierror, Length length, Length) {
-    int rank = -1;
+                               MPI_Fint* array_of_errcodes, Ierror ierror, Length length,
+                               Length argument_length) {
     const auto in_c = from_fortran<MPI_Comm>(*comm);
-    const bool is_root = PMPI_Comm_rank(in_c, &rank) == MPI_SUCCESS && rank == *root;
-    const int programs = is_root && *count > 0 ? *count : 0;
+    const int programs = is_root_of(in_c, *root) && *count > 0 ? *count : 0;
+    std::vector<Arguments> arguments;
+    for (int i = 0; i < programs; ++i)
+        arguments.emplace_back(array_of_argv != &torusmp_fargvs_
+                                   ? array_of_argv + std::size_t(i) * argument_length
+                                   : nullptr,
+                               argument_length, std::size_t(programs));
+    std::vector<char**> argvs;
+    for (Arguments& it : arguments) argvs.push_back(it.in_c());
     std::vector<std::string> texts;
     for (int i = 0; i < programs; ++i)
         texts.push_back(trimmed(array_of_commands + std::size_t(i) * length, length));
     std::vector<char*> commands;
     for (std::string& text : texts) commands.push_back(text.data());
     HandleArray<MPI_Info> infos(array_of_info, programs);
-    ierror = PMPI_Comm_spawn_multiple(*count, commands.data(), MPI_ARGVS_NULL, array_of_maxprocs,
+    ierror = PMPI_Comm_spawn_multiple(*count, commands.data(), argvs.data(), array_of_maxprocs,
                                       infos.in_c(), *root, in_c,
                                       Argument<MPI_Comm*>(intercomm).in_c(),
                                       c_errcodes(array_of_errcodes));

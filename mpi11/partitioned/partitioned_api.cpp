@@ -25,6 +25,11 @@ Memory checked_memory(bool sends, const void* buf, int partitions, Count count, 
         __builtin_mul_overflow(total, MPI_Count(type.size()), &bytes))
         wrong::total();
     entries_of(info);
+    if (comm.world()->joined())
+        fail(MPI_ERR_UNSUPPORTED_OPERATION,
+             "found {}, whose processes have joined: partitioned messages need processes that "
+             "started together",
+             comm.describe());
     return {const_cast<void*>(buf), partitions, MPI_Count(count), type};
 }
 

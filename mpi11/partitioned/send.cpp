@@ -17,7 +17,7 @@ class Tags {
     }
     Context context() {
         const SharedLock lock(mutex_);
-        if (!context_) context_ = claim_contexts();
+        if (!context_) context_ = hot.world->world()->claim_contexts();
         return *context_;
     }
     core::Tag take(int count) {

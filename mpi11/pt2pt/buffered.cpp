@@ -59,7 +59,7 @@ void SendBuffer::send(const core::Buffer& message, Communicator& comm, int dest,
     Message& kept = place(message.bytes);
     message.pack(0, kept.data, message.bytes);
     kept.comm = Reference<Communicator>(comm);
-    runtime().send(kept.request, core::Buffer(static_cast<void*>(kept.data), message.bytes),
+    comm.runtime().send(kept.request, core::Buffer(static_cast<void*>(kept.data), message.bytes),
                    comm.peer(dest), comm.context(), tag);
 }
 

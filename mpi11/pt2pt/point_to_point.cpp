@@ -14,7 +14,7 @@ namespace {
 // Most messages that programs wait for are small and are sent immediately.
 bool left_at_once(const void* buffer, std::size_t count, const Datatype& type, int dest, int tag,
                   const Communicator& comm) {
-    return type.dense() && runtime().send_at_once(block_of(buffer, count, type), comm.peer(dest),
+    return type.dense() && comm.runtime().send_at_once(block_of(buffer, count, type), comm.peer(dest),
                                                   comm.context(), tag);
 }
 
@@ -25,8 +25,8 @@ bool left_at_once(const void* buffer, std::size_t count, const Datatype& type, i
     LayoutHold hold;
     const core::Buffer message = buffer_of(buffer, count, type, hold);
     core::SendRequest request;
-    runtime().send(request, message, comm.peer(dest), comm.context(), tag, mode);
-    runtime().wait(request, call);
+    comm.runtime().send(request, message, comm.peer(dest), comm.context(), tag, mode);
+    comm.runtime().wait(request, call);
     check_sent(request, comm, dest, tag);
 }
 
@@ -52,9 +52,9 @@ template <class Count>
     LayoutHold hold;
     const core::Buffer message = buffer_of(buffer, count, type, hold);
     core::ReceiveRequest request;
-    runtime().receive(request, message, machine_source(comm, source), comm.context(),
+    comm.runtime().receive(request, message, machine_source(comm, source), comm.context(),
                       core_tag(tag));
-    runtime().wait(request, call);
+    comm.runtime().wait(request, call);
     set_received(status, request, comm);
     check_received(request, comm, hold);
 }
@@ -71,9 +71,9 @@ template <class Count>
                 return receive_scattered(call, buffer, std::size_t(count), type, source, tag, comm,
                                          status);
             core::ReceiveRequest request;
-            runtime().receive_block(request, block_of(buffer, std::size_t(count), type),
+            comm.runtime().receive_block(request, block_of(buffer, std::size_t(count), type),
                                     machine_source(comm, source), comm.context(), core_tag(tag));
-            runtime().wait(request, call);
+            comm.runtime().wait(request, call);
             set_received(status, request, comm);
             check_received(request, comm);
         });
@@ -107,7 +107,7 @@ template <class Count>
                 request.what = Request::What::nothing;
                 return;
             }
-            runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
+            comm.runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
                            mode == Request::Mode::synchronous ? core::SendMode::synchronous
                                                               : core::SendMode::standard);
         });
@@ -135,11 +135,11 @@ template <class Count>
             if (persistent || nothing) return;
             request.plain = type.dense();
             if (request.plain) [[likely]]
-                runtime().receive_block(request.receive, block_of(buffer, std::size_t(count), type),
+                comm.runtime().receive_block(request.receive, block_of(buffer, std::size_t(count), type),
                                         machine_source(comm, source), comm.context(),
                                         core_tag(tag));
             else
-                runtime().receive(request.receive, request.buffer, machine_source(comm, source),
+                comm.runtime().receive(request.receive, request.buffer, machine_source(comm, source),
                                   comm.context(), core_tag(tag));
         });
 }
@@ -170,11 +170,11 @@ void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
     core::SendRequest send;
     core::ReceiveRequest receive;
     if (source != MPI_PROC_NULL)
-        runtime().receive(receive, in.buffer, machine_source(comm, source), comm.context(),
+        comm.runtime().receive(receive, in.buffer, machine_source(comm, source), comm.context(),
                           core_tag(receive_tag));
-    if (dest != MPI_PROC_NULL) runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
+    if (dest != MPI_PROC_NULL) comm.runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
     const AwaitedExchange awaited(send, receive);
-    runtime().wait_until([&] { return send.complete() && receive.complete(); }, call, &awaited);
+    comm.runtime().wait_until([&] { return send.complete() && receive.complete(); }, call, &awaited);
     if (source == MPI_PROC_NULL)
         set_proc_null(status);
     else
@@ -220,7 +220,7 @@ Request& begin_exchange(const char* call, const core::Buffer& out, int dest, int
     if (source != MPI_PROC_NULL) start(request);
     request.sends_too = dest != MPI_PROC_NULL;
     if (request.sends_too)
-        runtime().send(request.send, out, comm.peer(dest), comm.context(), send_tag);
+        comm.runtime().send(request.send, out, comm.peer(dest), comm.context(), send_tag);
     return request;
 }
 

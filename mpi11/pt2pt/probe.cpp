@@ -46,12 +46,12 @@ void set_found(MPI_Status* status, const core::Status& found, const Communicator
 }
 
 std::optional<core::Status> look(const Communicator& comm, const Wanted& what) {
-    return runtime().probe(what.source, comm.context(), what.tag);
+    return comm.runtime().probe(what.source, comm.context(), what.tag);
 }
 
 // The message, taken; null if there is none yet.
 core::Unexpected* take(const Communicator& comm, const Wanted& what) {
-    return runtime().claim(what.source, comm.context(), what.tag);
+    return comm.runtime().claim(what.source, comm.context(), what.tag);
 }
 
 void hand_over(core::Unexpected& taken, Communicator& comm, MPI_Message* message,
@@ -89,7 +89,8 @@ class AwaitedMessage final : public core::Awaited {
 void check_alive(const Communicator& comm, int source) {
     if (source == MPI_ANY_SOURCE) return;
     const std::array<Rank, 1> peer{comm.peer(source)};
-    if (runtime().state().faults() != 0 && runtime().state().lost_in(peer))
+    const core::Inspection& state = comm.runtime().state();
+    if (state.faults() != 0 && state.lost_in(peer))
         fail(MPI_ERR_PROC_ABORTED, "rank {} of {} has ended", source, comm.describe());
 }
 
@@ -107,10 +108,10 @@ int receive_taken(const char* call, void* buf, Count count, MPI_Datatype datatyp
         Message& taken = checked<Message>(*message);
         const Reference<Communicator> comm = taken.comm;
         core::ReceiveRequest request;
-        runtime().receive(request, buffer, taken.claimed);
+        comm->runtime().receive(request, buffer, taken.claimed);
         release(taken);
         *message = MPI_MESSAGE_NULL;
-        runtime().wait(request, call);
+        comm->runtime().wait(request, call);
         set_received(status, request, *comm);
         check_received(request, *comm, hold);
     });
@@ -133,7 +134,7 @@ int begin_receive_taken(const char* call, void* buf, Count count, MPI_Datatype d
         made.peer = null_message ? MPI_PROC_NULL : MPI_ANY_SOURCE;
         made.layout = std::move(hold);
         if (!null_message) {
-            runtime().receive(made.receive, buffer, taken->claimed);
+            taken->comm->runtime().receive(made.receive, buffer, taken->claimed);
             release(*taken);
         }
         *message = MPI_MESSAGE_NULL;
@@ -158,7 +159,7 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
         auto found = look(c, what);
         if (!found) {
             const AwaitedMessage awaited(c, what);
-            runtime().wait_until(
+            c.runtime().wait_until(
                 [&] {
                     found = look(c, what);
                     if (!found) check_alive(c, source);
@@ -180,7 +181,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
         const Wanted what = wanted(c, source, tag);
         auto found = look(c, what);
         if (!found) {
-            runtime().progress_for("MPI_Iprobe", AwaitedMessage(c, what));
+            c.runtime().progress_for("MPI_Iprobe", AwaitedMessage(c, what));
             found = look(c, what);
         }
         *flag = found ? 1 : 0;
@@ -201,7 +202,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
         core::Unexpected* taken = take(c, what);
         if (taken == nullptr) {
             const AwaitedMessage awaited(c, what);
-            runtime().wait_until(
+            c.runtime().wait_until(
                 [&] {
                     taken = take(c, what);
                     if (taken == nullptr) check_alive(c, source);
@@ -228,7 +229,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
         const Wanted what = wanted(c, source, tag);
         core::Unexpected* taken = take(c, what);
         if (taken == nullptr) {
-            runtime().progress_for("MPI_Improbe", AwaitedMessage(c, what));
+            c.runtime().progress_for("MPI_Improbe", AwaitedMessage(c, what));
             taken = take(c, what);
         }
         *flag = taken != nullptr ? 1 : 0;

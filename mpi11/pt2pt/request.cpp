@@ -143,18 +143,18 @@ void start(Request& request) {
     if (request.mode == Request::Mode::buffered)
         return send_buffered(request.buffer, comm, request.peer, request.tag);
     if (request.what == Request::What::send)
-        return runtime().send(
+        return comm.runtime().send(
             request.send, request.buffer, comm.peer(request.peer), comm.context(), request.tag,
             request.mode == Request::Mode::synchronous ? core::SendMode::synchronous
                                                        : core::SendMode::standard);
-    runtime().receive(request.receive, request.buffer,
+    comm.runtime().receive(request.receive, request.buffer,
                       request.peer == MPI_ANY_SOURCE ? core::any_source : comm.peer(request.peer),
                       comm.context(), core_tag(request.tag));
 }
 
-std::string why_failed(core::Error error, Rank peer) {
+std::string why_failed(const core::Runtime& runtime, core::Error error, Rank peer) {
     return error == core::Error::unreachable && peer != core::any_source
-               ? runtime().state().fault_of(peer)
+               ? runtime.state().fault_of(peer)
                : std::string(core::describe(error));
 }
 
@@ -171,7 +171,7 @@ void wrong::sent(const core::SendRequest& send, const Communicator& comm, int de
     const core::Error error = send.status().error;
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
-         words_for(comm, dest), why_failed(error, send.peer()));
+         words_for(comm, dest), why_failed(comm.runtime(), error, send.peer()));
 }
 
 void wrong::received(const core::ReceiveRequest& receive, const Communicator& comm) {
@@ -184,7 +184,7 @@ void wrong::received(const core::ReceiveRequest& receive, const Communicator& co
     fail(status.error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
          "the receive from {} failed: {}",
          peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
-         why_failed(status.error, peer));
+         why_failed(comm.runtime(), status.error, peer));
 }
 
 void wrong::check_elements(const core::ReceiveRequest& receive, const Communicator& comm,
@@ -364,7 +364,7 @@ void end_reports() {
 void finish_orphans() {
     Request::for_each([](Request& request) {
         if (request.what == Request::What::receive && request.active && !request.complete())
-            runtime().cancel(request.receive);
+            request.comm->runtime().cancel(request.receive);
     });
     Orphans::only().finish();
 }

@@ -237,7 +237,7 @@ inline Rank machine_source(const Communicator& comm, int source) {
 
 // Describes an error of a request with a peer (a machine rank): if the peer is unreachable, names
 // the dead link or rank that is the cause.
-std::string why_failed(core::Error error, Rank peer);
+std::string why_failed(const core::Runtime& runtime, core::Error error, Rank peer);
 
 // Throws Failure for a message that ended with an error.
 namespace wrong {

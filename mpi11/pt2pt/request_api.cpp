@@ -123,9 +123,9 @@ int PMPI_Cancel(MPI_Request* request) {
             fail(MPI_ERR_REQUEST, "found a request of {} that was not started", cancelled->call);
         switch (cancelled->what) {
             case Request::What::receive:
-                return runtime().cancel(cancelled->receive);
+                return cancelled->comm->runtime().cancel(cancelled->receive);
             case Request::What::send:
-                return runtime().cancel(cancelled->send);
+                return cancelled->comm->runtime().cancel(cancelled->send);
             case Request::What::work:
                 return cancelled->work->cancel();
             case Request::What::nothing:

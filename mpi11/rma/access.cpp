@@ -186,7 +186,7 @@ Transfer* move_data(Window& window, const Access& call) {
     transfer.data_layout = std::move(origin_hold);
     transfer.result_layout = std::move(result_hold);
     transfer.place_layout = std::move(place_hold);
-    runtime().windows().start(operation);
+    window.comm->runtime().windows().start(operation);
     return call.request != nullptr ? &transfer : nullptr;
 }
 

@@ -54,13 +54,13 @@ void order() {
 void check_dealings(Window& window, int target) {
     core::Error error = core::Error::none;
     {
-        const auto lock = runtime().lock();
+        const auto lock = window.comm->runtime().lock();
         std::swap(error, window.dealings(target).error);
     }
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
-         "accesses to rank {}: {}", target, why_failed(error, peer));
+         "accesses to rank {}: {}", target, why_failed(window.comm->runtime(), error, peer));
 }
 
 void check_answer(Window& window, const Operation& operation) {
@@ -76,7 +76,7 @@ void begin(Window& window, Operation& operation, Action action, int target) {
     operation.window_ = &window.core;
     operation.action = action;
     operation.target = target;
-    runtime().windows().start(operation);
+    window.comm->runtime().windows().start(operation);
 }
 
 // One step of an epoch that the target answers.
@@ -84,18 +84,18 @@ void ask(Window& window, const char* call, Action action, int target) {
     Operation operation;
     {
         // An unlock flushes. Another thread finds the flag or the open operation.
-        const auto lock = runtime().lock();
+        const auto lock = window.comm->runtime().lock();
         if (action == Action::unlock_shared || action == Action::unlock_exclusive)
             window.clean(target);
         begin(window, operation, action, target);
     }
-    runtime().wait(operation, call);
+    window.comm->runtime().wait(operation, call);
     check_answer(window, operation);
 }
 
 void lock_target(Window& window, const char* call, int target, bool exclusive) {
     core::rma::Control* const control = window.core.parts[std::size_t(target)].control;
-    if (control != nullptr && control->try_lock(exclusive, runtime().rank())) return;
+    if (control != nullptr && control->try_lock(exclusive, window.comm->runtime().rank())) return;
     ask(window, call, exclusive ? Action::lock_exclusive : Action::lock_shared, target);
 }
 
@@ -104,7 +104,7 @@ void unlock_target(Window& window, const char* call, int target, Window::Lock ho
     const bool mapped = window.core.parts[std::size_t(target)].control != nullptr;
     if (mapped || how == Window::Lock::unchecked) flush(window, call, target, false);
     if (how == Window::Lock::unchecked) return;
-    if (mapped) return runtime().windows().unlock(window.core, target, exclusive);
+    if (mapped) return window.comm->runtime().windows().unlock(window.core, target, exclusive);
     // Answered when all accesses before it are done.
     flush(window, call, target, true);
     ask(window, call, exclusive ? Action::unlock_exclusive : Action::unlock_shared, target);
@@ -112,7 +112,7 @@ void unlock_target(Window& window, const char* call, int target, Window::Lock ho
 
 // The positions of a group's members in the window.
 Members members_of(const Window& window, MPI_Group handle) {
-    const Members& ranks = checked<ProcessGroup>(handle).members;
+    const Members ranks = members_in(*window.comm, handle);
     std::vector<Rank> found;
     for (const Rank rank : ranks.ranks()) {
         const auto& all = window.comm->members();
@@ -127,14 +127,14 @@ Members members_of(const Window& window, MPI_Group handle) {
 
 void signal(Window& window, Action action, int member) {
     if (member == window.core.self) {
-        const auto lock = runtime().lock();
+        const auto lock = window.comm->runtime().lock();
         ++(action == Action::post ? window.dealings(member).posts
                                   : window.dealings(member).completes);
-        runtime().recheck();
+        window.comm->runtime().recheck();
         return;
     }
     Transfer& transfer = Transfer::take(window, action, member);
-    runtime().windows().start(transfer.operation);
+    window.comm->runtime().windows().start(transfer.operation);
 }
 
 using Signals = std::atomic<std::uint32_t> core::rma::Window::Dealings::*;
@@ -145,22 +145,22 @@ bool have_signalled(Window& window, const Members& members, Signals count) {
 }
 
 void take_signals(Window& window, const Members& members, Signals count) {
-    const auto lock = runtime().lock();
+    const auto lock = window.comm->runtime().lock();
     for (const int member : members.ranks()) --(window.dealings(member).*count);
 }
 
 // Whether a member whose signal is missing has died.
 bool is_lost(Window& window, const Members& members, Signals count) {
-    if (runtime().state().faults() == 0) return false;
+    if (window.comm->runtime().state().faults() == 0) return false;
     return std::any_of(members.ranks().begin(), members.ranks().end(), [&](int member) {
         return window.dealings(member).*count == 0 &&
-               !runtime().state().fault_of(window.comm->peer(member)).empty();
+               !window.comm->runtime().state().fault_of(window.comm->peer(member)).empty();
     });
 }
 
 void await_signals(Window& window, const char* call, const Members& members, Signals count) {
     const AwaitedMembers awaited(window, members.ranks());
-    runtime().wait_until(
+    window.comm->runtime().wait_until(
         [&] {
             return have_signalled(window, members, count) || is_lost(window, members, count);
         },
@@ -168,7 +168,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
             fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
-                 why_failed(core::Error::unreachable, window.comm->peer(member)));
+                 why_failed(window.comm->runtime(), core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
     order();
 }
@@ -227,7 +227,7 @@ bool test(Window& window) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post first");
     constexpr Signals completes = &core::rma::Window::Dealings::completes;
     if (!have_signalled(window, *window.exposed, completes)) {
-        runtime().progress();
+        window.comm->runtime().progress();
         if (!have_signalled(window, *window.exposed, completes)) return false;
     }
     take_signals(window, *window.exposed, completes);
@@ -355,7 +355,7 @@ void flush(Window& window, const char* call, int target, bool local) {
     const int last = target < 0 ? window.size() - 1 : target;
     std::deque<Operation> asked;
     for (int member = first; member <= last && !local; ++member) {
-        const auto lock = runtime().lock();
+        const auto lock = window.comm->runtime().lock();
         if (window.clean(member)) begin(window, asked.emplace_back(), Action::flush, member);
     }
     const auto done = [&] {
@@ -367,7 +367,7 @@ void flush(Window& window, const char* call, int target, bool local) {
     for (int member = first; member <= last; ++member)
         if (window.dealings(member).open != 0) members.push_back(member);
     const AwaitedMembers awaited(window, members);
-    runtime().wait_until(done, call, &awaited);
+    window.comm->runtime().wait_until(done, call, &awaited);
     for (const Operation& operation : asked) check_answer(window, operation);
     for (int member = first; member <= last; ++member) check_dealings(window, member);
 }

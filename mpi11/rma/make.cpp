@@ -79,8 +79,8 @@ struct Offsets {
 
 Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     Offsets offsets;
-    const core::Inspection& state = runtime().state();
-    const Rank host = state.host_of(runtime().rank());
+    const core::Inspection& state = window.comm->runtime().state();
+    const Rank host = state.host_of(window.comm->runtime().rank());
     for (int member = 0; member < window.size(); ++member)
         if (state.host_of(window.comm->peer(member)) == host) offsets.mates.push_back(member);
     const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
@@ -106,7 +106,7 @@ struct Setup {
 // Makes the block, or maps the one that the first member of this host has made. Returns whether
 // there is one.
 bool share_block(Window& window, const Offsets& offsets, const char* call) {
-    core::Runtime& machine = runtime();
+    core::Runtime& machine = window.comm->runtime();
     Communicator& comm = *window.comm;
     const Context context = comm.context(Traffic::messages);
     if (offsets.mates.size() < 2 || !machine.shared().possible()) return false;
@@ -115,7 +115,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
         const Rank maker = comm.peer(offsets.mates.front());
         core::ReceiveRequest receive;
         machine.receive(receive, {&setup, sizeof setup}, maker, context, setup_tag);
-        wait_for(receive, call);
+        wait_for(machine, receive, call);
         const auto lock = machine.lock();
         return setup.made != 0 && machine.shared().map(*window.block, maker, setup.name);
     }
@@ -135,7 +135,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
         }
         core::SendRequest send;
         machine.send(send, Buffer(&setup, sizeof setup), mate, context, setup_tag);
-        wait_for(send, call);
+        wait_for(machine, send, call);
     }
     return setup.made != 0;
 }
@@ -164,7 +164,7 @@ int make_alone(Window& window) {
     if (!made) return MPI_SUCCESS;
     if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
-    window.memory = runtime().allocate(std::max<std::size_t>(size, 1), size < page ? line : page);
+    window.memory = window.comm->runtime().allocate(std::max<std::size_t>(size, 1), size < page ? line : page);
     own.memory = static_cast<std::byte*>(window.memory);
     return window.memory != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
@@ -172,7 +172,7 @@ int make_alone(Window& window) {
 void check_one_host(const Window& window) {
     if (window.flavor != MPI_WIN_FLAVOR_SHARED) return;
     for (const Rank rank : window.comm->members())
-        if (runtime().state().host_of(rank) != runtime().state().host_of(runtime().rank()))
+        if (window.comm->runtime().state().host_of(rank) != window.comm->runtime().state().host_of(window.comm->runtime().rank()))
             fail(MPI_ERR_RMA_SHARED,
                  "found members on several hosts, expected those of MPI_Comm_split_type with "
                  "MPI_COMM_TYPE_SHARED");
@@ -215,7 +215,7 @@ void fill(Window& window, const Plan& plan, const std::vector<Wish>& wishes) {
         error = make_alone(window);
     core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
     if (window.flavor == MPI_WIN_FLAVOR_CREATE) own.memory = static_cast<std::byte*>(plan.base);
-    runtime().windows().add(window.core);
+    window.comm->runtime().windows().add(window.core);
     exchange_ids(window, plan.call, error);
     window.set_predefined_attributes(own.memory);
 }
@@ -281,7 +281,7 @@ void attach(Window& window, void* base, MPI_Aint size) {
     if (size < 0) fail(MPI_ERR_SIZE, "found size {}, expected 0 or more bytes", size);
     if (base == nullptr && size > 0) fail(MPI_ERR_BASE, "found a null base for {} bytes", size);
     if (size == 0) return;
-    const auto lock = runtime().lock();
+    const auto lock = window.comm->runtime().lock();
     auto& attached = window.core.attached;
     const auto* const start = static_cast<const std::byte*>(base);
     const auto next = attached.lower_bound(start);
@@ -295,7 +295,7 @@ void attach(Window& window, void* base, MPI_Aint size) {
 
 void detach(Window& window, const void* base) {
     check_dynamic(window);
-    const auto lock = runtime().lock();
+    const auto lock = window.comm->runtime().lock();
     // Memory of size 0 is not kept.
     if (window.core.attached.erase(static_cast<const std::byte*>(base)) == 0 && base == nullptr)
         fail(MPI_ERR_BASE, "found a null base, expected one that was attached");

@@ -39,7 +39,8 @@ extern "C" {
 int PMPI_Win_get_group(MPI_Win win, MPI_Group* group) {
     return window_api("MPI_Win_get_group", win, [&](Window& window) {
         check_output("group", group);
-        *group = make_group(Members(window.comm->members()), window.comm->session);
+        *group = make_group(window.comm->world()->roster(), Members(window.comm->members()),
+                            window.comm->session);
     });
 }
 
@@ -64,7 +65,7 @@ int PMPI_Win_get_info(MPI_Win win, MPI_Info* info_used) {
 int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
     return window_api("MPI_Win_set_name", win, [&](Window& window) {
         check_output("win_name", win_name);
-        const auto guard = runtime().lock();  // reports of waits name it
+        const auto guard = window.comm->runtime().lock();  // reports of waits name it
         window.name.assign(win_name, strnlen(win_name, MPI_MAX_OBJECT_NAME - 1));
         window.comm->name = window.name.empty() ? "a window" : "the window " + window.name;
     });

@@ -16,16 +16,16 @@ Window::Window(Communicator& with, int made_by)
     core.dynamic = dynamic();
     members.resize(count);
     locked = std::vector<std::atomic<Lock>>(count);
-    const auto lock = runtime().lock();
-    block.emplace(runtime().shared());
+    const auto lock = comm->runtime().lock();
+    block.emplace(comm->runtime().shared());
 }
 
 Window::~Window() {
     comm->error_object = nullptr;
-    const auto lock = runtime().lock();
-    if (core.id != 0) runtime().windows().remove(core);
+    const auto lock = comm->runtime().lock();
+    if (core.id != 0) comm->runtime().windows().remove(core);
     block.reset();
-    if (memory != nullptr) runtime().free(memory);
+    if (memory != nullptr) comm->runtime().free(memory);
 }
 
 namespace {

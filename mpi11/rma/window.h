@@ -50,7 +50,7 @@ class Window : public Object {
     }
     // Whether accesses to the target have to be flushed; they are then regarded as flushed.
     bool clean(int target) {
-        const auto lock = runtime().lock();
+        const auto lock = comm->runtime().lock();
         if (!std::exchange(dealings(target).dirty, false)) return false;
         --core.dirty;
         return true;

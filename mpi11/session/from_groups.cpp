@@ -49,6 +49,16 @@ std::string_view checked_string_tag(const char* string_tag) {
     return text;
 }
 
+// Groups of processes that have joined have no job in which all of them could meet without a
+// communicator.
+const Members& checked_members(MPI_Group handle) {
+    const ProcessGroup& group = checked<ProcessGroup>(handle);
+    if (group.roster != nullptr && group.roster != hot.world->world()->roster())
+        fail(MPI_ERR_GROUP,
+             "found a group of processes that have joined, expected processes that started together");
+    return group.members;
+}
+
 int checked_place(const Members& group) {
     const int place = group.index_of(runtime().rank());
     if (place < 0)
@@ -97,10 +107,10 @@ Communicator& make_from(const Members& group, std::string_view string_tag, const
     checked_place(group);
     std::optional<Claim> claim;
     Context first = 0;
-    if (group[0] == runtime().rank()) first = claim.emplace().use();
-    hand_down(group, 0, contexts_of_groups, tag_of("intra", string_tag, group), &first,
+    if (group[0] == runtime().rank()) first = claim.emplace(*hot.world).use();
+    hand_down(runtime(), group, 0, contexts_of_groups, tag_of("intra", string_tag, group), &first,
               sizeof first, call);
-    return make_intra(group.ranks(), first);
+    return make_intra(hot.world->world(), group.ranks(), first);
 }
 
 // What the local leader learns of the other group: contexts for both, then its members.
@@ -109,10 +119,10 @@ std::vector<int> meet(const Members& local, const Members& remote, int remote_le
     std::optional<Claim> claim;
     const bool ours = local[0] < remote[0];
     std::vector<int> list{0};
-    if (ours) list[0] = int(claim.emplace().use());
+    if (ours) list[0] = int(claim.emplace(*hot.world).use());
     list.insert(list.end(), local.ranks().begin(), local.ranks().end());
     std::vector<int> theirs =
-        swap_lists(contexts_of_groups, remote[remote_leader],
+        swap_lists(runtime(), contexts_of_groups, remote[remote_leader],
                    tag_of("inter", string_tag, Members()), list, call);
     if (ours) theirs[0] = list[0];
     return theirs;
@@ -126,11 +136,11 @@ Communicator& make_between(const Members& local, int local_leader, MPI_Group rem
     std::vector<int> theirs;
     int length = 0;  // of the list; negative for an error class
     const auto hand_down_length = [&] {
-        hand_down(local, local_leader, contexts_of_groups, tag, &length, sizeof length, call);
+        hand_down(runtime(), local, local_leader, contexts_of_groups, tag, &length, sizeof length, call);
     };
     if (checked_place(local) == local_leader) {
         try {
-            const Members& remote = checked<ProcessGroup>(remote_group).members;
+            const Members& remote = checked_members(remote_group);
             check_disjoint(local, remote);
             checked_leader(remote, remote_leader, "remote_leader");
             theirs = meet(local, remote, remote_leader, string_tag, call);
@@ -145,10 +155,10 @@ Communicator& make_between(const Members& local, int local_leader, MPI_Group rem
     if (length < 0)
         fail(-length, "the leader of the group (rank {} of it) has failed", local_leader);
     theirs.resize(std::size_t(length));
-    hand_down(local, local_leader, contexts_of_groups, tag, theirs.data(),
+    hand_down(runtime(), local, local_leader, contexts_of_groups, tag, theirs.data(),
               theirs.size() * sizeof(int), call);
     const auto first = Context(theirs[0]);
-    return make_inter(local.ranks(), {theirs.begin() + 1, theirs.end()}, first);
+    return make_inter(hot.world->world(), local.ranks(), {theirs.begin() + 1, theirs.end()}, first);
 }
 
 }  // namespace
@@ -165,6 +175,7 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
     return api_with_handler(call, errhandler, [&](const Reference<ErrorHandler>& handler) {
         check_output("newcomm", newcomm);
         *newcomm = MPI_COMM_NULL;
+        checked_members(group);
         const ProcessGroup& members = checked<ProcessGroup>(group);
         const std::string_view tag = checked_string_tag(stringtag);
         if (members.members.size() == 0) return;
@@ -181,6 +192,7 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     return api_with_handler(call, errhandler, [&](const Reference<ErrorHandler>& handler) {
         check_output("newintercomm", newintercomm);
         *newintercomm = MPI_COMM_NULL;
+        checked_members(local_group);
         const ProcessGroup& local = checked<ProcessGroup>(local_group);
         const std::string_view tag = checked_string_tag(stringtag);
         checked_leader(local.members, local_leader, "local_leader");

@@ -1,77 +1,222 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes that join a running job, ports and names (MPI-5.0, sections 11.8 to 11.10): declared, so
-// that programs that can do without them compile, and refused. A job has the processes that
-// torus-run started, for its whole life.
-#include <algorithm>
-#include <string>
+// Starting processes (MPI-5.0, section 11.8): a torus-run of their own starts them, as a job of their
+// own, which then joins the members of the communicator.
+#include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/geometry.h"
+#include "launch/environment.h"
+#include "launch/settings.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
+#include "mpi11/spawn/joining_call.h"
 #include "mpi11/topology/topology.h"
 
 namespace torusmp::mpi {
 namespace {
 
-constexpr const char* remedy =
-    "a job has only the processes that torus-run started. Start all of them together; several "
-    "programs: torus-run -np 2 a : -np 2 b";
+using Strings = std::vector<std::string>;
 
-void check_maxprocs(int maxprocs) {
-    if (maxprocs < 0) fail(MPI_ERR_ARG, "found maxprocs {}, expected 0 or more", maxprocs);
-}
-
-// What the root has found in the arguments that count only there.
-struct Asked {
-    int error = MPI_SUCCESS;
+// One program, as the root describes it.
+struct Command {
+    std::string program;
+    Strings arguments;
     int processes = 0;
+    std::string folder;  // info key wdir; empty for this process's
+    Strings hosts;       // info key host
 };
 
-// arguments(): checks the root's arguments; returns the number of processes that they ask for.
-template <class Arguments>
-int refuse_spawn(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm, int* errcodes,
-                 Arguments&& arguments) {
+Strings split(std::string_view text, std::string_view separators) {
+    Strings parts;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find_first_of(separators), text.size());
+        if (end > 0) parts.emplace_back(text.substr(0, end));
+        text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return parts;
+}
+
+bool is_program(const std::string& path) {
+    return access(path.c_str(), X_OK) == 0;
+}
+
+// The program's path if it is in one of the folders; otherwise the name alone.
+std::string find_in(const Strings& folders, const std::string& program) {
+    for (const std::string& folder : folders)
+        if (is_program(folder + "/" + program)) return folder + "/" + program;
+    return program;
+}
+
+// Known only for this host; torus-run looks on the others.
+void check_program(const Command& command) {
+    const bool path = command.program.find('/') != std::string::npos;
+    const char* const folders = std::getenv("PATH");
+    const std::string full = path && command.program.front() != '/' && !command.folder.empty()
+                                 ? command.folder + "/" + command.program
+                                 : command.program;
+    if (path ? is_program(full)
+             : find_in(split(folders == nullptr ? "" : folders, ":"), full) != full)
+        return;
+    fail(MPI_ERR_SPAWN, "cannot start \"{}\": found no such program {}", command.program,
+         path ? "there" : "in PATH");
+}
+
+Command read_command(const char* program, char** arguments, int processes, MPI_Info info) {
+    check_output("command", program);
+    if (processes < 0) fail(MPI_ERR_ARG, "found maxprocs {}, expected 0 or more", processes);
+    Command command{.program = program, .arguments = {}, .processes = processes, .folder = {},
+                    .hosts = {}};
+    if (command.program.empty()) fail(MPI_ERR_SPAWN, "the command is empty");
+    for (; arguments != MPI_ARGV_NULL && *arguments != nullptr; ++arguments)
+        command.arguments.emplace_back(*arguments);
+    for (const auto& [key, value] : entries_of(info)) {
+        if (key == "wdir") command.folder = value;
+        if (key == "host" || key == "hosts") command.hosts = split(value, ", ");
+        if (key == "path" && command.program.find('/') == std::string::npos)
+            command.program = find_in(split(value, ": "), command.program);
+    }
+    if (!command.folder.empty() && access(command.folder.c_str(), X_OK) != 0)
+        fail(MPI_ERR_SPAWN, "info key wdir: found no folder {}", command.folder);
+    return command;
+}
+
+void check_hosts(const Strings& hosts) {
+    const config::Settings& settings = library().process->settings();
+    char self[256] = "localhost";
+    gethostname(self, sizeof self - 1);
+    for (const std::string& host : hosts) {
+        const auto& all = host_names(settings);
+        const bool known = all.empty() ? host == "localhost" || host == self
+                                       : std::find(all.begin(), all.end(), host) != all.end();
+        if (!known)
+            fail(MPI_ERR_SPAWN, "info key host: \"{}\" is not a host of this job (expected {})", host,
+                 all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
+    }
+}
+
+// Beyond the universe only if the user has set its size.
+void check_number(int processes) {
+    if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in all, expected 1 or more");
+    const int universe = library().process->settings()[launch::setting::universe];
+    if (universe != 0 && library().process->size() + processes > universe)
+        fail(MPI_ERR_SPAWN,
+             "cannot start {} processes beside the {} of this job: launch.universe allows {} in all",
+             processes, library().process->size(), universe);
+}
+
+// The options of torus-run for one program.
+void add_program(Strings& to, const Command& command, const std::string& meeting) {
+    to.insert(to.end(), {"-np", fmt::to_string(command.processes), "--export",
+                         fmt::format("{}={}", launch::env_parents, meeting)});
+    if (!command.folder.empty()) to.insert(to.end(), {"--wdir", command.folder});
+    to.push_back("--");
+    to.push_back(command.program);
+    to.insert(to.end(), command.arguments.begin(), command.arguments.end());
+}
+
+std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
+                                            const Strings& hosts, const std::string& meeting) {
+    const job::Process& process = *library().process;
+    Strings arguments = job::options_of_further_job(process.settings(), process.rank());
+    const bool torus = !host_names(process.settings()).empty();
+    if (torus && !hosts.empty())
+        arguments.insert(arguments.end(), {"--host", fmt::format("{}", fmt::join(hosts, ","))});
+    bool first = true;
+    for (const Command& command : commands) {
+        if (command.processes == 0) continue;
+        if (!std::exchange(first, false)) arguments.emplace_back(":");
+        add_program(arguments, command, meeting);
+    }
+    return std::make_unique<job::Subjob>(commands.size() > 1 ? "mpirun" : "torus-run",
+                                         std::move(arguments), false);
+}
+
+Arrangement arrange_children(const std::vector<Command>& commands, std::vector<int> nodes) {
+    int processes = 0;
+    Strings hosts;
+    for (const Command& command : commands) {
+        processes += command.processes;
+        if (commands.size() > 1 &&
+            std::find(command.arguments.begin(), command.arguments.end(), ":") !=
+                command.arguments.end())
+            fail(MPI_ERR_SPAWN, "found \":\" among the arguments of \"{}\", which separates programs",
+                 command.program);
+        if (!command.hosts.empty() && !hosts.empty() && hosts != command.hosts)
+            fail(MPI_ERR_SPAWN, "found different lists of the info key host: expected one for all "
+                                "programs");
+        if (!command.hosts.empty()) hosts = command.hosts;
+    }
+    check_number(processes);
+    check_hosts(hosts);
+    const auto& settings = library().process->settings();
+    std::vector<int> places;
+    try {
+        places = job::place_ranks(settings, processes, hosts);
+    } catch (const config::ConfigError& error) {
+        fail(MPI_ERR_SPAWN, "{}", error.what());
+    }
+    if (std::find(places.begin(), places.end(), own_node()) != places.end())
+        for (const Command& command : commands)
+            if (command.processes > 0) check_program(command);
+    Arrangement arranged;
+    arranged.name = new_meeting_name();
+    arranged.first_side = int(nodes.size());
+    std::shared_ptr<std::unique_ptr<job::Subjob>> children =
+        std::make_shared<std::unique_ptr<job::Subjob>>(start_children(
+            commands, hosts, fmt::format("{}:{}", arranged.name, arranged.first_side)));
+    nodes.insert(nodes.end(), places.begin(), places.end());
+    arranged.meeting = start_meeting(arranged.name, nodes);
+    job::Subjob* const meeting = arranged.meeting.get();
+    arranged.given_up = [children, meeting] {
+        return (*children)->ended().has_value() || meeting->ended().has_value();
+    };
+    arranged.why = [children, program = commands.front().program] {
+        if (const auto code = (*children)->ended())
+            return fmt::format("\"{}\" ended with code {} before its processes called MPI_Init{}",
+                               program, *code,
+                               *code == 0 ? ": is it an MPI program of torusmp?"
+                                          : "; torus-run or the program has said why");
+        return std::string("the processes have started, but could not join");
+    };
+    arranged.succeeded = [children] { keep_children(std::move(*children)); };
+    return arranged;
+}
+
+// read(): the root's arguments.
+template <class Read>
+int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm, int* errcodes,
+                    Read&& read) {
     return api_for_new(call, from, "intercomm", intercomm, [&](Communicator& comm) -> MPI_Comm {
         check_intra(comm);
         check_root(comm, root);
-        Asked asked;
-        std::string mistake = fmt::format("rank {}, the root, has a wrong argument", root);
-        if (comm.rank() == root) {
-            try {
-                asked.processes = arguments();
-            } catch (const Failure& failure) {
-                asked.error = failure.code();
-                mistake = failure.text();
-            }
+        int processes = 0;
+        const auto set_codes = [&](int code) {
+            if (errcodes != MPI_ERRCODES_IGNORE) std::fill_n(errcodes, processes, code);
+        };
+        try {
+            Communicator& made = join_through(
+                comm, root, call, MPI_ERR_SPAWN,
+                [&](const std::vector<int>& nodes) {
+                    const std::vector<Command> commands = read();
+                    for (const Command& command : commands)
+                        if (__builtin_add_overflow(processes, command.processes, &processes))
+                            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
+                    return arrange_children(commands, nodes);
+                },
+                &processes);
+            set_codes(MPI_SUCCESS);
+            return handle_of(made);
+        } catch (const Failure& failure) {
+            set_codes(failure.code());
+            throw;
         }
-        broadcast_bytes(comm, &asked, sizeof asked, root, call);
-        if (asked.error != MPI_SUCCESS) throw Failure(asked.error, mistake);
-        if (errcodes != MPI_ERRCODES_IGNORE) std::fill_n(errcodes, asked.processes, MPI_ERR_SPAWN);
-        fail(MPI_ERR_SPAWN, "cannot start processes ({} asked for): {}", asked.processes, remedy);
-    });
-}
-
-int refuse_meeting(const char* call, const char* port_name, MPI_Info info, int root, MPI_Comm from,
-                   MPI_Comm* newcomm) {
-    return api_for_new(call, from, "newcomm", newcomm, [&](Communicator& comm) -> MPI_Comm {
-        check_intra(comm);
-        check_root(comm, root);
-        if (comm.rank() == root) {
-            check_output("port_name", port_name);
-            entries_of(info);
-        }
-        fail(MPI_ERR_PORT, "no port is open: {}", remedy);
-    });
-}
-
-int refuse_name(const char* call, int error, const char* service_name, MPI_Info info,
-                const void* port_name) {
-    return api(call, [&] {
-        check_output("service_name", service_name);
-        check_output("port_name", port_name);
-        entries_of(info);
-        fail(error, "there are no services, so none of the name \"{:.64}\": {}", service_name,
-             remedy);
     });
 }
 
@@ -82,104 +227,40 @@ using namespace torusmp::mpi;
 
 extern "C" {
 
-// True: torus-run started all.
 #pragma weak MPI_Comm_get_parent = PMPI_Comm_get_parent
 int PMPI_Comm_get_parent(MPI_Comm* parent) {
     return api("MPI_Comm_get_parent", [&] {
         check_output("parent", parent);
-        *parent = MPI_COMM_NULL;
+        *parent = handle_or_null(library().parent);
     });
 }
 
 #pragma weak MPI_Comm_spawn = PMPI_Comm_spawn
-int PMPI_Comm_spawn(const char* command, char*[], int maxprocs, MPI_Info info, int root,
+int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
                     MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-    return refuse_spawn("MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes, [&] {
-        check_output("command", command);
-        check_maxprocs(maxprocs);
-        entries_of(info);
-        return maxprocs;
-    });
+    return start_processes(
+        "MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes,
+        [&] { return std::vector<Command>{read_command(command, argv, maxprocs, info)}; });
 }
 
 #pragma weak MPI_Comm_spawn_multiple = PMPI_Comm_spawn_multiple
-int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char**[],
+int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_of_argv[],
                              const int array_of_maxprocs[], const MPI_Info array_of_info[],
                              int root, MPI_Comm comm, MPI_Comm* intercomm,
                              int array_of_errcodes[]) {
-    return refuse_spawn("MPI_Comm_spawn_multiple", comm, root, intercomm, array_of_errcodes, [&] {
-        if (count < 1) fail(MPI_ERR_ARG, "found count {}, expected 1 or more", count);
-        check_output("array_of_commands", array_of_commands);
-        check_output("array_of_maxprocs", array_of_maxprocs);
-        check_output("array_of_info", array_of_info);
-        int processes = 0;
-        for (int i = 0; i < count; ++i) {
-            check_output("array_of_commands", array_of_commands[i]);
-            check_maxprocs(array_of_maxprocs[i]);
-            entries_of(array_of_info[i]);
-            if (__builtin_add_overflow(processes, array_of_maxprocs[i], &processes))
-                fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
-        }
-        return processes;
-    });
-}
-
-#pragma weak MPI_Comm_accept = PMPI_Comm_accept
-int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
-                     MPI_Comm* newcomm) {
-    return refuse_meeting("MPI_Comm_accept", port_name, info, root, comm, newcomm);
-}
-
-#pragma weak MPI_Comm_connect = PMPI_Comm_connect
-int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
-                      MPI_Comm* newcomm) {
-    return refuse_meeting("MPI_Comm_connect", port_name, info, root, comm, newcomm);
-}
-
-#pragma weak MPI_Comm_join = PMPI_Comm_join
-int PMPI_Comm_join(int, MPI_Comm* intercomm) {
-    if (intercomm != nullptr) *intercomm = MPI_COMM_NULL;
-    return api("MPI_Comm_join", [&] {
-        check_output("intercomm", intercomm);
-        fail(MPI_ERR_UNSUPPORTED_OPERATION, "cannot join the process behind a socket: {}", remedy);
-    });
-}
-
-#pragma weak MPI_Open_port = PMPI_Open_port
-int PMPI_Open_port(MPI_Info info, char* port_name) {
-    return api("MPI_Open_port", [&] {
-        check_output("port_name", port_name);
-        entries_of(info);
-        fail(MPI_ERR_UNSUPPORTED_OPERATION, "cannot open a port: {}", remedy);
-    });
-}
-
-#pragma weak MPI_Close_port = PMPI_Close_port
-int PMPI_Close_port(const char* port_name) {
-    return api("MPI_Close_port", [&] {
-        check_output("port_name", port_name);
-        fail(MPI_ERR_PORT, "no port is open: {}", remedy);
-    });
-}
-
-#pragma weak MPI_Publish_name = PMPI_Publish_name
-int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
-    return api("MPI_Publish_name", [&] {
-        check_output("service_name", service_name);
-        check_output("port_name", port_name);
-        entries_of(info);
-        fail(MPI_ERR_SERVICE, "cannot publish the name \"{:.64}\", as no port is open: {}",
-             service_name, remedy);
-    });
-}
-
-#pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
-int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
-    return refuse_name("MPI_Unpublish_name", MPI_ERR_SERVICE, service_name, info, port_name);
-}
-
-#pragma weak MPI_Lookup_name = PMPI_Lookup_name
-int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
-    return refuse_name("MPI_Lookup_name", MPI_ERR_NAME, service_name, info, port_name);
+    return start_processes(
+        "MPI_Comm_spawn_multiple", comm, root, intercomm, array_of_errcodes, [&] {
+            if (count < 1) fail(MPI_ERR_ARG, "found count {}, expected 1 or more", count);
+            check_output("array_of_commands", array_of_commands);
+            check_output("array_of_maxprocs", array_of_maxprocs);
+            check_output("array_of_info", array_of_info);
+            std::vector<Command> commands;
+            for (int i = 0; i < count; ++i)
+                commands.push_back(read_command(
+                    array_of_commands[i],
+                    array_of_argv == MPI_ARGVS_NULL ? MPI_ARGV_NULL : array_of_argv[i],
+                    array_of_maxprocs[i], array_of_info[i]));
+            return commands;
+        });
 }
 }

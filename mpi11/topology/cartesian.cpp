@@ -39,7 +39,7 @@ CartesianGrid checked_grid(const Communicator& comm, int ndims, const int dims[]
 std::vector<Rank> lay_out(const Communicator& comm, const CartesianGrid& grid, bool reorder) {
     if (reorder)
         return routing::place_grid({grid.extents(), grid.periods()}, comm.members(),
-                                   runtime().torus());
+                                   comm.runtime().torus());
     return {comm.members().begin(), comm.members().begin() + grid.size()};
 }
 
@@ -91,7 +91,7 @@ int PMPI_Cart_map(MPI_Comm comm, int ndims, const int dims[], const int periods[
         check_intra(c);
         check_output("newrank", newrank);
         const CartesianGrid grid = checked_grid(c, ndims, dims, periods);
-        const int place = Members(lay_out(c, grid, true)).index_of(runtime().rank());
+        const int place = Members(lay_out(c, grid, true)).index_of(c.runtime().rank());
         *newrank = place < 0 ? MPI_UNDEFINED : place;
     });
 }

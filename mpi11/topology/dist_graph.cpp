@@ -148,7 +148,7 @@ std::vector<Rank> reorder_adjacent(Communicator& comm, DistributedGraph& part) {
                 {rank, other.destinations[i], other.weighted ? other.destination_weights[i] : 1});
     }
     std::vector<Rank> ranks = lay_out(comm, edges);
-    part = unpack(all, counts, Members(ranks).index_of(runtime().rank()));
+    part = unpack(all, counts, Members(ranks).index_of(comm.runtime().rank()));
     return ranks;
 }
 
@@ -227,7 +227,7 @@ int PMPI_Dist_graph_create(MPI_Comm comm_old, int n, const int sources[], const 
                     own.push_back({sources[i], destinations[at], weighted ? weights[at] : 1});
             const Gathered all = gather_edges(c, own, weighted);
             const std::vector<Rank> ranks = reorder != 0 ? lay_out(c, all.edges) : c.members();
-            const int rank = Members(ranks).index_of(runtime().rank());
+            const int rank = Members(ranks).index_of(c.runtime().rank());
             return make_with_topology(c, ranks, part_of(all.edges, rank, all.weighted), graph_call);
         });
 }

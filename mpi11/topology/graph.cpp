@@ -86,7 +86,7 @@ int PMPI_Graph_map(MPI_Comm comm, int nnodes, const int index[], const int edges
         check_output("newrank", newrank);
         if (nnodes < 1) fail(MPI_ERR_ARG, "found {} nodes, expected 1 or more", nnodes);
         const Graph graph = checked_graph(c, nnodes, index, edges);
-        const int node = Members(lay_out(c, graph, true)).index_of(runtime().rank());
+        const int node = Members(lay_out(c, graph, true)).index_of(c.runtime().rank());
         *newrank = node < 0 ? MPI_UNDEFINED : node;
     });
 }

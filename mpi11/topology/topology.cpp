@@ -67,10 +67,11 @@ std::vector<Rank> place_graph(const Communicator& comm, int vertices,
                               std::span<const routing::Traffic> edges) {
     const std::vector<Rank>& members = comm.members();
     const bool one_host = std::all_of(members.begin(), members.end(), [&](Rank rank) {
-        return runtime().state().host_of(rank) == runtime().state().host_of(members[0]);
+        const core::Inspection& state = comm.runtime().state();
+        return state.host_of(rank) == state.host_of(members[0]);
     });
     if (one_host) return {members.begin(), members.begin() + vertices};
-    return routing::place_graph(vertices, edges, members, runtime().torus());
+    return routing::place_graph(vertices, edges, members, comm.runtime().torus());
 }
 
 void check_intra(const Communicator& comm) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <span>
 #include <string_view>
 
@@ -52,6 +53,9 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
     environment.push_back(fmt::format("{}={}", launch::env_local_rank, local_rank));
     environment.push_back(fmt::format("{}={}", launch::env_program, job.program_of(rank)));
     environment.push_back(fmt::format("{}={}", launch::env_launcher, getpid()));
+    std::error_code error;
+    if (const auto self = std::filesystem::read_symlink("/proc/self/exe", error); !error)
+        environment.push_back(fmt::format("{}={}", launch::env_torus_run, self.string()));
     // As torchrun and other launchers of learning name them; the user's own values win.
     inherit(environment, {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", job.size),
                           fmt::format("LOCAL_RANK={}", local_rank),

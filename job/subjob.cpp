@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "job/subjob.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include "config/fit.h"
+#include "config/geometry.h"
+#include "launch/environment.h"
+
+namespace torusmp::job {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_program(const fs::path& path) {
+    return access(path.c_str(), X_OK) == 0;
+}
+
+// The folder of torus-run: torus-run tells its ranks; a process without a launcher looks beside the
+// library, then in PATH.
+fs::path find_folder() {
+    if (const char* const told = std::getenv(launch::env_torus_run))
+        return fs::path(told).parent_path();
+    Dl_info info{};
+    if (dladdr(reinterpret_cast<const void*>(&torus_run_path), &info) != 0 &&
+        info.dli_fname != nullptr) {
+        std::error_code error;
+        const fs::path library = fs::canonical(info.dli_fname, error);
+        for (fs::path folder = library.parent_path(); folder.has_relative_path();
+             folder = folder.parent_path())
+            if (is_program(folder / "bin" / "torus-run")) return folder / "bin";
+    }
+    const char* const path = std::getenv("PATH");
+    std::string_view rest = path == nullptr ? "" : path;
+    while (!rest.empty()) {
+        const std::size_t colon = std::min(rest.find(':'), rest.size());
+        const fs::path folder(rest.substr(0, colon));
+        if (is_program(folder / "torus-run")) return folder;
+        rest.remove_prefix(std::min(colon + 1, rest.size()));
+    }
+    return {};
+}
+
+// What belongs to this rank, or to the file that the settings came from.
+bool is_inherited(std::string_view variable) {
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (name.starts_with("TORUSMP_SETTINGS") || name == "TORUSMP_CONFIG") return false;
+    for (const char* ours :
+         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
+          launch::env_local_rank, launch::env_program, launch::env_launcher, launch::env_parents})
+        if (name == ours) return false;
+    return !name.starts_with("PMIX_");
+}
+
+}  // namespace
+
+std::string torus_run_path() {
+    const fs::path folder = find_folder();
+    return folder.empty() ? std::string() : (folder / "torus-run").string();
+}
+
+// In a build tree all programs are in one folder.
+std::string stand_in_path() {
+    const fs::path folder = find_folder(), name = "torus-stand-in";
+    if (folder.empty() || is_program(folder / name)) return (folder / name).string();
+    return (folder / TORUSMP_HELPERS_FROM_PROGRAMS / name).lexically_normal().string();
+}
+
+std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank) {
+    std::vector<std::string> options;
+    const bool hosts = !host_names(settings).empty();
+    for (const config::AnySetting* const it : settings.schema().settings()) {
+        if (settings.origin(*it).kind == config::Origin::Kind::default_value ||
+            settings.text(*it).empty())
+            continue;
+        // Decided anew for the number of ranks.
+        if (it->key() == config::setting::ranks_per_node.key()) continue;
+        if (!hosts && (it->key() == config::setting::dims.key() ||
+                       it->key() == config::setting::periodic.key()))
+            continue;
+        options.push_back("--set");
+        options.push_back(fmt::format("{}={}", it->key(), settings.text(*it)));
+    }
+    if (hosts) {
+        options.push_back("--here");
+        options.push_back(host_names(settings)[std::size_t(node_of(settings, rank))]);
+    }
+    return options;
+}
+
+std::vector<int> place_ranks(const config::Settings& settings, int ranks,
+                             const std::vector<std::string>& hosts) {
+    const std::vector<std::string>& all = host_names(settings);
+    if (all.empty()) return std::vector<int>(std::size_t(ranks), 0);
+    config::Settings fitted = settings;
+    fitted.set(config::setting::ranks_per_node, {}, {});
+    config::Demand demand;
+    demand.ranks = ranks;
+    demand.ranks_option = fmt::format("maxprocs {}", ranks);
+    demand.hosts = hosts;
+    demand.hosts_option = fmt::format("host {}", fmt::join(hosts, ","));
+    config::fit(fitted, demand);
+    rank_torus(fitted, ranks);
+    std::vector<int> nodes;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const std::string& host = host_names(fitted)[std::size_t(node_of(fitted, rank))];
+        nodes.push_back(int(std::find(all.begin(), all.end(), host) - all.begin()));
+    }
+    return nodes;
+}
+
+Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes) {
+    Seating seating;
+    const int hosts = std::max(int(host_names(settings).size()), 1);
+    std::vector<std::vector<int>> waiting(static_cast<std::size_t>(hosts));
+    for (std::size_t process = nodes.size(); process-- > 0;)
+        waiting[std::size_t(nodes[process])].push_back(int(process));
+    std::size_t each = 1;
+    for (const auto& it : waiting) each = std::max(each, it.size());
+    seating.ranks = int(each) * hosts;
+    seating.options = {"-np", fmt::to_string(seating.ranks)};
+    config::Settings full = settings;
+    if (!host_names(settings).empty()) {
+        std::vector<int> block(settings[config::setting::dims].size(), 1);
+        block.back() = int(each);
+        full.set(config::setting::ranks_per_node, std::move(block));
+    }
+    for (int rank = 0; rank < seating.ranks; ++rank) {
+        auto& here = waiting[std::size_t(hosts == 1 ? 0 : node_of(full, rank))];
+        if (rank != 0) seating.table += ',';
+        seating.table += here.empty() ? "-" : fmt::to_string(here.back());
+        if (!here.empty()) here.pop_back();
+    }
+    return seating;
+}
+
+Subjob::Subjob(const std::string& name, std::vector<std::string> arguments, bool silent) {
+    const std::string program = torus_run_path();
+    if (program.empty())
+        throw std::runtime_error(
+            "cannot find torus-run, which starts further processes: expected it in PATH, or in the "
+            "installation of this library");
+    arguments.insert(arguments.begin(), name);
+    std::vector<char*> argv, envp;
+    for (std::string& it : arguments) argv.push_back(it.data());
+    for (char** it = environ; *it != nullptr; ++it)
+        if (is_inherited(*it)) envp.push_back(*it);
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+    if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (silent) {
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
+        posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
+    }
+    // Signals that the program blocks, or a shell sends to all of its group, are not for torus-run.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int error =
+        posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), envp.data());
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0)
+        throw std::runtime_error(fmt::format("cannot start {}: {}", program, std::strerror(error)));
+}
+
+Subjob::~Subjob() {
+    if (!ended()) stop();
+}
+
+// The program may have reaped the child by a wait for any of its children.
+std::optional<int> Subjob::reap(int options) {
+    if (code_) return code_;
+    int status = 0;
+    const pid_t reaped = waitpid(pid_, &status, options);
+    if (reaped == pid_)
+        code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    else if (reaped < 0 && errno != EINTR)
+        code_ = 0;
+    return code_;
+}
+
+std::optional<int> Subjob::ended() {
+    return reap(WNOHANG);
+}
+
+int Subjob::wait() {
+    while (!reap(0)) continue;
+    return *code_;
+}
+
+// A second signal makes torus-run kill what the first one did not end.
+void Subjob::stop() {
+    constexpr auto patience = std::chrono::seconds(2);
+    constexpr auto rest = std::chrono::milliseconds(2);
+    for (int turn = 0; !ended(); ++turn)
+        if (turn % (patience / rest) == 0)
+            kill(pid_, SIGTERM);
+        else
+            std::this_thread::sleep_for(rest);
+}
+
+std::string Subjob::errors() const {
+    if (!errors_) return {};
+    std::string text(4096, '\0');
+    const ssize_t n = pread(errors_.get(), text.data(), text.size(), 0);
+    text.resize(n > 0 ? std::size_t(n) : 0);
+    while (!text.empty() && text.back() == '\n') text.pop_back();
+    return text;
+}
+
+}  // namespace torusmp::job

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A torus-run that this process starts: for the processes of MPI_Comm_spawn, and for the job in which
+// processes that have joined meet.
+//
+// Owned by the front end; one thread at a time may call.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "config/settings.h"
+
+namespace torusmp::job {
+
+// The paths of torus-run and of torus-stand-in. Empty if torus-run was not found.
+std::string torus_run_path();
+std::string stand_in_path();
+
+// The options with which torus-run gives a further job the settings of this one: its hosts, links and
+// whatever the user has set, but not the number of ranks. rank: the machine rank of this process.
+std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank);
+
+// The nodes on which torus-run places `ranks` ranks, by rank; hosts: some of the job's, empty for
+// all. Throws ConfigError with a sentence if they do not fit.
+std::vector<int> place_ranks(const config::Settings& settings, int ranks,
+                             const std::vector<std::string>& hosts);
+
+// A place for each of some processes, whose nodes are given: a job whose ranks fill the machine.
+struct Seating {
+    int ranks = 0;
+    std::vector<std::string> options;  // for torus-run
+    // By rank: the process, "-" for a rank that only passes on messages; separated by commas.
+    std::string table;
+};
+Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes);
+
+class Subjob {
+  public:
+    // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
+    // silent: its output is dropped, and its errors are kept. Throws std::runtime_error.
+    Subjob(const std::string& name, std::vector<std::string> arguments, bool silent);
+    ~Subjob();
+    Subjob(const Subjob&) = delete;
+    Subjob& operator=(const Subjob&) = delete;
+
+    // Its exit code, once it has ended.
+    std::optional<int> ended();
+    int wait();
+    // Ends it, with all its processes.
+    void stop();
+    // What it has printed as errors, if it is silent.
+    std::string errors() const;
+
+  private:
+    std::optional<int> reap(int options);
+
+    pid_t pid_ = -1;
+    std::optional<int> code_;
+    base::Descriptor errors_;
+};
+
+}  // namespace torusmp::job

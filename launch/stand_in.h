@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A place in a job of torus-run for a process that runs already: torus-run starts a stand-in on the
+// host of that process, and the stand-in passes its two sockets on. torus-run then treats the
+// process as it treats the program under a wrapper: it knows when it ends.
+//
+// The two meet on an abstract socket with a name that nobody can guess; both check that the other
+// belongs to the same user.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+
+namespace torusmp::launch {
+
+class Seat {
+  public:
+    // Listens under this name. Throws BootstrapError.
+    explicit Seat(const std::string& name);
+    Seat(const Seat&) = delete;
+    Seat& operator=(const Seat&) = delete;
+
+    // Waits for a stand-in. Throws BootstrapError, also after cancel().
+    void take();
+    // Ends take(), from another thread.
+    void cancel() noexcept;
+
+    // What the stand-in has passed on; the sockets belong to whoever calls connect_passed().
+    int socket() const { return socket_; }
+    int notices() const { return notices_; }
+    // "NAME=VALUE": the settings of the job.
+    const std::vector<std::string>& environment() const { return environment_; }
+
+    // Releases the stand-in, in good order. Without this call it ends when this process does, as if
+    // it had died.
+    void leave() noexcept;
+
+  private:
+    bool receive();
+
+    base::Descriptor listener_, stand_in_;
+    int socket_ = -1, notices_ = -1;
+    std::vector<std::string> environment_;
+};
+
+// The stand-in: passes on what torus-run has given to this process, then waits until the process
+// that has taken it leaves, or ends. Returns the exit code.
+int stand_in(const std::string& name);
+
+}  // namespace torusmp::launch

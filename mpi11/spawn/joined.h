@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The jobs that this process is in beside its own: each has the processes of two sides that have
+// joined (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join), a World of its own, and a torus-run of its
+// own, which one process has started. See "Joined jobs" in docs/architecture.md.
+//
+// One thread at a time joins or leaves, except that different communicators may be joined over at the
+// same time.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "job/subjob.h"
+#include "mpi11/comm/communicator.h"
+
+namespace torusmp::mpi {
+
+// Where both sides meet.
+struct MeetingPlace {
+    std::string name;  // that nobody can guess, the same for all
+    int index = 0;     // this process: first those of the first side, then those of the second
+    int first_side = 0;  // processes of the first side
+};
+
+std::string new_meeting_name();
+// The node on which this process runs, of those of its job.
+int own_node();
+
+// The job for processes on these nodes, by index, in which they meet.
+std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const std::vector<int>& nodes);
+
+// Takes this process's place in the job, as soon as all others have taken theirs; own jobs go on
+// meanwhile. given_up(): is asked now and then; if it returns true, this ends with an exception.
+// meeting: null unless this process has started it. Returns the inter-communicator of both sides,
+// without an error handler. Throws std::exception.
+Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
+                   const std::function<bool()>& given_up);
+
+// The children of a job: the processes started by MPI_Comm_spawn.
+void keep_children(std::unique_ptr<job::Subjob> children);
+// If this process was started by MPI_Comm_spawn: makes the communicator with its parents.
+void meet_parents();
+
+// The joined job with this number (job::Process::number()); null if this process is in none.
+std::shared_ptr<World> joined_job(std::uint64_t number);
+
+// Leaves the jobs of which no communicator is left. Collective over each of them.
+void leave_unused_jobs(const char* call);
+// At the end of MPI: leaves all of them, and waits for the processes that this one has started. Ends
+// the job if one of these failed.
+void leave_joined_jobs();
+// At the end of MPI: closes the ports that this process has opened, and takes back their names.
+void close_ports();
+
+}  // namespace torusmp::mpi

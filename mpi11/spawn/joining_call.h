@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The common part of the calls in which the members of an intra-communicator join other processes:
+// the root does what only it can, and all members succeed or fail together.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "mpi11/spawn/joined.h"
+
+namespace torusmp::mpi {
+
+// What the root has arranged. The functions may be empty.
+struct Arrangement {
+    std::string name;     // of the meeting
+    int first_side = 0;   // its processes
+    int first_index = 0;  // of the members of the communicator, by rank
+    std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
+    std::function<bool()> given_up;        // nobody will come any more
+    std::function<std::string()> why;      // after that, or another failure
+    std::function<void()> succeeded;
+};
+
+// arrange(nodes): on the root; nodes: of all members. Throws Failure. error: the class of a failure
+// after it. number: set by arrange(), received by all others, also if the call fails. Collective.
+Communicator& join_through(Communicator& comm, int root, const char* call, int error,
+                           const std::function<Arrangement(const std::vector<int>&)>& arrange,
+                           int* number = nullptr);
+
+}  // namespace torusmp::mpi

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes of jobs that started apart (MPI-5.0, sections 11.9 and 11.10): ports, their names, and
+// joining over a socket.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "config/geometry.h"
+#include "launch/implementations.h"
+#include "mpi11/comm/agreement.h"
+#include "mpi11/comm/creation.h"
+#include "mpi11/environment/info.h"
+#include "mpi11/spawn/joining_call.h"
+#include "mpi11/spawn/port.h"
+#include "mpi11/topology/topology.h"
+
+namespace torusmp::mpi {
+namespace {
+
+struct Ports {
+    std::mutex mutex;
+    std::map<std::string, std::shared_ptr<Port>> open;
+    std::map<std::string, std::string> published;  // by service
+};
+
+Ports& ports() {
+    static Ports* const only = std::make_unique<Ports>().release();
+    return *only;
+}
+
+const std::vector<std::string>& own_hosts() {
+    return host_names(library().process->settings());
+}
+
+Introduction introduction(const std::vector<int>& nodes) {
+    Introduction introduction;
+    for (const int node : nodes)
+        introduction.hosts.push_back(own_hosts().empty() ? std::string()
+                                                         : own_hosts()[std::size_t(node)]);
+    return introduction;
+}
+
+// The nodes of the others in this job's geometry. Throws Failure.
+std::vector<int> nodes_of(const Introduction& others) {
+    std::vector<int> nodes;
+    for (const std::string& host : others.hosts) {
+        const auto& all = own_hosts();
+        const auto found = std::find(all.begin(), all.end(), host);
+        if (all.empty() != host.empty() || (!host.empty() && found == all.end()))
+            fail(MPI_ERR_PORT,
+                 "the other job has a process on {}, which is not a host of this job: expected jobs "
+                 "on the same hosts",
+                 host.empty() ? std::string("a host without a name") : host);
+        nodes.push_back(host.empty() ? 0 : int(found - all.begin()));
+    }
+    return nodes;
+}
+
+// This side has been called: it starts the job in which both meet.
+Arrangement host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                         std::vector<int> nodes) {
+    Arrangement arranged;
+    try {
+        arranged.name = new_meeting_name();
+        arranged.first_side = int(nodes.size());
+        const std::vector<int> theirs = nodes_of(others);
+        nodes.insert(nodes.end(), theirs.begin(), theirs.end());
+        arranged.meeting = start_meeting(arranged.name, nodes);
+    } catch (const std::exception& failure) {
+        talk->invite({{}, failure.what(), 0});
+        throw;
+    }
+    talk->invite({arranged.name, {}, arranged.first_side});
+    job::Subjob* const meeting = arranged.meeting.get();
+    const auto gone = std::make_shared<bool>(false);
+    arranged.given_up = [talk, meeting, gone] {
+        try {
+            talk->hear();
+        } catch (const std::runtime_error&) {
+            *gone = true;
+        }
+        return *gone || meeting->ended().has_value();
+    };
+    arranged.why = [gone] {
+        return std::string(*gone ? "the other side of the port has left" : "");
+    };
+    arranged.succeeded = [talk] { talk->conclude(); };
+    return arranged;
+}
+
+// This side has called.
+Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation) {
+    if (invitation.meeting.empty())
+        fail(MPI_ERR_PORT, "the other side refuses: {}", invitation.why);
+    Arrangement arranged;
+    arranged.name = invitation.meeting;
+    arranged.first_side = arranged.first_index = invitation.first_side;
+    const auto done = std::make_shared<bool>(false);
+    const auto gone = std::make_shared<bool>(false);
+    const auto look = [talk, done, gone] {
+        try {
+            if (!*done && talk->hear() == concluded) *done = true;
+        } catch (const std::runtime_error&) {
+            *gone = !*done;
+        }
+    };
+    arranged.given_up = [look, gone] {
+        look();
+        return *gone;
+    };
+    // Nothing may be left in a socket of the program.
+    arranged.succeeded = [look, done, gone] {
+        while (!*done && !*gone) {
+            look();
+            if (!runtime().progress()) usleep(200);
+        }
+    };
+    arranged.why = [gone] {
+        return std::string(*gone ? "the other side of the port has left" : "");
+    };
+    return arranged;
+}
+
+Invitation await_invitation(Talk& talk) {
+    try {
+        for (;;) {
+            if (const auto text = talk.hear()) return invitation_of(*text);
+            if (!runtime().progress()) usleep(200);
+        }
+    } catch (const std::runtime_error& failure) {
+        fail(MPI_ERR_PORT, "{}", failure.what());
+    }
+}
+
+std::shared_ptr<Port> find_port(const char* port_name) {
+    check_output("port_name", port_name);
+    Ports& all = ports();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.open.find(port_name);
+    if (found == all.open.end())
+        fail(MPI_ERR_PORT, "this process has opened no port \"{:.64}\" (expected what "
+                           "MPI_Open_port has returned)",
+             port_name);
+    return found->second;
+}
+
+Arrangement await_caller(const char* port_name, std::vector<int> nodes) {
+    const std::shared_ptr<Port> port = find_port(port_name);
+    for (;;) {
+        if (auto caller = port->next())
+            return host_meeting(std::make_shared<Talk>(std::move(caller->talk)),
+                                caller->introduction, std::move(nodes));
+        if (!runtime().progress()) usleep(200);
+    }
+}
+
+Arrangement visit_port(const char* port_name, const std::vector<int>& nodes) {
+    check_output("port_name", port_name);
+    std::shared_ptr<Talk> talk;
+    try {
+        talk = std::make_shared<Talk>(call_port(port_name, introduction(nodes)));
+    } catch (const std::runtime_error& failure) {
+        fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
+    }
+    return visit_meeting(talk, await_invitation(*talk));
+}
+
+template <class Arrange>
+int join_over_port(const char* name, MPI_Info info, int root, MPI_Comm from, MPI_Comm* newcomm,
+                   Arrange&& arrange) {
+    return api_for_new(name, from, "newcomm", newcomm, [&](Communicator& comm) {
+        check_intra(comm);
+        check_root(comm, root);
+        return handle_of(
+            join_through(comm, root, name, MPI_ERR_PORT, [&](const std::vector<int>& nodes) {
+                entries_of(info);
+                return arrange(nodes);
+            }));
+    });
+}
+
+// Both ends of the socket do the same; the larger number is the host. The program's socket is not
+// kept.
+Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
+    base::Descriptor own(dup(fd));
+    int type = 0;
+    socklen_t size = sizeof type;
+    if (!own || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
+        fail(MPI_ERR_ARG, "found descriptor {}, expected a connected stream socket", fd);
+    auto talk = std::make_shared<Talk>(std::move(own));
+    std::string number;
+    for (const std::byte it : launch::random_secret()) number += fmt::format("{:02x}", unsigned(it));
+    const auto hear = [&] {
+        for (;;) {
+            if (auto text = talk->hear()) return *text;
+            if (!runtime().progress()) usleep(200);
+        }
+    };
+    try {
+        talk->say(number);
+        const std::string other = hear();
+        if (other.size() != number.size() || other == number)
+            fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");
+        if (number > other)
+            return host_meeting(talk, introduction_of(hear(), number), nodes);
+        talk->introduce(other, introduction(nodes));
+        return visit_meeting(talk, await_invitation(*talk));
+    } catch (const std::runtime_error& failure) {
+        fail(MPI_ERR_OTHER, "{}", failure.what());
+    }
+}
+
+// Throws std::runtime_error as Failure.
+template <class Body>
+auto with_names(Body&& body) {
+    try {
+        return body();
+    } catch (const std::runtime_error& failure) {
+        fail(MPI_ERR_OTHER, "{}", failure.what());
+    }
+}
+
+}  // namespace
+
+void close_ports() {
+    Ports& all = ports();
+    const std::lock_guard lock(all.mutex);
+    for (const auto& [service, port] : all.published) try {
+            unpublish(service, port);
+        } catch (const std::runtime_error&) {
+            // The folder is gone, and the name with it.
+        }
+    all.published.clear();
+    all.open.clear();
+}
+
+}  // namespace torusmp::mpi
+
+using namespace torusmp::mpi;
+
+extern "C" {
+
+#pragma weak MPI_Comm_accept = PMPI_Comm_accept
+int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+                     MPI_Comm* newcomm) {
+    return join_over_port(
+        "MPI_Comm_accept", info, root, comm, newcomm,
+        [&](const std::vector<int>& nodes) { return await_caller(port_name, nodes); });
+}
+
+#pragma weak MPI_Comm_connect = PMPI_Comm_connect
+int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
+                      MPI_Comm* newcomm) {
+    return join_over_port("MPI_Comm_connect", info, root, comm, newcomm,
+                          [&](const std::vector<int>& nodes) { return visit_port(port_name, nodes); });
+}
+
+#pragma weak MPI_Comm_join = PMPI_Comm_join
+int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
+    if (intercomm != nullptr) *intercomm = MPI_COMM_NULL;
+    return api("MPI_Comm_join", [&] {
+        check_output("intercomm", intercomm);
+        *intercomm = handle_of(join_through(
+            *library().self, 0, "MPI_Comm_join", MPI_ERR_OTHER,
+            [&](const std::vector<int>& nodes) { return join_over_socket(fd, nodes); }));
+    });
+}
+
+#pragma weak MPI_Open_port = PMPI_Open_port
+int PMPI_Open_port(MPI_Info info, char* port_name) {
+    return api("MPI_Open_port", [&] {
+        check_output("port_name", port_name);
+        entries_of(info);
+        auto port = with_names([] { return std::make_shared<Port>(); });
+        port->name().copy(port_name, MPI_MAX_PORT_NAME - 1);
+        port_name[port->name().size()] = '\0';
+        Ports& all = ports();
+        const std::lock_guard lock(all.mutex);
+        all.open.emplace(port->name(), port);
+    });
+}
+
+#pragma weak MPI_Close_port = PMPI_Close_port
+int PMPI_Close_port(const char* port_name) {
+    return api("MPI_Close_port", [&] {
+        find_port(port_name);
+        Ports& all = ports();
+        const std::lock_guard lock(all.mutex);
+        all.open.erase(port_name);
+    });
+}
+
+#pragma weak MPI_Publish_name = PMPI_Publish_name
+int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_name) {
+    return api("MPI_Publish_name", [&] {
+        check_output("service_name", service_name);
+        check_output("port_name", port_name);
+        entries_of(info);
+        if (!with_names([&] { return publish(service_name, port_name); }))
+            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is published already", service_name);
+        Ports& all = ports();
+        const std::lock_guard lock(all.mutex);
+        all.published[service_name] = port_name;
+    });
+}
+
+#pragma weak MPI_Unpublish_name = PMPI_Unpublish_name
+int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* port_name) {
+    return api("MPI_Unpublish_name", [&] {
+        check_output("service_name", service_name);
+        check_output("port_name", port_name);
+        entries_of(info);
+        if (!with_names([&] { return unpublish(service_name, port_name); }))
+            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is not published for this port",
+                 service_name);
+        Ports& all = ports();
+        const std::lock_guard lock(all.mutex);
+        all.published.erase(service_name);
+    });
+}
+
+#pragma weak MPI_Lookup_name = PMPI_Lookup_name
+int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
+    return api("MPI_Lookup_name", [&] {
+        check_output("service_name", service_name);
+        check_output("port_name", port_name);
+        entries_of(info);
+        const auto port = with_names([&] { return look_up(service_name); });
+        if (!port)
+            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on this host", service_name);
+        port->copy(port_name, MPI_MAX_PORT_NAME - 1);
+        port_name[std::min<std::size_t>(port->size(), MPI_MAX_PORT_NAME - 1)] = '\0';
+    });
+}
+}

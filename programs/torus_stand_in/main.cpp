@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// torus-stand-in NAME TABLE: a rank of a job of processes that have joined (MPI_Comm_spawn,
+// MPI_Comm_accept), started by the library through torus-run. TABLE has an entry for each rank,
+// separated by commas: the number of the process to which the rank's place is passed on under NAME,
+// or "-" for a rank that only passes on messages of others.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include "job/process.h"
+#include "launch/environment.h"
+#include "launch/stand_in.h"
+
+namespace {
+
+std::string_view entry_of(std::string_view table, int rank) {
+    for (; rank > 0; --rank) {
+        const std::size_t comma = table.find(',');
+        if (comma == std::string_view::npos) return {};
+        table.remove_prefix(comma + 1);
+    }
+    return table.substr(0, table.find(','));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    using namespace torusmp;
+    const char* const rank = std::getenv(launch::env_rank);
+    const std::string_view entry =
+        argc == 3 && rank != nullptr ? entry_of(argv[2], std::atoi(rank)) : std::string_view();
+    if (entry.empty()) {
+        fmt::print(stderr, "torus-stand-in: started by MPI_Comm_spawn and its like, not by users\n");
+        return 2;
+    }
+    if (entry != "-") return launch::stand_in(fmt::format("{}-{}", argv[1], entry));
+    try {
+        const auto process = job::Process::acquire(true);
+        process->exchange({});
+        process->leave("the end of a job of processes that have joined");
+        return 0;
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "torus-stand-in: {}\n", error.what());
+        return 1;
+    }
+}
