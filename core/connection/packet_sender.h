@@ -101,7 +101,9 @@ class PacketSender {
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
     // Whether a packet may leave on that virtual channel; first collects credits if there are none.
+    // Precondition: the connection is up.
     bool has_credit(Connection& connection, int virtual_channel) {
+        TORUSMP_ASSERT(!connection.down(), commons_.rank(), connection.peer, virtual_channel);
         if (connection.credits.granted(virtual_channel) != 0) return true;
         collect_grants(connection);
         return !connection.down() && connection.credits.granted(virtual_channel) != 0;
