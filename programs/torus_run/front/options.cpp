@@ -70,11 +70,10 @@ po::options_description describe_options() {
         "prefix each line of output with \"[rank] \" (also -l, -prepend-rank)");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after SECONDS");
     add("reports", po::value<std::string>()->value_name("FOLDER"),
-        "write a report of each rank to FOLDER on SIGUSR1, and when the job has waited for "
+        "write a report of each rank to FOLDER on SIGUSR1, and when a wait has lasted for "
         "watchdog.after");
     add("monitor", po::bool_switch(),
-        "must be the first word: run torus-top with the remaining arguments, to watch a running "
-        "job");
+        "watch a running job: run torus-top with the remaining arguments; must be the first word");
     add("verbose", po::bool_switch(), "print what is started, where, and how it ends (also -v)");
     add("oversubscribe", po::bool_switch(),
         "accepted for compatibility; ranks may always share cores");
