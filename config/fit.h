@@ -27,9 +27,9 @@ struct Demand {
 // Changes torus.dims, torus.periodic, torus.ranks_per_node, nodes.hosts and the links of `settings`
 // so that rank_torus() accepts the ranks that are asked for. Precondition: nodes.hosts is set. The
 // hosts that are used form a box of the torus; a dimension that loses hosts does not wrap around.
-// Of the boxes of the right size it takes the one with the hosts named first, otherwise the most
-// compact. Consecutive ranks share a host. A torus.ranks_per_node that the user has set is kept.
-// Throws ConfigError, which names numbers that would fit.
+// Among the boxes of the right size, the one with the hosts named first is used, otherwise the most
+// compact one. Consecutive ranks share a host. A torus.ranks_per_node that the user has set is
+// kept. Throws ConfigError, which names numbers that would fit.
 void fit(Settings& settings, const Demand& demand);
 
 }  // namespace torusmp::config

@@ -18,7 +18,7 @@ struct Plug {
     std::string device;
     friend auto operator<=>(const Plug&, const Plug&) = default;
 };
-// By plug, the plug at the other end of its cable.
+// Maps a plug to the plug at the other end of its cable.
 using Plugs = std::map<Plug, Plug>;
 
 // A statement for the user, and the cables of the geometry file that it explains.

@@ -92,7 +92,7 @@ io::Outcome outcome_alone(File& file, bool write, Offset position, const core::B
                  : io::read(file.store(), view, position, buffer, file.hints());
 }
 
-// By this process alone; returns the bytes that were moved.
+// An independent access. Returns the number of bytes moved.
 std::size_t move_alone(File& file, bool write, Offset position, const core::Buffer& buffer) {
     check_reach(file, position, buffer.bytes);
     const io::Outcome outcome = outcome_alone(file, write, position, buffer);

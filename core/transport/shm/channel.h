@@ -52,9 +52,9 @@ class SlotQueue {
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
     bool goes_round() const { return round_bytes_ != 0; }
-    // In a round: the payload of the packet whose turn it is.
+    // The place of the next payload in the round.
     std::byte* next_in_round(std::size_t bytes) const { return bulk_ + begin_in_round(bytes); }
-    // Beside the round: room for one short payload.
+    // The place of a short payload, beside the round.
     std::byte* near() const { return bulk_; }
     void pass_in_round(std::size_t bytes) {
         at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
