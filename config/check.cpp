@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "config/geometry.h"
 #include "config/geometry_text.h"
+#include "config/living.h"
 
 namespace torusmp::config {
 
@@ -466,6 +467,7 @@ void complete(Settings& settings, const Locations& locations) {
     complete_cables(settings, locations);
     check_lengths(settings);
     check_hosts(settings, locations);
+    check_spares(settings);
     check_links(settings, locations);
 }
 

@@ -32,4 +32,18 @@ struct Demand {
 // Throws ConfigError, which names numbers that would fit.
 void fit(Settings& settings, const Demand& demand);
 
+// A box of nodes: along a dimension that wraps it may cross the end.
+struct Box {
+    std::vector<int> start, extents;
+};
+
+// The extents of all boxes with this number of nodes that a torus of `dims` has.
+std::vector<std::vector<int>> extents_of(const std::vector<int>& dims, int nodes);
+// The nodes of a box, row by row of the box.
+std::vector<int> nodes_of(const std::vector<int>& dims, const Box& box);
+// Leaves only the nodes of the box; `why` becomes the origin of what changes.
+void keep_box(Settings& settings, const Box& box, const std::string& why);
+// A block of ranks along the last dimension. Precondition: dims are set.
+void set_ranks_per_host(Settings& settings, int ranks, const std::string& why);
+
 }  // namespace torusmp::config

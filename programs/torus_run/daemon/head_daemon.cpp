@@ -45,7 +45,7 @@ class Head : private Attention::Listener,
         : job_(job),
           context_(std::move(context)),
           attention_(loop_, context_, *this),
-          outputs_(loop_, job.size(), job.tag_output, files_of(job), *this),
+          outputs_(loop_, job.size(), job.tag_output, files_of(job), job.restart > 0, *this),
           coordinator_(job, outputs_, *this),
           tree_(make_tree(job)),
           ways_(tree_.parents, launch_torus(job)),
@@ -61,6 +61,7 @@ class Head : private Attention::Listener,
             while (!coordinator_.over()) step();
         }
         end_everything();
+        report_ending();
         return exit_code();
     }
 
@@ -82,6 +83,7 @@ class Head : private Attention::Listener,
 
     bool all_ready() {
         CableVerdict verdict = preflight_.verdict();
+        unusable_ = verdict.unusable;
         for (const std::string& warning : verdict.warnings)
             outputs_.print(fmt::format("torus-run: warning: {}\n", warning));
         dead_cables_ = std::move(verdict.dead);
@@ -130,6 +132,17 @@ class Head : private Attention::Listener,
             send(DaemonFrame::input, node, share(std::move(bytes)));
         });
         input_->start();
+    }
+
+    // For the front, which may start the job again.
+    void report_ending() const {
+        if (job_.restarts == 0 || front_gone_) return;
+        using How = JobEnding::How;
+        const bool death = coordinator_.ended_by_death();
+        leave_ending(context_.ending.get(),
+                     coordinator_.has_started()
+                         ? JobEnding{death ? How::death : How::over, coordinator_.lost_hosts()}
+                         : JobEnding{How::refused, unusable_});
     }
 
     // Output of ranks was lost because a disk is full.
@@ -434,6 +447,7 @@ class Head : private Attention::Listener,
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;
     std::vector<routing::Link> dead_cables_;  // at the start
+    std::vector<int> unusable_;               // nodes for which the start was refused
     std::optional<LocalRanks> local_;
     std::optional<PlugWatch> plugs_;
     std::optional<InputSource> input_;

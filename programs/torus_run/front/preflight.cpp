@@ -143,13 +143,16 @@ bool Preflight::share_a_machine() const {
 
 CableVerdict Preflight::verdict() const {
     std::vector<std::string> problems;
-    for (const auto& [problem, nodes] : group())
+    std::vector<int> unusable;
+    for (const auto& [problem, nodes] : group()) {
+        unusable.insert(unusable.end(), nodes.begin(), nodes.end());
         problems.push_back(cite(nodes) + (problem.starts_with(':') ? "" : " ") +
                            (nodes.size() > 1 ? of_several(problem) : problem));
+    }
     std::vector<config::MachineFault> faults;
     if (problems.empty()) faults = machine_faults(problems);
     if (problems.empty()) return judge_cables(job_.settings, job_.size(), faults);
-    return {.refusal = refuse(problems), .dead = {}, .warnings = {}};
+    return {refuse(problems), {}, {}, unusable};
 }
 
 }  // namespace torusmp::torus_run
