@@ -4,7 +4,9 @@
 // exactly that. Pure; any thread may call.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,13 @@ struct PlugFault {
 // The plugs in `heard` that differ from those in the settings, which have a torus; each cable is
 // explained once.
 std::vector<PlugFault> find_plug_faults(const Settings& settings, const Plugs& heard);
+
+// The settings with the devices that the links have now, if plugs were moved or devices renamed
+// without a change of the shape: each link that `heard` or `exists` contradicts gets a cable of
+// `heard` between the same hosts. Empty if nothing differs, or some link has no such cable.
+// `exists`: whether a host has that device.
+std::optional<Settings> follow_plugs(const Settings& settings, const Plugs& heard,
+                                     const std::function<bool(const Plug&)>& exists);
 
 // The advice for two exchanged devices of a host. `one`, `other`: their names.
 std::string advise_exchange(const std::string& host, const std::string& one,

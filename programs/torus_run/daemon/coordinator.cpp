@@ -79,7 +79,8 @@ void Coordinator::tick(Clock::time_point now) {
         announce(std::exchange(suspected_, std::nullopt).value());
     }
     if (print_notes_at_ && now >= *print_notes_at_) print_notes();
-    if (const auto verdict = plugs_.due(now)) judge(*verdict);
+    if (started_)
+        if (const auto verdict = plugs_.due(now)) judge(*verdict);
     print_lines(cables_.due(now));
     hang_.tick(now);
     end_in_time(now);

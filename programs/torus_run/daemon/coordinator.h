@@ -51,6 +51,8 @@ class Coordinator {
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
     // Reports a fault that the kernel of a node has noticed on one of its links.
     void link_trouble(int node, const LinkTrouble& trouble);
+    // The plugs that differ from the settings, before ranks are started.
+    PlugNews& plugs() { return plugs_; }
     void user_signal(int signal);
     // Ranks that connect are held in their first exchange until resume().
     void hold() { held_ = true; }

@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "config/options.h"
 #include "programs/torus_run/front/familiar.h"
+#include "programs/torus_run/front/order.h"
 
 namespace torusmp::torus_run {
 namespace {
@@ -172,13 +173,6 @@ std::optional<std::chrono::milliseconds> daemon_timeout(int argc, const char* co
 
 Words words_of(const po::variables_map& given, const char* option) {
     return given.count(option) ? given[option].as<Words>() : Words();
-}
-
-// The last value for each name wins.
-void set_variable(Words& environment, const std::string& variable) {
-    const std::string name = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
-    environment.push_back(variable);
 }
 
 // A name without a value gets the value in this environment; nothing if it is not set.
