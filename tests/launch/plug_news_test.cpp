@@ -208,8 +208,7 @@ TEST_CASE("The cables of a graph follow exchanged plugs") {
         return plug != Plug{1, "a"};
     });
     REQUIRE(changed);
-    CHECK(changed->text(config::setting::cables) ==
-          "[\"n0 a - n1 b\", \"n1 x - n2 a\", \"n0 b - n1 c\"]");
+    CHECK(changed->text(config::setting::cables) == "n0 a - n1 b,n1 x - n2 a,n0 b - n1 c");
 }
 
 TEST_CASE("Damaged reports of plugs are refused") {
