@@ -19,6 +19,7 @@
 #include "mpi11/comm/members.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/error/error.h"
+#include "mpi11/rma/access_log.h"
 
 namespace torusmp::mpi {
 
@@ -58,9 +59,14 @@ class Window : public Object {
     // Null if the key is not one of the standard's.
     const Attributes::Entry* predefined_attribute(int number) const;
     void set_predefined_attributes(void* base);
-    // Whether an epoch of any kind is open.
-    bool in_epoch() const {
-        return fence_used || started.has_value() || exposed.has_value() || locks != 0 || lock_all;
+    // The call that has opened an epoch which is still open; null if there is none. A fence opens one
+    // only if accesses follow it.
+    const char* open_epoch() const {
+        if (locks != 0) return "MPI_Win_lock";
+        if (lock_all) return "MPI_Win_lock_all";
+        if (started) return "MPI_Win_start";
+        if (exposed) return "MPI_Win_post";
+        return fence_used ? "MPI_Win_fence" : nullptr;
     }
 
     const Reference<Communicator> comm;
@@ -73,6 +79,8 @@ class Window : public Object {
     std::unique_ptr<core::rma::Control> own_control;  // null if it is in the block
     std::optional<core::SharedBlock> block;           // of this host's members
     void* memory = nullptr;  // from the Runtime's allocate(), for this window
+    std::unique_ptr<AccessLog> log;   // null unless mpi.check is set
+    std::atomic<unsigned> orders{0};  // calls of windows::order()
 
     // ---- epochs ----
     bool fence_open = false;         // accesses may follow the last fence
@@ -104,13 +112,27 @@ int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
     }
 }
 
-// ---- synchronization (epochs.cpp) ----
+// ---- synchronization ----
 namespace windows {
 
-// Throws Failure unless this rank may access the target now.
+// Throws Failure unless this rank may access the target now; takes a lock of MPI_Win_lock_all.
 void check_epoch(Window& window, int target);
 // MPI_PROC_NULL is allowed.
 void check_target(const Window& window, int target);
+// Throws Failure for an assertion that the call does not know.
+void check_assert(int found, int allowed);
+[[noreturn]] void out_of_epoch(const char* found, const char* expected);
+// Orders accesses to mapped memory before what follows. A program may spin in such calls, none of
+// which needs the Runtime; now and then it must run nonetheless, for those that ask this rank.
+inline void order(Window& window) {
+    constexpr unsigned calls_per_poll = 64;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const unsigned calls = window.orders.load(std::memory_order_relaxed) + 1;
+    window.orders.store(calls, std::memory_order_relaxed);
+    if (calls % calls_per_poll == 0) runtime().progress();
+}
+// One step of an epoch that the target answers. Throws Failure for what went wrong with accesses.
+void ask(Window& window, const char* call, core::rma::Action action, int target);
 // Waits until the operations of this rank on the target, or on all targets (-1), are complete here
 // and, unless `local`, there. Throws Failure for what went wrong with them.
 void flush(Window& window, const char* call, int target, bool local);
