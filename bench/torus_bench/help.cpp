@@ -26,9 +26,11 @@ po::options_description command_line_options() {
         ("seconds", po::value<double>()->default_value(0.1, "0.1")->value_name("S"),
          "time for each figure")  //
         ("window", po::value<int>()->default_value(64)->value_name("N"),
-         "bandwidth, relay, forward: messages in flight in one direction")  //
+         "bandwidth, relay, forward: messages in flight in one direction; put, get, accumulate, "
+         "cas: accesses before a flush")  //
         ("peer", po::value<int>()->value_name("RANK"),
-         "latency, bandwidth, sweep, overlap: partner of rank 0 (default: a neighbour)")  //
+         "latency, bandwidth, sweep, overlap, put, get, accumulate, cas: partner of rank 0 "
+         "(default: a neighbour)")  //
         ("perturb", po::value<int>()->default_value(3)->value_name("BYTES"),
          "sweep: also measure each size minus and plus BYTES")  //
         ("from", po::value<int>()->value_name("RANK"),
@@ -124,6 +126,8 @@ std::string help_text() {
            "             all its links\n"
            "  io         collective writes and reads of one file, in blocks and in rows; a file a\n"
            "             rank; and plain pwrite and pread of one process beside the disk\n"
+           "  put, get, accumulate, cas  accesses of rank 0 to a window of its partner: each with a\n"
+           "             flush, and many before a flush\n"
            "  simulate   count the steps of collectives on a torus; in a step each link carries "
            "one\n"
            "             message in each direction (not a measurement)\n"
@@ -157,6 +161,7 @@ std::string help_text() {
            "      (after bench/compare-peers --torus 2x2x2 --only 'here.*' --json peers.json)\n"
            "  torus-bench io --config cluster.toml --folder /scratch --set io.at=/scratch=head \\\n"
            "      --json io.json\n"
+           "  torus-bench put --torus 2x2x2 --set transport.local=links --peer 7\n"
            "  torus-bench simulate --torus 6x8x8 --from 100 --json steps.json\n"
            "  torus-bench predict --torus 8x8x16 --model gige-mvia --plot predicted.svg\n"
            "  torus-bench fit latency.json bandwidth.json relay.json > machine.json\n"
