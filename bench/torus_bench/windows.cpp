@@ -117,8 +117,8 @@ Table measure_windows(const Context& context) {
         int colour = 0;
         for (const auto& [name, access] :
              accesses_of(options.command, memory.data(), bytes, pair.partner, window.handle())) {
-            const auto bodies = bodies_of(access, pair.role == 0, options.window, pair.partner,
-                                          window.handle());
+            const auto bodies =
+                bodies_of(access, pair.role == 0, options.window, pair.partner, window.handle());
             const auto timings = measure_in_turns(bodies, options.seconds);
             columns.push_back({name, "flushed", "us", Column::Draw::line, colour++});
             columns.push_back({name, "rate", "M/s", Column::Draw::no, 0});

@@ -95,7 +95,8 @@ void Windows::Bulk::end(const Message& message) {
             operation->over_ = true;
             --way.unanswered;
         }
-        if (operation->over_ || error != Error::none) windows_.finish(*operation, operation->error_);
+        if (operation->over_ || error != Error::none)
+            windows_.finish(*operation, operation->error_);
         return windows_.advance_outlet(way);
     }
     Window* const window = windows_.windows_.find(message.asked.window);
@@ -106,8 +107,7 @@ void Windows::Bulk::end(const Message& message) {
     Window::Dealings& dealings = window->dealings[message.asked.origin];
     TORUSMP_ASSERT(dealings.arriving != 0, windows_.commons_.rank(), message.peer->rank);
     --dealings.arriving;
-    if (error == Error::none)
-        windows_.answer(*message.peer, dealings, message.asked.operation);
+    if (error == Error::none) windows_.answer(*message.peer, dealings, message.asked.operation);
 }
 
 }  // namespace torusmp::core::rma

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large puts and gets: the packet that asks names the target's memory, and the bytes go as a message
-// between the two ranks, so they take the remote writes and the paths that messages take.
+// Large puts and gets: the packet that asks names the target's memory, and the bytes go as a
+// message between the two ranks, so they take the remote writes and the paths that messages take.
 //
 // The message has the window's context, and a tag made of the origin's id of the operation.
 #pragma once

@@ -18,8 +18,9 @@
 
 namespace torusmp::core::rma {
 
-// Each process that maps a Control has a place in it, where it counts the shared locks that it holds
-// for itself and for members of other hosts. So what a process holds can be released when it dies.
+// Each process that maps a Control has a place in it, where it counts the shared locks that it
+// holds for itself and for members of other hosts. So what a process holds can be released when it
+// dies.
 class alignas(128) Control {
   public:
     enum class Try : std::uint8_t {
@@ -57,8 +58,8 @@ class alignas(128) Control {
     static constexpr std::size_t inside = 27;  // slots
 
     const std::atomic<std::uint32_t>& slot(std::size_t place) const {
-        return reinterpret_cast<const std::atomic<std::uint32_t>*>(this + 1)[std::ptrdiff_t(place) -
-                                                                          std::ptrdiff_t(inside)];
+        return reinterpret_cast<const std::atomic<std::uint32_t>*>(
+            this + 1)[std::ptrdiff_t(place) - std::ptrdiff_t(inside)];
     }
     std::atomic<std::uint32_t>& slot(std::size_t place) {
         return const_cast<std::atomic<std::uint32_t>&>(std::as_const(*this).slot(place));
@@ -78,8 +79,8 @@ class BusyLock {
   public:
     explicit BusyLock(Control& control) : control_(control) {
         std::int32_t nobody = 0;
-        if (!control.busy.compare_exchange_strong(nobody, own_process(),
-                                                  std::memory_order_acquire)) [[unlikely]]
+        if (!control.busy.compare_exchange_strong(nobody, own_process(), std::memory_order_acquire))
+            [[unlikely]]
             wait();
     }
     ~BusyLock() { control_.busy.store(0, std::memory_order_release); }

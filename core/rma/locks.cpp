@@ -60,10 +60,10 @@ void Windows::unlock(Window& window, int target, bool exclusive) {
 // Shared locks wait for nobody but the holder of an exclusive one: a rank that waits for one may
 // hold others, for which an exclusive one waits.
 void Windows::await_lock(const Waiter& waiter) {
-    const bool behind = waiter.exclusive &&
-                        std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
-                            return it.control == waiter.control && it.exclusive;
-                        });
+    const bool behind =
+        waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
+            return it.control == waiter.control && it.exclusive;
+        });
     const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
     if (!behind && take(*waiter.window, *waiter.control, waiter.exclusive, holder))
         return grant(waiter);
@@ -91,8 +91,8 @@ bool Windows::advance() {
     for (std::size_t i = 0; i < waiters_.size();) {
         const Waiter waiter = waiters_[i];
         const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
-        const bool behind = waiter.exclusive && std::find(taken.begin(), taken.end(),
-                                                          waiter.control) != taken.end();
+        const bool behind = waiter.exclusive &&
+                            std::find(taken.begin(), taken.end(), waiter.control) != taken.end();
         if (behind || !take(*waiter.window, *waiter.control, waiter.exclusive, holder)) {
             if (waiter.exclusive) taken.push_back(waiter.control);
             ++i;
@@ -165,10 +165,9 @@ void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
             waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
                                        .peer = holder,
                                        .id = static_cast<const Request*>(waiter.operation)});
-    waits.notes.push_back(
-        fmt::format("{} waits for the lock of a window of {}, held by {}",
-                    commons_.name_of(window.members[std::size_t(waiter.origin)]),
-                    commons_.name_of(owner), names.empty() ? "others" : names));
+    waits.notes.push_back(fmt::format("{} waits for the lock of a window of {}, held by {}",
+                                      commons_.name_of(window.members[std::size_t(waiter.origin)]),
+                                      commons_.name_of(owner), names.empty() ? "others" : names));
 }
 
 }  // namespace torusmp::core::rma

@@ -11,8 +11,8 @@ namespace torusmp::core::rma {
 
 class Window;
 
-// Memory of a target: `bytes` bytes at an offset in its window, or, with a layout, the first `bytes`
-// that it describes from that offset on.
+// Memory of a target: `bytes` bytes at an offset in its window, or, with a layout, the first
+// `bytes` that it describes from that offset on.
 struct Place {
     std::uint64_t at = 0;
     std::size_t bytes = 0;

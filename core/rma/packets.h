@@ -15,7 +15,7 @@ enum class Action : std::uint8_t {
     compare_and_swap,
     put_message,  // the bytes follow as a message, see Bulk; answered when they are in place
     get_message,  // the target sends the bytes as a message
-    flush,  // answered when all that this origin asked before is done
+    flush,        // answered when all that this origin asked before is done
     lock_shared,
     lock_exclusive,
     unlock_shared,  // answered like flush

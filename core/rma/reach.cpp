@@ -16,14 +16,13 @@ using transport::Bytes;
 using transport::ConstBytes;
 using transport::Transfer;
 
-// Calls move(offset in the window, bytes, position) for the stretches of [from, from + bytes) of the
-// place, until one fails.
+// Calls move(offset in the window, bytes, position) for the stretches of [from, from + bytes) of
+// the place, until one fails.
 template <class Move>
 bool for_stretches(const Place& place, std::size_t from, std::size_t bytes, Move&& move) {
     for (std::size_t done = 0; done < bytes;) {
         Layout::Piece piece{std::ptrdiff_t(from + done), bytes - done};
-        if (place.layout != nullptr)
-            place.layout->pieces(from + done, bytes - done, {&piece, 1});
+        if (place.layout != nullptr) place.layout->pieces(from + done, bytes - done, {&piece, 1});
         if (!move(std::size_t(place.at + std::uint64_t(piece.offset)), piece.bytes, done))
             return false;
         done += piece.bytes;
@@ -32,21 +31,21 @@ bool for_stretches(const Place& place, std::size_t from, std::size_t bytes, Move
 }
 
 bool store(const Reach& there, const Place& place, std::size_t from, ConstBytes bytes) {
-    return for_stretches(place, from, bytes.size(),
-                         [&](std::size_t at, std::size_t length, std::size_t done) {
-                             const ConstBytes piece = bytes.subspan(done, length);
-                             return there.connection->channel->write(there.memory, at, {&piece, 1}, 0,
-                                                         std::nullopt) == Transfer::done;
-                         });
+    return for_stretches(
+        place, from, bytes.size(), [&](std::size_t at, std::size_t length, std::size_t done) {
+            const ConstBytes piece = bytes.subspan(done, length);
+            return there.connection->channel->write(there.memory, at, {&piece, 1}, 0,
+                                                    std::nullopt) == Transfer::done;
+        });
 }
 
 bool load(const Reach& there, const Place& place, std::size_t from, Bytes bytes) {
-    return for_stretches(place, from, bytes.size(),
-                         [&](std::size_t at, std::size_t length, std::size_t done) {
-                             const Bytes piece = bytes.subspan(done, length);
-                             return there.connection->channel->read(there.memory, at, {&piece, 1}, 0) ==
-                                    Transfer::done;
-                         });
+    return for_stretches(
+        place, from, bytes.size(), [&](std::size_t at, std::size_t length, std::size_t done) {
+            const Bytes piece = bytes.subspan(done, length);
+            return there.connection->channel->read(there.memory, at, {&piece, 1}, 0) ==
+                   Transfer::done;
+        });
 }
 
 }  // namespace

@@ -27,17 +27,17 @@ class Window {
         std::uint64_t bytes = 0;
         std::byte* memory = nullptr;  // where this rank maps it; null if it does not
         Control* control = nullptr;   // the same
-        Reach reach;  // memory that is not mapped, but reached without the member
+        Reach reach;                  // memory that is not mapped, but reached without the member
     };
 
     std::vector<Rank> members;
     int self = 0;
-    std::vector<Part> parts;       // by member
+    std::vector<Part> parts;  // by member
     // The members that map this rank's Control, in the order of their places in each; empty if
     // only this one does.
     std::vector<Rank> mates;
-    std::uint32_t place = 0;  // this rank's
-    bool dynamic = false;          // offsets are addresses
+    std::uint32_t place = 0;                           // this rank's
+    bool dynamic = false;                              // offsets are addresses
     std::map<const std::byte*, std::size_t> attached;  // of a dynamic window
     Find find = nullptr;
     Context context = 0;  // of the messages that carry large accesses

@@ -101,8 +101,8 @@ void Windows::start(Operation& operation) {
     operation.refused_ = operation.moving_ = operation.over_ = false;
     operation.error_ = Error::none;
     if (bulk_->takes(operation))
-        operation.action = operation.action == Action::put ? Action::put_message
-                                                           : Action::get_message;
+        operation.action =
+            operation.action == Action::put ? Action::put_message : Action::get_message;
     Window::Dealings& dealings = window.dealings[std::size_t(operation.target)];
     ++dealings.open;
     ++window.open;
@@ -165,9 +165,8 @@ void Windows::send_next(Outlet& way, Connection& connection, Operation& operatio
     const bool compares = operation.action == Action::compare_and_swap;
     const std::size_t data = moves || operation.data.bytes == 0 ? 0 : compares ? 2 * bytes : bytes;
     transport::PacketHeader header = sender_.header_to(way.peer, PacketKind::window_ask, 0);
-    sender_.transmit_packed(connection, header,
-                            {reinterpret_cast<const std::byte*>(&ask), front}, operation.data,
-                            data == 0 ? 0 : operation.sent_, data);
+    sender_.transmit_packed(connection, header, {reinterpret_cast<const std::byte*>(&ask), front},
+                            operation.data, data == 0 ? 0 : operation.sent_, data);
     connection.statistics.count_control(header.length);
     if (is_answered(operation.action)) ++way.unanswered;
     operation.sent_ += moves ? operation.place.bytes : bytes;
@@ -205,10 +204,10 @@ bool Windows::on_answer(Peer& peer, const transport::PacketHeader& header,
         return false;
     const std::size_t data = header.length - sizeof body;
     const bool result = has_result(operation->action);
-    if (!result ? body.bytes != 0
-                : body.position > operation->sent_ ||
-                      body.bytes > operation->sent_ - body.position ||
-                      body.bytes > operation->place.bytes - operation->answered_)
+    if (!result
+            ? body.bytes != 0
+            : body.position > operation->sent_ || body.bytes > operation->sent_ - body.position ||
+                  body.bytes > operation->place.bytes - operation->answered_)
         return false;
     if (data != (body.refused != 0 ? 0 : body.bytes)) return false;
     if (data != 0) operation->result.unpack(body.position, payload + sizeof body, data);

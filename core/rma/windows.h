@@ -98,7 +98,7 @@ class Windows final : public PeerLossListener, private Task {
     Progress& progress_;
     SharedMemory& shared_;
     IdTable<Window> windows_;
-    IdTable<Operation> operations_;  // those that are answered
+    IdTable<Operation> operations_;                 // those that are answered
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
     bool listed_ = false;  // as a task

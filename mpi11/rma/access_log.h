@@ -2,9 +2,9 @@
 // The accesses of this rank to a window since they were last ordered, for the setting mpi.check: it
 // finds those that conflict (MPI-5.0, section 12.7), and prints the first of them.
 //
-// Accesses of one origin are compared when they are made, those of several origins at MPI_Win_fence.
-// Stores of the target's program cannot be seen, and accumulates do not conflict with each other,
-// because they are atomic whatever their operations. Any thread may note accesses.
+// Accesses of one origin are compared when they are made, those of several origins at
+// MPI_Win_fence. Stores of the target's program cannot be seen, and accumulates do not conflict
+// with each other, because they are atomic whatever their operations. Any thread may note accesses.
 #pragma once
 
 #include <mutex>

@@ -84,8 +84,7 @@ void end_lock_all(Window& window, const char* call) {
     window.lock_all = false;
     flush(window, call, -1, false);
     for (int target = 0; target < window.size(); ++target) {
-        const Window::Lock held =
-            window.locked[std::size_t(target)].exchange(Window::Lock::none);
+        const Window::Lock held = window.locked[std::size_t(target)].exchange(Window::Lock::none);
         if (held == Window::Lock::shared) unlock_target(window, call, target, held);
     }
 }
@@ -137,7 +136,8 @@ extern "C" {
 #pragma weak MPI_Win_lock = PMPI_Win_lock
 int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_lock";
-    return window_api(call, win, [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
+    return window_api(call, win,
+                      [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
 }
 
 #pragma weak MPI_Win_unlock = PMPI_Win_unlock
@@ -148,7 +148,8 @@ int PMPI_Win_unlock(int rank, MPI_Win win) {
 
 #pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
 int PMPI_Win_lock_all(int assertion, MPI_Win win) {
-    return window_api("MPI_Win_lock_all", win, [&](Window& w) { windows::begin_lock_all(w, assertion); });
+    return window_api("MPI_Win_lock_all", win,
+                      [&](Window& w) { windows::begin_lock_all(w, assertion); });
 }
 
 #pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all

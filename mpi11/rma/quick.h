@@ -56,9 +56,8 @@ inline void move(void* to, const void* from, std::size_t bytes) {
 }
 
 [[gnu::always_inline]] inline bool put(const void* origin, MPI_Count origin_count,
-                                       MPI_Datatype origin_type, int target,
-                                       MPI_Aint displacement, MPI_Count count, MPI_Datatype type,
-                                       MPI_Win win) {
+                                       MPI_Datatype origin_type, int target, MPI_Aint displacement,
+                                       MPI_Count count, MPI_Datatype type, MPI_Win win) {
     Place place;
     if (origin == nullptr || origin_type != type || origin_count != count ||
         !find_place(win, target, displacement, count, type, place))
@@ -68,9 +67,8 @@ inline void move(void* to, const void* from, std::size_t bytes) {
 }
 
 [[gnu::always_inline]] inline bool get(void* origin, MPI_Count origin_count,
-                                       MPI_Datatype origin_type, int target,
-                                       MPI_Aint displacement, MPI_Count count, MPI_Datatype type,
-                                       MPI_Win win) {
+                                       MPI_Datatype origin_type, int target, MPI_Aint displacement,
+                                       MPI_Count count, MPI_Datatype type, MPI_Win win) {
     Place place;
     if (origin == nullptr || origin_type != type || origin_count != count ||
         !find_place(win, target, displacement, count, type, place))
