@@ -173,7 +173,7 @@ class Windows(Program):
                                ("cas", ["compare_and_swap", "fetch_and_op"])):
             for links in ((), ("--set", "transport.local=links")):
                 with self.subTest(command=command, links=links):
-                    sizes = () if command == "cas" else ("--sizes", "8:128KiB", "--step", "16384")
+                    sizes = () if command == "cas" else ("--sizes", "128:128KiB", "--step", "1024")
                     document = self.measure(command, "--torus", "2", *sizes, "--window", "4", *links)
                     self.assertEqual([c["group"] for c in document["columns"]], [n for n in names for _ in range(3)])
                     for row in document["rows"]:
