@@ -70,7 +70,7 @@ class Area {
     // For calls that the members start repeatedly, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
-    // As a reader: all others.
+    // In place of a reader: all other members.
     static constexpr int all = -1;
 
     // tag: for the messages that set up the area; not used by anything else. slots: per ring, a
