@@ -110,7 +110,7 @@ TEST_CASE("A job that its user ends is not started again") {
     }
 }
 
-TEST_CASE("--timeout counts over all starts") {
+TEST_CASE("the option --timeout counts over all starts") {
     const Outcome outcome =
         run(script(1, "sleep 0.3; kill -9 $$", restarts(1000, {"--timeout", "2"})));
     INFO(outcome.errors);

@@ -144,10 +144,12 @@ CableVerdict judge_cables(const config::Settings& settings, int ranks,
     for (const auto& [cable, cause] : causes)
         if (is_dead(*cause)) verdict.dead.push_back(cable);
     const routing::Parts parts(*node_torus(settings), verdict.dead);
-    if (parts.connected())
+    if (parts.connected()) {
         verdict.warnings = warn_of(settings, ranks, causes, verdict.dead);
-    else
-        verdict = {refuse_cut(settings, parts, causes), {}, {}, outside_of_the_largest(parts)};
+    } else {
+        verdict.refusal = refuse_cut(settings, parts, causes);
+        verdict.unusable = outside_of_the_largest(parts);
+    }
     return verdict;
 }
 
