@@ -28,6 +28,18 @@ constexpr std::chrono::seconds longest_watch(60);
 // unlike on a cable.
 constexpr milliseconds time_for_the_right_one(200);
 
+// Whether a device may be a cable of the torus: not if it has an address in a network of more than
+// two hosts, or in the network of an IPv6 prefix, as the one by which hosts are administered. All hosts
+// hear each other there.
+bool may_be_cable(const config::Device& device) {
+    constexpr int of_two_hosts = 30;
+    return std::none_of(device.addresses.begin(), device.addresses.end(),
+                        [](const base::Address& address) {
+                            if (address.v6) return !address.link_local() && address.prefix < 126;
+                            return address.prefix < of_two_hosts;
+                        });
+}
+
 // Both ends derive it, and it does not reveal the secret.
 Nonce nonce_of(std::span<const std::byte> secret) {
     const auto key = transport::derive_secret(secret);
@@ -84,7 +96,7 @@ void PlugWatch::add_spares(const config::HostFacts& facts) {
         const bool known = std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
             return link.device == device.name;
         });
-        if (known || device.loopback || !device.carrier) continue;
+        if (known || device.loopback || !device.carrier || !may_be_cable(device)) continue;
         const std::size_t before = links_.size();
         add(device, {-1, {}});
         if (links_.size() > before) links_.back().spare = true;
