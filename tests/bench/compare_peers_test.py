@@ -321,7 +321,7 @@ class Failures(Comparison):
         launcher = self.work / "bin/torus-run"
         launcher.write_text("#!/bin/sh\n" + launcher_text)
         launcher.chmod(0o755)
-        for program in ("exchange_qmp", "collectives_ours", "messages_mpi", "threads_mpi"):
+        for program in ("exchange_qmp", "collectives_ours", "messages_mpi", "threads_mpi", "windows_mpi"):
             (self.work / "bench" / program).touch()
 
     def compare_with_it(self, *words, only="shm.latency.8"):
