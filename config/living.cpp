@@ -30,6 +30,13 @@ Names hosts_before(const Team& team) {
     return team.before ? host_names(*team.before) : Names();
 }
 
+void sort_as_in_file(Names& hosts, const Settings& machine) {
+    std::sort(hosts.begin(), hosts.end(), [&](const auto& a, const auto& b) {
+        return config::find_host(host_names(machine), a) <
+               config::find_host(host_names(machine), b);
+    });
+}
+
 bool has_links(const Settings& machine) {
     return !machine[setting::links].empty() || !machine[setting::host_links].empty();
 }
@@ -111,11 +118,7 @@ void take_any(Settings& machine, const Team& team) {
                 int(chosen.size()) < team.hosts)
                 chosen.push_back(host);
     const bool same = int(before.size()) == team.hosts;
-    if (!same)  // in the order of the file
-        std::sort(chosen.begin(), chosen.end(), [&](const auto& a, const auto& b) {
-            return config::find_host(host_names(machine), a) <
-                   config::find_host(host_names(machine), b);
-        });
+    if (!same) sort_as_in_file(chosen, machine);
     const Origin origin{Origin::Kind::flag, team.why};
     const auto dimensions = int(machine[setting::dims].size());
     machine.set(
@@ -223,10 +226,7 @@ bool take_graph(Settings& machine, const Team& team) {
     if (before.size() == chosen.size())
         chosen = in_their_places(chosen, before);
     else
-        std::sort(chosen.begin(), chosen.end(), [&](const auto& a, const auto& b) {
-            return config::find_host(host_names(machine), a) <
-                   config::find_host(host_names(machine), b);
-        });
+        sort_as_in_file(chosen, machine);
     const Origin origin{Origin::Kind::flag, team.why}, unset;
     const bool alone = team.hosts == 1;
     Settings settings = machine;

@@ -62,8 +62,7 @@ class CrossMemory {
     std::atomic<std::uint32_t> measured_{0};
     Rate rate_{measured_, 1};
     double by_packets_ = 0;  // MB/s, as estimated
-    bool by_kernel_now_ = false;
-    unsigned asked_ = 0;
+    OtherWay kernel_;
 };
 
 }  // namespace torusmp::transport::shm
