@@ -39,7 +39,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
       shared(connections),
-      windows(commons, connections, sender, progress, shared) {
+      windows(commons, connections, sender, progress, shared, messages) {
     register_handlers();
 }
 
