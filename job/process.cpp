@@ -48,9 +48,8 @@ std::shared_ptr<Process> Process::acquire(bool threads) {
 
 std::shared_ptr<Process> Process::join(std::unique_ptr<launch::Bootstrap> bootstrap,
                                        std::span<const std::string> environment, bool threads) {
-    return std::shared_ptr<Process>(
-        new Process(threads, std::move(bootstrap),
-                    config::load_for_rank(schema(), {}, environment), true));
+    return std::shared_ptr<Process>(new Process(
+        threads, std::move(bootstrap), config::load_for_rank(schema(), {}, environment), true));
 }
 
 std::uint64_t Process::number() const {
@@ -59,8 +58,8 @@ std::uint64_t Process::number() const {
     return number | 1;
 }
 
-// joins: the program runs already. It learns of a failure by an exception, and its signals are those
-// of its first job.
+// joins: the program runs already. It learns of a failure by an exception, and its signals are
+// those of its first job.
 Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
                  config::Settings settings, bool joins)
     : bootstrap_(std::move(bootstrap)),

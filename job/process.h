@@ -66,8 +66,8 @@ class Process {
     [[noreturn]] void abort(int code, std::string_view message);
 
   private:
-    Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
-            config::Settings settings, bool joins);
+    Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap, config::Settings settings,
+            bool joins);
     core::Options options(bool threads);
     void meet(std::string_view call);
 

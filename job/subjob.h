@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A torus-run that this process starts: for the processes of MPI_Comm_spawn, and for the job in which
-// processes that have joined meet.
+// A torus-run that this process starts: for the processes of MPI_Comm_spawn, and for the job in
+// which processes that have joined meet.
 //
 // Owned by the front end; one thread at a time may call.
 #pragma once
@@ -20,8 +20,9 @@ namespace torusmp::job {
 std::string torus_run_path();
 std::string stand_in_path();
 
-// The options with which torus-run gives a further job the settings of this one: its hosts, links and
-// whatever the user has set, but not the number of ranks. rank: the machine rank of this process.
+// The options with which torus-run gives a further job the settings of this one: its hosts, links
+// and whatever the user has set, but not the number of ranks. rank: the machine rank of this
+// process.
 std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank);
 
 // The nodes on which torus-run places `ranks` ranks, by rank; hosts: some of the job's, empty for

@@ -124,9 +124,9 @@ void Seat::take() {
         base::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!caller && (errno == EINTR || errno == ECONNABORTED)) continue;
         if (!caller)
-            throw BootstrapError(fmt::format("no place in the joined job: {}",
-                                             errno == EINVAL ? "it was given up"
-                                                             : std::strerror(errno)));
+            throw BootstrapError(
+                fmt::format("no place in the joined job: {}",
+                            errno == EINVAL ? "it was given up" : std::strerror(errno)));
         // A stranger learns nothing and holds up nobody.
         if (!is_same_user(caller.get())) continue;
         const timeval patience{5, 0};

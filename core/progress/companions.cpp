@@ -28,7 +28,8 @@ void Companions::remove(Progress& progress) {
     List with = *list();
     std::erase(with, &progress);
     const auto before = replace(std::move(with));
-    // Polls end soon; sleeping threads are woken, and hold the list until they have left all others.
+    // Polls end soon; sleeping threads are woken, and hold the list until they have left all
+    // others.
     while (before.use_count() > 1) {
         for (Progress* const it : *before) it->wake();
         std::this_thread::sleep_for(std::chrono::microseconds(50));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Runtimes of a process that has joined several jobs: whatever one of them waits for, the others
-// move too, and a sleeping thread sleeps for all of them.
+// The Runtimes of a process that has joined several jobs: whatever one of them waits for, the
+// others move too, and a sleeping thread sleeps for all of them.
 //
 // Owned by whoever joins the jobs; it outlives its Runtimes. Any thread may call. A Runtime that is
 // alone in its process has no Companions, and its waits know nothing of this.

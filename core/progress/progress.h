@@ -196,8 +196,8 @@ class Progress {
     Companions* companions() const { return companions_.load(std::memory_order_relaxed); }
     // Polls unless another thread runs here.
     bool poll_if_free();
-    // Sleeps for this Runtime until rise(), which must follow if the result is `here`. news: there is
-    // something to do. elsewhere: another thread already sleeps for it.
+    // Sleeps for this Runtime until rise(), which must follow if the result is `here`. news: there
+    // is something to do. elsewhere: another thread already sleeps for it.
     enum class Rest { here, elsewhere, news };
     Rest rest();
     void rise();

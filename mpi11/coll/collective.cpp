@@ -20,9 +20,9 @@ collectives::Group& SchedulePools::both(Communicator& comm) {
         std::vector<Rank> members = comm.members();
         members.insert(members.end(), comm.peers().begin(), comm.peers().end());
         std::sort(members.begin(), members.end());
-        pools.both_ = std::make_unique<collectives::Group>(comm.runtime(), std::move(members),
-                                                           comm.context(Traffic::leaders),
-                                                           comm.world()->process().collective_policy());
+        pools.both_ = std::make_unique<collectives::Group>(
+            comm.runtime(), std::move(members), comm.context(Traffic::leaders),
+            comm.world()->process().collective_policy());
     }
     return *pools.both_;
 }

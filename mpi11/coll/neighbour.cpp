@@ -45,7 +45,8 @@ Call& exchange(Communicator& comm, const char* what, Receive&& receive, Send&& s
     for (std::size_t i = 0; i < around.destinations.size(); ++i) {
         if (around.destinations[i] == MPI_PROC_NULL) continue;
         const Rank peer = comm.peer(around.destinations[i]);
-        send(call.get(), int(i), peer, cartesian ? cable_to(comm.runtime(), peer, sign_of(int(i))) : std::nullopt);
+        send(call.get(), int(i), peer,
+             cartesian ? cable_to(comm.runtime(), peer, sign_of(int(i))) : std::nullopt);
     }
     return call.done();
 }

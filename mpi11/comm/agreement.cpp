@@ -21,8 +21,8 @@ core::Buffer buffer(std::vector<int>& list) {
 }
 
 // One message each way.
-void swap(core::Runtime& runtime, Context context, Rank peer, int tag, std::vector<int>& out, std::vector<int>& in,
-          const char* call) {
+void swap(core::Runtime& runtime, Context context, Rank peer, int tag, std::vector<int>& out,
+          std::vector<int>& in, const char* call) {
     core::ReceiveRequest receive;
     core::SendRequest send;
     runtime.receive(receive, buffer(in), peer, context, tag);

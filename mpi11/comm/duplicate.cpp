@@ -72,7 +72,8 @@ class Duplicate final : public Work {
         for (const auto* const side : {&from_->members(), &from_->peers()})
             for (const Rank rank : *side)
                 if (rank != from_->runtime().rank())
-                    from_->runtime().send(sends_.emplace_back(), buffer, rank, context, duplicate_tag);
+                    from_->runtime().send(sends_.emplace_back(), buffer, rank, context,
+                                          duplicate_tag);
     }
 
     Reference<Communicator> from_;

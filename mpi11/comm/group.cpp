@@ -10,8 +10,7 @@ namespace torusmp::mpi {
 MPI_Group make_group(std::shared_ptr<const Roster> roster, Members members,
                      Reference<Session> session) {
     if (members.size() == 0) return MPI_GROUP_EMPTY;
-    return handle_of(
-        make<ProcessGroup>(std::move(roster), std::move(members), std::move(session)));
+    return handle_of(make<ProcessGroup>(std::move(roster), std::move(members), std::move(session)));
 }
 
 Members members_in(const Communicator& comm, MPI_Group group) {
@@ -157,7 +156,8 @@ int PMPI_Group_translate_ranks(MPI_Group group1, int n, const int ranks1[], MPI_
 #pragma weak MPI_Group_compare = PMPI_Group_compare
 int PMPI_Group_compare(MPI_Group group1, MPI_Group group2, int* result) {
     return api("MPI_Group_compare", [&] {
-        const Likeness likeness = compare(members_of(group1), members_in(roster_of(group1), checked<ProcessGroup>(group2)));
+        const Likeness likeness = compare(
+            members_of(group1), members_in(roster_of(group1), checked<ProcessGroup>(group2)));
         check_output("result", result);
         *result = likeness == Likeness::same       ? MPI_IDENT
                   : likeness == Likeness::permuted ? MPI_SIMILAR
@@ -227,7 +227,8 @@ int PMPI_Group_range_incl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_incl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(roster_of(group), include(members, places_in(members, n, ranges)), session_of(group));
+        *newgroup = make_group(roster_of(group), include(members, places_in(members, n, ranges)),
+                               session_of(group));
     });
 }
 
@@ -236,7 +237,8 @@ int PMPI_Group_range_excl(MPI_Group group, int n, int ranges[][3], MPI_Group* ne
     return api("MPI_Group_range_excl", [&] {
         const Members& members = members_of(group);
         check_output("newgroup", newgroup);
-        *newgroup = make_group(roster_of(group), exclude(members, places_in(members, n, ranges)), session_of(group));
+        *newgroup = make_group(roster_of(group), exclude(members, places_in(members, n, ranges)),
+                               session_of(group));
     });
 }
 

@@ -29,7 +29,7 @@ class ProcessGroup : public Object {
 
     const std::shared_ptr<const Roster> roster;  // of its job; null if it has no members
     const Members members;                       // machine ranks there
-    const Reference<Session> session;  // from which it comes; null: from the world model
+    const Reference<Session> session;            // from which it comes; null: from the world model
 };
 
 // The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.

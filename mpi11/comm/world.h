@@ -35,8 +35,8 @@ struct Roster {
     Rank self = 0;
 
     int size() const { return int(names.size()); }
-    // The machine ranks here of processes that have these ranks in another roster. A process that is
-    // not here gets a number from size() on, each its own.
+    // The machine ranks here of processes that have these ranks in another roster. A process that
+    // is not here gets a number from size() on, each its own.
     Members translate(const Members& members, const Roster& from) const;
 };
 
@@ -55,9 +55,9 @@ class World {
     // Processes that started apart.
     bool joined() const { return joined_; }
 
-    // Contexts assigned by this process alone, so that members need not agree: the first rank of the
-    // new communicator claims them, the others receive them with the data they exchange in any case.
-    // Throws Failure if all are used up.
+    // Contexts assigned by this process alone, so that members need not agree: the first rank of
+    // the new communicator claims them, the others receive them with the data they exchange in any
+    // case. Throws Failure if all are used up.
     Context claim_contexts();
     // Returns a claim that was not used.
     void return_contexts(Context first);

@@ -139,12 +139,12 @@ void open_on_all(File& file) {
     agree(comm, "MPI_File_open", "open", file.path, error);
     const core::Context context = comm.context(Traffic::messages);
     if (!file.residence.all() && file.keeps())
-        file.server =
-            std::make_unique<io::StoreServer>(comm.runtime(), context, *file.local, file.place.hints);
+        file.server = std::make_unique<io::StoreServer>(comm.runtime(), context, *file.local,
+                                                        file.place.hints);
     else if (!file.residence.all())
-        file.far =
-            std::make_unique<io::FarStore>(comm.runtime(), context, comm.peer(file.residence.keeper),
-                                           [] { return std::string_view(file_call); });
+        file.far = std::make_unique<io::FarStore>(comm.runtime(), context,
+                                                  comm.peer(file.residence.keeper),
+                                                  [] { return std::string_view(file_call); });
     // No rank calls the keeper before it listens.
     agree_on_file(file);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routines with CHARACTER arguments that concern processes which join. The arguments of a program are
-// an array of strings, ended by an empty one; those of several programs a matrix, with a row for each.
+// Routines with CHARACTER arguments that concern processes which join. The arguments of a program
+// are an array of strings, ended by an empty one; those of several programs a matrix, with a row
+// for each.
 #include <string>
 #include <vector>
 
@@ -62,9 +63,9 @@ void pmpi_comm_spawn_(const char* command, const char* argv, const MPI_Fint* max
 }
 
 void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_commands,
-                               const char* array_of_argv,
-                               const MPI_Fint* array_of_maxprocs, const MPI_Fint* array_of_info,
-                               const MPI_Fint* root, const MPI_Fint* comm, MPI_Fint* intercomm,
+                               const char* array_of_argv, const MPI_Fint* array_of_maxprocs,
+                               const MPI_Fint* array_of_info, const MPI_Fint* root,
+                               const MPI_Fint* comm, MPI_Fint* intercomm,
                                MPI_Fint* array_of_errcodes, Ierror ierror, Length length,
                                Length argument_length) {
     const auto in_c = from_fortran<MPI_Comm>(*comm);
@@ -83,24 +84,23 @@ void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_comma
     std::vector<char*> commands;
     for (std::string& text : texts) commands.push_back(text.data());
     HandleArray<MPI_Info> infos(array_of_info, programs);
-    ierror = PMPI_Comm_spawn_multiple(*count, commands.data(), argvs.data(), array_of_maxprocs,
-                                      infos.in_c(), *root, in_c,
-                                      Argument<MPI_Comm*>(intercomm).in_c(),
-                                      c_errcodes(array_of_errcodes));
+    ierror = PMPI_Comm_spawn_multiple(
+        *count, commands.data(), argvs.data(), array_of_maxprocs, infos.in_c(), *root, in_c,
+        Argument<MPI_Comm*>(intercomm).in_c(), c_errcodes(array_of_errcodes));
 }
 
 void pmpi_comm_accept_(const char* port_name, const MPI_Fint* info, const MPI_Fint* root,
                        const MPI_Fint* comm, MPI_Fint* newcomm, Ierror ierror, Length length) {
-    ierror = PMPI_Comm_accept(c_string(port_name, length).c_str(), from_fortran<MPI_Info>(*info),
-                              *root, from_fortran<MPI_Comm>(*comm),
-                              Argument<MPI_Comm*>(newcomm).in_c());
+    ierror =
+        PMPI_Comm_accept(c_string(port_name, length).c_str(), from_fortran<MPI_Info>(*info), *root,
+                         from_fortran<MPI_Comm>(*comm), Argument<MPI_Comm*>(newcomm).in_c());
 }
 
 void pmpi_comm_connect_(const char* port_name, const MPI_Fint* info, const MPI_Fint* root,
                         const MPI_Fint* comm, MPI_Fint* newcomm, Ierror ierror, Length length) {
-    ierror = PMPI_Comm_connect(c_string(port_name, length).c_str(), from_fortran<MPI_Info>(*info),
-                               *root, from_fortran<MPI_Comm>(*comm),
-                               Argument<MPI_Comm*>(newcomm).in_c());
+    ierror =
+        PMPI_Comm_connect(c_string(port_name, length).c_str(), from_fortran<MPI_Info>(*info), *root,
+                          from_fortran<MPI_Comm>(*comm), Argument<MPI_Comm*>(newcomm).in_c());
 }
 
 void pmpi_open_port_(const MPI_Fint* info, char* port_name, Ierror ierror, Length length) {
@@ -116,9 +116,9 @@ void pmpi_close_port_(const char* port_name, Ierror ierror, Length length) {
 
 void pmpi_publish_name_(const char* service_name, const MPI_Fint* info, const char* port_name,
                         Ierror ierror, Length service_length, Length port_length) {
-    ierror = PMPI_Publish_name(c_string(service_name, service_length).c_str(),
-                               from_fortran<MPI_Info>(*info),
-                               c_string(port_name, port_length).c_str());
+    ierror =
+        PMPI_Publish_name(c_string(service_name, service_length).c_str(),
+                          from_fortran<MPI_Info>(*info), c_string(port_name, port_length).c_str());
 }
 
 void pmpi_unpublish_name_(const char* service_name, const MPI_Fint* info, const char* port_name,

@@ -60,7 +60,7 @@ void SendBuffer::send(const core::Buffer& message, Communicator& comm, int dest,
     message.pack(0, kept.data, message.bytes);
     kept.comm = Reference<Communicator>(comm);
     comm.runtime().send(kept.request, core::Buffer(static_cast<void*>(kept.data), message.bytes),
-                   comm.peer(dest), comm.context(), tag);
+                        comm.peer(dest), comm.context(), tag);
 }
 
 std::uint64_t SendBuffer::last() const {

@@ -14,8 +14,8 @@ namespace {
 // Most messages that programs wait for are small and are sent immediately.
 bool left_at_once(const void* buffer, std::size_t count, const Datatype& type, int dest, int tag,
                   const Communicator& comm) {
-    return type.dense() && comm.runtime().send_at_once(block_of(buffer, count, type), comm.peer(dest),
-                                                  comm.context(), tag);
+    return type.dense() && comm.runtime().send_at_once(block_of(buffer, count, type),
+                                                       comm.peer(dest), comm.context(), tag);
 }
 
 // All other messages.
@@ -53,7 +53,7 @@ template <class Count>
     const core::Buffer message = buffer_of(buffer, count, type, hold);
     core::ReceiveRequest request;
     comm.runtime().receive(request, message, machine_source(comm, source), comm.context(),
-                      core_tag(tag));
+                           core_tag(tag));
     comm.runtime().wait(request, call);
     set_received(status, request, comm);
     check_received(request, comm, hold);
@@ -72,7 +72,8 @@ template <class Count>
                                          status);
             core::ReceiveRequest request;
             comm.runtime().receive_block(request, block_of(buffer, std::size_t(count), type),
-                                    machine_source(comm, source), comm.context(), core_tag(tag));
+                                         machine_source(comm, source), comm.context(),
+                                         core_tag(tag));
             comm.runtime().wait(request, call);
             set_received(status, request, comm);
             check_received(request, comm);
@@ -108,8 +109,8 @@ template <class Count>
                 return;
             }
             comm.runtime().send(request.send, request.buffer, comm.peer(dest), comm.context(), tag,
-                           mode == Request::Mode::synchronous ? core::SendMode::synchronous
-                                                              : core::SendMode::standard);
+                                mode == Request::Mode::synchronous ? core::SendMode::synchronous
+                                                                   : core::SendMode::standard);
         });
 }
 
@@ -135,12 +136,12 @@ template <class Count>
             if (persistent || nothing) return;
             request.plain = type.dense();
             if (request.plain) [[likely]]
-                comm.runtime().receive_block(request.receive, block_of(buffer, std::size_t(count), type),
-                                        machine_source(comm, source), comm.context(),
-                                        core_tag(tag));
+                comm.runtime().receive_block(
+                    request.receive, block_of(buffer, std::size_t(count), type),
+                    machine_source(comm, source), comm.context(), core_tag(tag));
             else
-                comm.runtime().receive(request.receive, request.buffer, machine_source(comm, source),
-                                  comm.context(), core_tag(tag));
+                comm.runtime().receive(request.receive, request.buffer,
+                                       machine_source(comm, source), comm.context(), core_tag(tag));
         });
 }
 
@@ -171,10 +172,12 @@ void exchange(const char* call, const core::Buffer& out, int dest, int send_tag,
     core::ReceiveRequest receive;
     if (source != MPI_PROC_NULL)
         comm.runtime().receive(receive, in.buffer, machine_source(comm, source), comm.context(),
-                          core_tag(receive_tag));
-    if (dest != MPI_PROC_NULL) comm.runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
+                               core_tag(receive_tag));
+    if (dest != MPI_PROC_NULL)
+        comm.runtime().send(send, out, comm.peer(dest), comm.context(), send_tag);
     const AwaitedExchange awaited(send, receive);
-    comm.runtime().wait_until([&] { return send.complete() && receive.complete(); }, call, &awaited);
+    comm.runtime().wait_until([&] { return send.complete() && receive.complete(); }, call,
+                              &awaited);
     if (source == MPI_PROC_NULL)
         set_proc_null(status);
     else

@@ -147,9 +147,10 @@ void start(Request& request) {
             request.send, request.buffer, comm.peer(request.peer), comm.context(), request.tag,
             request.mode == Request::Mode::synchronous ? core::SendMode::synchronous
                                                        : core::SendMode::standard);
-    comm.runtime().receive(request.receive, request.buffer,
-                      request.peer == MPI_ANY_SOURCE ? core::any_source : comm.peer(request.peer),
-                      comm.context(), core_tag(request.tag));
+    comm.runtime().receive(
+        request.receive, request.buffer,
+        request.peer == MPI_ANY_SOURCE ? core::any_source : comm.peer(request.peer), comm.context(),
+        core_tag(request.tag));
 }
 
 std::string why_failed(const core::Runtime& runtime, core::Error error, Rank peer) {

@@ -112,14 +112,13 @@ bool is_lost(Window& window, const Members& members, Signals count) {
 void await_signals(Window& window, const char* call, const Members& members, Signals count) {
     const AwaitedMembers awaited(window, members.ranks());
     window.comm->runtime().wait_until(
-        [&] {
-            return have_signalled(window, members, count) || is_lost(window, members, count);
-        },
+        [&] { return have_signalled(window, members, count) || is_lost(window, members, count); },
         call, &awaited);
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
             fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
-                 why_failed(window.comm->runtime(), core::Error::unreachable, window.comm->peer(member)));
+                 why_failed(window.comm->runtime(), core::Error::unreachable,
+                            window.comm->peer(member)));
     take_signals(window, members, count);
     order(window);
 }

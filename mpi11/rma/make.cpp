@@ -172,7 +172,8 @@ int make_alone(Window& window) {
     if (!made) return MPI_SUCCESS;
     if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
-    window.memory = window.comm->runtime().allocate(std::max<std::size_t>(size, 1), size < page ? line : page);
+    window.memory =
+        window.comm->runtime().allocate(std::max<std::size_t>(size, 1), size < page ? line : page);
     own.memory = static_cast<std::byte*>(window.memory);
     return window.memory != nullptr ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
@@ -180,7 +181,8 @@ int make_alone(Window& window) {
 void check_one_host(const Window& window) {
     if (window.flavor != MPI_WIN_FLAVOR_SHARED) return;
     for (const Rank rank : window.comm->members())
-        if (window.comm->runtime().state().host_of(rank) != window.comm->runtime().state().host_of(window.comm->runtime().rank()))
+        if (window.comm->runtime().state().host_of(rank) !=
+            window.comm->runtime().state().host_of(window.comm->runtime().rank()))
             fail(MPI_ERR_RMA_SHARED,
                  "found members on several hosts, expected those of MPI_Comm_split_type with "
                  "MPI_COMM_TYPE_SHARED");
@@ -215,7 +217,8 @@ std::byte* name_place(const Window& window, const Offsets& offsets, std::size_t 
 
 void publish_memory(const Window& window, const Offsets& offsets) {
     const core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
-    const auto name = window.comm->runtime().windows().name_of({own.memory, std::size_t(own.bytes)});
+    const auto name =
+        window.comm->runtime().windows().name_of({own.memory, std::size_t(own.bytes)});
     std::memcpy(name_place(window, offsets, window.core.place), &name, sizeof name);
 }
 

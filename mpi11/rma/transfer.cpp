@@ -55,8 +55,9 @@ void Transfer::give_back() {
 void Transfer::finish() {
     const core::Error error = operation.status().error;
     if (error != core::Error::none)
-        fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER, "rank {}: {}",
-             operation.target, why_failed(window->comm->runtime(), error, operation.peer()));
+        fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+             "rank {}: {}", operation.target,
+             why_failed(window->comm->runtime(), error, operation.peer()));
     if (operation.refused())
         fail(MPI_ERR_RMA_RANGE,
              "an access to rank {} lay outside of the memory that it has attached; it did nothing",

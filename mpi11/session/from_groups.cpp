@@ -55,7 +55,8 @@ const Members& checked_members(MPI_Group handle) {
     const ProcessGroup& group = checked<ProcessGroup>(handle);
     if (group.roster != nullptr && group.roster != hot.world->world()->roster())
         fail(MPI_ERR_GROUP,
-             "found a group of processes that have joined, expected processes that started together");
+             "found a group of processes that have joined, expected processes that started "
+             "together");
     return group.members;
 }
 
@@ -121,9 +122,8 @@ std::vector<int> meet(const Members& local, const Members& remote, int remote_le
     std::vector<int> list{0};
     if (ours) list[0] = int(claim.emplace(*hot.world).use());
     list.insert(list.end(), local.ranks().begin(), local.ranks().end());
-    std::vector<int> theirs =
-        swap_lists(runtime(), contexts_of_groups, remote[remote_leader],
-                   tag_of("inter", string_tag, Members()), list, call);
+    std::vector<int> theirs = swap_lists(runtime(), contexts_of_groups, remote[remote_leader],
+                                         tag_of("inter", string_tag, Members()), list, call);
     if (ours) theirs[0] = list[0];
     return theirs;
 }
@@ -136,7 +136,8 @@ Communicator& make_between(const Members& local, int local_leader, MPI_Group rem
     std::vector<int> theirs;
     int length = 0;  // of the list; negative for an error class
     const auto hand_down_length = [&] {
-        hand_down(runtime(), local, local_leader, contexts_of_groups, tag, &length, sizeof length, call);
+        hand_down(runtime(), local, local_leader, contexts_of_groups, tag, &length, sizeof length,
+                  call);
     };
     if (checked_place(local) == local_leader) {
         try {

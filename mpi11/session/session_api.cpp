@@ -186,7 +186,8 @@ int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
                                  MPI_Group* newgroup) {
     return session_api("MPI_Group_from_session_pset", session, [&](Session& s) {
         check_output("newgroup", newgroup);
-        *newgroup = make_group(hot.world->world()->roster(), set_of(pset_name), Reference<Session>(s));
+        *newgroup =
+            make_group(hot.world->world()->roster(), set_of(pset_name), Reference<Session>(s));
     });
 }
 

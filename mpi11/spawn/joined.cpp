@@ -97,15 +97,14 @@ std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const std::v
         job::options_of_further_job(process.settings(), process.rank());
     arguments.insert(arguments.end(), seating.options.begin(), seating.options.end());
     // A process may end without the others; bound to processors, ranks of other jobs are not.
-    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--",
-                                       job::stand_in_path(), name, seating.table});
+    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--", job::stand_in_path(),
+                                       name, seating.table});
     return std::make_unique<job::Subjob>("torus-run", std::move(arguments), true);
 }
 
 Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
                    const std::function<bool()>& given_up) {
-    auto seat =
-        std::make_unique<launch::Seat>(fmt::format("{}-{}", place.name, place.index));
+    auto seat = std::make_unique<launch::Seat>(fmt::format("{}-{}", place.name, place.index));
     const ProcessName self = hot.world->world()->name();
     const bool threads = library().process->threads();
     std::shared_ptr<job::Process> process;
@@ -116,9 +115,8 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     std::thread joiner([&] {
         try {
             seat->take();
-            process = job::Process::join(
-                launch::connect_passed(seat->socket(), seat->notices()), seat->environment(),
-                threads);
+            process = job::Process::join(launch::connect_passed(seat->socket(), seat->notices()),
+                                         seat->environment(), threads);
             const Identity own{place.index, self};
             words = process->exchange(std::as_bytes(std::span(&own, 1)));
         } catch (...) {
@@ -218,7 +216,8 @@ void leave_joined_jobs() {
     all.children.clear();
     if (code != 0)
         library().process->abort(
-            code, fmt::format("processes that MPI_Comm_spawn started have ended with code {}", code));
+            code,
+            fmt::format("processes that MPI_Comm_spawn started have ended with code {}", code));
 }
 
 }  // namespace torusmp::mpi

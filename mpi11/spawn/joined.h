@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The jobs that this process is in beside its own: each has the processes of two sides that have
-// joined (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join), a World of its own, and a torus-run of its
-// own, which one process has started. See "Joined jobs" in docs/architecture.md.
+// joined (MPI_Comm_spawn, MPI_Comm_accept, MPI_Comm_join), a World of its own, and a torus-run of
+// its own, which one process has started. See "Joined jobs" in docs/architecture.md.
 //
-// One thread at a time joins or leaves, except that different communicators may be joined over at the
-// same time.
+// One thread at a time joins or leaves, except that different communicators may be joined over at
+// the same time.
 #pragma once
 
 #include <functional>
@@ -19,8 +19,8 @@ namespace torusmp::mpi {
 
 // Where both sides meet.
 struct MeetingPlace {
-    std::string name;  // that nobody can guess, the same for all
-    int index = 0;     // this process: first those of the first side, then those of the second
+    std::string name;    // that nobody can guess, the same for all
+    int index = 0;       // this process: first those of the first side, then those of the second
     int first_side = 0;  // processes of the first side
 };
 
@@ -48,8 +48,8 @@ std::shared_ptr<World> joined_job(std::uint64_t number);
 
 // Leaves the jobs of which no communicator is left. Collective over each of them.
 void leave_unused_jobs(const char* call);
-// At the end of MPI: leaves all of them, and waits for the processes that this one has started. Ends
-// the job if one of these failed.
+// At the end of MPI: leaves all of them, and waits for the processes that this one has started.
+// Ends the job if one of these failed.
 void leave_joined_jobs();
 // At the end of MPI: closes the ports that this process has opened, and takes back their names.
 void close_ports();

@@ -14,9 +14,9 @@ namespace torusmp::mpi {
 
 // What the root has arranged. The functions may be empty.
 struct Arrangement {
-    std::string name;     // of the meeting
-    int first_side = 0;   // its processes
-    int first_index = 0;  // of the members of the communicator, by rank
+    std::string name;                      // of the meeting
+    int first_side = 0;                    // its processes
+    int first_index = 0;                   // of the members of the communicator, by rank
     std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
     std::function<bool()> given_up;        // nobody will come any more
     std::function<std::string()> why;      // after that, or another failure

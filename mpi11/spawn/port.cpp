@@ -208,8 +208,7 @@ Talk call_port(const std::string& name, const Introduction& introduction) {
                 ? std::string("no process of this host has this port open (the root must be on the "
                               "host of the process that has opened it)")
                 : fmt::format("cannot connect to the port: {}", std::strerror(errno)));
-    if (!is_same_user(socket.get()))
-        throw std::runtime_error("the port belongs to another user");
+    if (!is_same_user(socket.get())) throw std::runtime_error("the port belongs to another user");
     Talk talk(std::move(socket));
     talk.introduce(name.substr(colon + 1), introduction);
     return talk;
@@ -241,7 +240,8 @@ std::string names_folder() {
 
 std::string path_of(const std::string& service) {
     std::string name;
-    for (const char c : service) name += fmt::format("{:02x}", unsigned(static_cast<unsigned char>(c)));
+    for (const char c : service)
+        name += fmt::format("{:02x}", unsigned(static_cast<unsigned char>(c)));
     if (name.size() > 240)
         throw std::runtime_error("the service name is longer than 120 characters");
     return fmt::format("{}/{}", names_folder(), name);

@@ -84,7 +84,7 @@ class Port {
 Talk call_port(const std::string& name, const Introduction& introduction);
 
 // Names of ports, in a folder of the user on this host.
-bool publish(const std::string& service, const std::string& port);  // false: it is published
+bool publish(const std::string& service, const std::string& port);    // false: it is published
 bool unpublish(const std::string& service, const std::string& port);  // false: it is not
 std::optional<std::string> look_up(const std::string& service);
 

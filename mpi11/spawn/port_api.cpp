@@ -52,10 +52,11 @@ std::vector<int> nodes_of(const Introduction& others) {
         const auto& all = own_hosts();
         const auto found = std::find(all.begin(), all.end(), host);
         if (all.empty() != host.empty() || (!host.empty() && found == all.end()))
-            fail(MPI_ERR_PORT,
-                 "the other job has a process on {}, which is not a host of this job: expected jobs "
-                 "on the same hosts",
-                 host.empty() ? std::string("a host without a name") : host);
+            fail(
+                MPI_ERR_PORT,
+                "the other job has a process on {}, which is not a host of this job: expected jobs "
+                "on the same hosts",
+                host.empty() ? std::string("a host without a name") : host);
         nodes.push_back(host.empty() ? 0 : int(found - all.begin()));
     }
     return nodes;
@@ -143,8 +144,9 @@ std::shared_ptr<Port> find_port(const char* port_name) {
     const std::lock_guard lock(all.mutex);
     const auto found = all.open.find(port_name);
     if (found == all.open.end())
-        fail(MPI_ERR_PORT, "this process has opened no port \"{:.64}\" (expected what "
-                           "MPI_Open_port has returned)",
+        fail(MPI_ERR_PORT,
+             "this process has opened no port \"{:.64}\" (expected what "
+             "MPI_Open_port has returned)",
              port_name);
     return found->second;
 }
@@ -194,7 +196,8 @@ Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
         fail(MPI_ERR_ARG, "found descriptor {}, expected a connected stream socket", fd);
     auto talk = std::make_shared<Talk>(std::move(own));
     std::string number;
-    for (const std::byte it : launch::random_secret()) number += fmt::format("{:02x}", unsigned(it));
+    for (const std::byte it : launch::random_secret())
+        number += fmt::format("{:02x}", unsigned(it));
     const auto hear = [&] {
         for (;;) {
             if (auto text = talk->hear()) return *text;
@@ -206,8 +209,7 @@ Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
         const std::string other = hear();
         if (other.size() != number.size() || other == number)
             fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");
-        if (number > other)
-            return host_meeting(talk, introduction_of(hear(), number), nodes);
+        if (number > other) return host_meeting(talk, introduction_of(hear(), number), nodes);
         talk->introduce(other, introduction(nodes));
         return visit_meeting(talk, await_invitation(*talk));
     } catch (const std::runtime_error& failure) {
@@ -256,8 +258,9 @@ int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm co
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
                       MPI_Comm* newcomm) {
-    return join_over_port("MPI_Comm_connect", info, root, comm, newcomm,
-                          [&](const std::vector<int>& nodes) { return visit_port(port_name, nodes); });
+    return join_over_port(
+        "MPI_Comm_connect", info, root, comm, newcomm,
+        [&](const std::vector<int>& nodes) { return visit_port(port_name, nodes); });
 }
 
 #pragma weak MPI_Comm_join = PMPI_Comm_join
@@ -332,7 +335,8 @@ int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
         entries_of(info);
         const auto port = with_names([&] { return look_up(service_name); });
         if (!port)
-            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on this host", service_name);
+            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on this host",
+                 service_name);
         port->copy(port_name, MPI_MAX_PORT_NAME - 1);
         port_name[std::min<std::size_t>(port->size(), MPI_MAX_PORT_NAME - 1)] = '\0';
     });

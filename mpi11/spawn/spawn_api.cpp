@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starting processes (MPI-5.0, section 11.8): a torus-run of their own starts them, as a job of their
-// own, which then joins the members of the communicator.
+// Starting processes (MPI-5.0, section 11.8): a torus-run of their own starts them, as a job of
+// their own, which then joins the members of the communicator.
 #include <fmt/ranges.h>
 #include <unistd.h>
 
@@ -71,8 +71,8 @@ void check_program(const Command& command) {
 Command read_command(const char* program, char** arguments, int processes, MPI_Info info) {
     check_output("command", program);
     if (processes < 0) fail(MPI_ERR_ARG, "found maxprocs {}, expected 0 or more", processes);
-    Command command{.program = program, .arguments = {}, .processes = processes, .folder = {},
-                    .hosts = {}};
+    Command command{
+        .program = program, .arguments = {}, .processes = processes, .folder = {}, .hosts = {}};
     if (command.program.empty()) fail(MPI_ERR_SPAWN, "the command is empty");
     for (; arguments != MPI_ARGV_NULL && *arguments != nullptr; ++arguments)
         command.arguments.emplace_back(*arguments);
@@ -96,8 +96,8 @@ void check_hosts(const Strings& hosts) {
         const bool known = all.empty() ? host == "localhost" || host == self
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
-            fail(MPI_ERR_SPAWN, "info key host: \"{}\" is not a host of this job (expected {})", host,
-                 all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
+            fail(MPI_ERR_SPAWN, "info key host: \"{}\" is not a host of this job (expected {})",
+                 host, all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
     }
 }
 
@@ -106,9 +106,10 @@ void check_number(int processes) {
     if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in all, expected 1 or more");
     const int universe = library().process->settings()[launch::setting::universe];
     if (universe != 0 && library().process->size() + processes > universe)
-        fail(MPI_ERR_SPAWN,
-             "cannot start {} processes beside the {} of this job: launch.universe allows {} in all",
-             processes, library().process->size(), universe);
+        fail(
+            MPI_ERR_SPAWN,
+            "cannot start {} processes beside the {} of this job: launch.universe allows {} in all",
+            processes, library().process->size(), universe);
 }
 
 // The options of torus-run for one program.
@@ -143,14 +144,15 @@ Arrangement arrange_children(const std::vector<Command>& commands, std::vector<i
     Strings hosts;
     for (const Command& command : commands) {
         processes += command.processes;
-        if (commands.size() > 1 &&
-            std::find(command.arguments.begin(), command.arguments.end(), ":") !=
-                command.arguments.end())
-            fail(MPI_ERR_SPAWN, "found \":\" among the arguments of \"{}\", which separates programs",
+        if (commands.size() > 1 && std::find(command.arguments.begin(), command.arguments.end(),
+                                             ":") != command.arguments.end())
+            fail(MPI_ERR_SPAWN,
+                 "found \":\" among the arguments of \"{}\", which separates programs",
                  command.program);
         if (!command.hosts.empty() && !hosts.empty() && hosts != command.hosts)
-            fail(MPI_ERR_SPAWN, "found different lists of the info key host: expected one for all "
-                                "programs");
+            fail(MPI_ERR_SPAWN,
+                 "found different lists of the info key host: expected one for all "
+                 "programs");
         if (!command.hosts.empty()) hosts = command.hosts;
     }
     check_number(processes);
@@ -207,7 +209,8 @@ int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* interco
                     const std::vector<Command> commands = read();
                     for (const Command& command : commands)
                         if (__builtin_add_overflow(processes, command.processes, &processes))
-                            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
+                            fail(MPI_ERR_ARG,
+                                 "the sum of array_of_maxprocs is above the range of int");
                     return arrange_children(commands, nodes);
                 },
                 &processes);
@@ -238,9 +241,9 @@ int PMPI_Comm_get_parent(MPI_Comm* parent) {
 #pragma weak MPI_Comm_spawn = PMPI_Comm_spawn
 int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
                     MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-    return start_processes(
-        "MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes,
-        [&] { return std::vector<Command>{read_command(command, argv, maxprocs, info)}; });
+    return start_processes("MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes, [&] {
+        return std::vector<Command>{read_command(command, argv, maxprocs, info)};
+    });
 }
 
 #pragma weak MPI_Comm_spawn_multiple = PMPI_Comm_spawn_multiple
@@ -256,10 +259,10 @@ int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_
             check_output("array_of_info", array_of_info);
             std::vector<Command> commands;
             for (int i = 0; i < count; ++i)
-                commands.push_back(read_command(
-                    array_of_commands[i],
-                    array_of_argv == MPI_ARGVS_NULL ? MPI_ARGV_NULL : array_of_argv[i],
-                    array_of_maxprocs[i], array_of_info[i]));
+                commands.push_back(
+                    read_command(array_of_commands[i],
+                                 array_of_argv == MPI_ARGVS_NULL ? MPI_ARGV_NULL : array_of_argv[i],
+                                 array_of_maxprocs[i], array_of_info[i]));
             return commands;
         });
 }

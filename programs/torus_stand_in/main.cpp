@@ -34,7 +34,8 @@ int main(int argc, char** argv) {
     const std::string_view entry =
         argc == 3 && rank != nullptr ? entry_of(argv[2], std::atoi(rank)) : std::string_view();
     if (entry.empty()) {
-        fmt::print(stderr, "torus-stand-in: started by MPI_Comm_spawn and its like, not by users\n");
+        fmt::print(stderr,
+                   "torus-stand-in: started by MPI_Comm_spawn and its like, not by users\n");
         return 2;
     }
     if (entry != "-") return launch::stand_in(fmt::format("{}-{}", argv[1], entry));

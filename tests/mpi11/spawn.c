@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that join: programs that start others, and jobs that meet. As a child (argv[1] is "child")
- * this program does what the case in argv[2] expects of it. */
-#include "cases.h"
+/* Processes that join: programs that start others, and jobs that meet. As a child (argv[1] is
+ * "child") this program does what the case in argv[2] expects of it. */
+#include "both_sides.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
-
-#define MARK 4711
-#define LARGE (1 << 18) /* ints */
 
 static char* program;
 
@@ -29,56 +25,6 @@ static int all_are(const int* codes, int count, int expected) {
     for (i = 0; i < count; i++)
         if (codes[i] != expected) return 0;
     return codes[count] == MARK;
-}
-
-/* What both sides do in most cases: messages of all sizes, collectives, one communicator of both. */
-static void talk(MPI_Comm inter, int children) {
-    int rank, size, remote, i, sum = 0, word = 0, total = 0, merged_rank, merged_size;
-    int* data = malloc(LARGE * sizeof(int));
-    MPI_Comm merged;
-    MPI_Comm_rank(inter, &rank);
-    MPI_Comm_size(inter, &size);
-    MPI_Comm_remote_size(inter, &remote);
-    for (i = 0; i < LARGE; i++) data[i] = children ? i : -i;
-    for (i = 0; i < remote; i++) {
-        int* other = malloc(LARGE * sizeof(int));
-        MPI_Request requests[2];
-        MPI_Irecv(other, LARGE, MPI_INT, i, 7, inter, &requests[0]);
-        MPI_Isend(data, LARGE, MPI_INT, i, 7, inter, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
-        CHECK(other[LARGE - 1] == (children ? -(LARGE - 1) : LARGE - 1));
-        free(other);
-    }
-    free(data);
-    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter);
-    CHECK(sum == remote * (remote - 1) / 2);
-    word = rank == 0 && !children ? MARK : 0;
-    MPI_Bcast(&word, 1, MPI_INT, children ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
-    CHECK(word == MARK || (!children && rank != 0));
-    MPI_Intercomm_merge(inter, children, &merged);
-    MPI_Comm_rank(merged, &merged_rank);
-    MPI_Comm_size(merged, &merged_size);
-    CHECK(merged_size == size + remote);
-    CHECK(merged_rank == (children ? remote + rank : rank));
-    MPI_Allreduce(&merged_rank, &total, 1, MPI_INT, MPI_SUM, merged);
-    CHECK(total == merged_size * (merged_size - 1) / 2);
-    {
-        /* A process is the same in the groups of both jobs. */
-        MPI_Group whole, own;
-        int place = -1, zero = 0, result;
-        MPI_Comm half;
-        MPI_Comm_group(merged, &whole);
-        MPI_Comm_group(MPI_COMM_WORLD, &own);
-        MPI_Group_translate_ranks(own, 1, &zero, whole, &place);
-        CHECK(place == (children ? remote : 0));
-        MPI_Comm_split(merged, children, 0, &half);
-        MPI_Comm_compare(half, MPI_COMM_WORLD, &result);
-        CHECK(size == ranks ? result == MPI_CONGRUENT : result == MPI_UNEQUAL);
-        MPI_Comm_free(&half);
-        MPI_Group_free(&own);
-        MPI_Group_free(&whole);
-    }
-    MPI_Comm_free(&merged);
 }
 
 static MPI_Comm spawned(const char* what, int processes) {
@@ -201,69 +147,128 @@ static void child_finalize(MPI_Comm parent) {
     MPI_Bcast(&word, 1, MPI_INT, 0, parent);
 }
 
-/* Two groups of one job meet over a port, as two jobs do. */
-static void meet(void) {
-    char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "", service[64];
-    MPI_Comm half, inter;
-    int low;
-    if (ranks < 2) return;
-    sprintf(service, "torusmp test %d", (int)getpgid(0));
-    MPI_Bcast(service, 64, MPI_CHAR, 0, MPI_COMM_WORLD);
-    low = me < ranks / 2;
-    MPI_Comm_split(MPI_COMM_WORLD, low, me, &half);
-    if (me == 0) {
-        MPI_Open_port(MPI_INFO_NULL, port);
-        CHECK_CLASS(MPI_Publish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
-        CHECK_CLASS(MPI_Publish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-    CHECK_CLASS(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_SUCCESS);
-    if (low)
-        CHECK_CLASS(MPI_Comm_accept(port, MPI_INFO_NULL, 0, half, &inter), MPI_SUCCESS);
-    else
-        CHECK_CLASS(MPI_Comm_connect(found, MPI_INFO_NULL, 0, half, &inter), MPI_SUCCESS);
-    if (ranks == 2) { /* world is not half */
-        int other = -1;
-        MPI_Sendrecv(&me, 1, MPI_INT, 0, 0, &other, 1, MPI_INT, 0, 0, inter, MPI_STATUS_IGNORE);
-        CHECK(other == 1 - me);
-    } else {
-        int other = -1, own = low ? 1 : 2;
-        MPI_Allreduce(&own, &other, 1, MPI_INT, MPI_MAX, inter);
-        CHECK(other == 3 - own);
-    }
+/* Every rank starts a process of its own, at the same time as all others; that starts one more. */
+static void each(void) {
+    char child[] = "child", name[] = "each";
+    char* arguments[] = {child, name, NULL};
+    MPI_Comm inter;
+    int word = me, back = -1;
+    CHECK(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter,
+                         MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    MPI_Sendrecv(&word, 1, MPI_INT, 0, 1, &back, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+    CHECK(back == me + 2);
     MPI_Comm_disconnect(&inter);
-    if (me == 0) {
-        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
-        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
-        CHECK_CLASS(MPI_Close_port(port), MPI_SUCCESS);
-        CHECK_CLASS(MPI_Close_port(port), MPI_ERR_PORT);
-        CHECK_CLASS(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_ERR_NAME);
-    }
-    MPI_Comm_free(&half);
 }
 
-/* A child joins its parent once more, over a socket that it has inherited. */
-static void join(void) {
-    MPI_Comm inter, joined;
-    int ends[2], word = 0;
-    char child[] = "child", name[] = "join", number[16];
-    char* arguments[] = {child, name, number, NULL};
-    if (me != 0) return;
-    CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
-    (void)arguments;
-    (void)inter;
-    CHECK_CLASS(MPI_Comm_join(-1, &joined), MPI_ERR_ARG);
-    CHECK(joined == MPI_COMM_NULL);
-    close(ends[1]);
-    CHECK_CLASS(MPI_Comm_join(ends[0], &joined), MPI_ERR_OTHER);
-    close(ends[0]);
-    (void)word;
+/* Adds one; a child's child does, too. */
+static void child_each(MPI_Comm parent, int depth) {
+    int word = -1;
+    MPI_Recv(&word, 1, MPI_INT, 0, 1, parent, MPI_STATUS_IGNORE);
+    if (depth == 1) {
+        char child[] = "child", name[] = "each", deep[] = "deep";
+        char* arguments[] = {child, name, deep, NULL};
+        MPI_Comm inter;
+        CHECK(MPI_Comm_spawn(program, arguments, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                             MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+        MPI_Sendrecv_replace(&word, 1, MPI_INT, 0, 1, 0, 1, inter, MPI_STATUS_IGNORE);
+        MPI_Comm_disconnect(&inter);
+    }
+    ++word;
+    MPI_Send(&word, 1, MPI_INT, 0, 1, parent);
+    MPI_Comm_disconnect(&parent);
+}
+
+/* Windows, files, probes and derived communicators of both sides. */
+static void use_all(MPI_Comm inter, int high, const char* path) {
+    MPI_Comm merged, twin, half;
+    MPI_Win window;
+    MPI_File file;
+    MPI_Message message;
+    MPI_Status status;
+    MPI_Request sent;
+    int *memory, n, r, i, word, length;
+    MPI_Intercomm_merge(inter, high, &merged);
+    MPI_Comm_size(merged, &n);
+    MPI_Comm_rank(merged, &r);
+    MPI_Comm_dup(inter, &twin);
+    MPI_Barrier(twin);
+    MPI_Comm_free(&twin);
+    MPI_Win_allocate(sizeof(int) * n, sizeof(int), MPI_INFO_NULL, merged, &memory, &window);
+    MPI_Win_fence(0, window);
+    for (i = 0; i < n; i++) MPI_Put(&r, 1, MPI_INT, i, r, 1, MPI_INT, window);
+    MPI_Win_fence(0, window);
+    for (i = 0; i < n; i++) CHECK(memory[i] == i);
+    word = 1;
+    MPI_Win_lock_all(0, window);
+    for (i = 0; i < n; i++) MPI_Accumulate(&word, 1, MPI_INT, i, 0, 1, MPI_INT, MPI_SUM, window);
+    MPI_Win_unlock_all(window);
+    MPI_Win_fence(0, window);
+    CHECK(memory[0] == n);
+    MPI_Win_free(&window);
+    CHECK(MPI_File_open(merged, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file) ==
+          MPI_SUCCESS);
+    MPI_File_write_at_all(file, r * (MPI_Offset)sizeof r, &r, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_sync(file);
+    MPI_Barrier(merged);
+    MPI_File_sync(file);
+    MPI_File_read_at_all(file, (n - 1 - r) * (MPI_Offset)sizeof word, &word, 1, MPI_INT,
+                         MPI_STATUS_IGNORE);
+    CHECK(word == n - 1 - r);
+    MPI_File_close(&file);
+    if (r == 0) unlink(path);
+    MPI_Isend(&r, 1, MPI_INT, (r + 1) % n, 9, merged, &sent);
+    MPI_Mprobe(MPI_ANY_SOURCE, 9, merged, &message, &status);
+    MPI_Get_count(&status, MPI_INT, &length);
+    CHECK(length == 1 && status.MPI_SOURCE == (r + n - 1) % n);
+    MPI_Mrecv(&word, 1, MPI_INT, &message, &status);
+    CHECK(word == (r + n - 1) % n);
+    MPI_Wait(&sent, MPI_STATUS_IGNORE);
+    MPI_Comm_split(merged, r % 2, -r, &half);
+    MPI_Barrier(half);
+    MPI_Comm_free(&half);
+    {
+        MPI_Request request;
+        int one = 1;
+        MPI_Comm_set_errhandler(merged, MPI_ERRORS_RETURN);
+        CHECK_CLASS(MPI_Psend_init(&one, 1, 1, MPI_INT, 0, 0, merged, MPI_INFO_NULL, &request),
+                    MPI_ERR_UNSUPPORTED_OPERATION);
+    }
+    MPI_Barrier(merged);
+    MPI_Comm_free(&merged);
+}
+
+/* Keys of the info: the folder, and where the program is. */
+static void everything(void) {
+    char child[] = "child", name[] = "everything", path[256], folder[256];
+    char* arguments[] = {child, name, path, NULL};
+    char* base = strrchr(program, '/');
+    MPI_Info info;
+    MPI_Comm inter;
+    CHECK(base != NULL && base - program < 250);
+    sprintf(path, "/tmp/torusmp-spawn-%d", (int)getpid());
+    MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
+    sprintf(folder, "%.*s", (int)(base - program), program);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "path", folder);
+    MPI_Info_set(info, "wdir", "/");
+    CHECK(MPI_Comm_spawn(base + 1, arguments, 2, info, 0, MPI_COMM_WORLD, &inter,
+                         MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    MPI_Info_free(&info);
+    use_all(inter, 0, path);
+    MPI_Comm_disconnect(&inter);
+}
+
+static void child_everything(MPI_Comm parent, const char* path) {
+    char here[256];
+    CHECK(getcwd(here, sizeof here) != NULL && strcmp(here, "/") == 0);
+    use_all(parent, 1, path);
+    MPI_Comm_disconnect(&parent);
 }
 
 static void mistakes(void) {
     const int root = ranks - 1;
     int codes[4] = {MARK, MARK, MARK, MARK};
-    char text[MPI_MAX_ERROR_STRING], port[MPI_MAX_PORT_NAME] = "";
+    char text[MPI_MAX_ERROR_STRING];
     int length, code;
     MPI_Comm inter = MPI_COMM_WORLD;
     MPI_Info info;
@@ -290,12 +295,12 @@ static void mistakes(void) {
     CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, ranks, MPI_COMM_WORLD,
                                &inter, codes),
                 MPI_ERR_ROOT);
-    CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_NULL, &inter,
-                               codes),
-                MPI_ERR_COMM);
-    CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, NULL,
-                               codes),
-                MPI_ERR_ARG);
+    CHECK_CLASS(
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_NULL, &inter, codes),
+        MPI_ERR_COMM);
+    CHECK_CLASS(
+        MPI_Comm_spawn(program, MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD, NULL, codes),
+        MPI_ERR_ARG);
     CHECK_CLASS(MPI_Comm_spawn("/bin/true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
                                &inter, codes),
                 MPI_ERR_SPAWN);
@@ -313,21 +318,6 @@ static void mistakes(void) {
     CHECK_CLASS(MPI_Comm_spawn_multiple(2, commands, MPI_ARGVS_NULL, processes, infos, 0,
                                         MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
                 MPI_ERR_ARG);
-    CHECK_CLASS(MPI_Open_port(MPI_INFO_NULL, NULL), MPI_ERR_ARG);
-    CHECK_CLASS(MPI_Close_port("port"), MPI_ERR_PORT);
-    CHECK_CLASS(MPI_Close_port(NULL), MPI_ERR_ARG);
-    CHECK_CLASS(MPI_Comm_accept("port", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
-    CHECK(inter == MPI_COMM_NULL);
-    CHECK_CLASS(MPI_Comm_connect("port", MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter), MPI_ERR_PORT);
-    MPI_Open_port(MPI_INFO_NULL, port);
-    MPI_Close_port(port);
-    code = MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
-    CHECK_CLASS(code, MPI_ERR_PORT);
-    MPI_Error_string(code, text, &length);
-    CHECK(strstr(text, "has this port open") != NULL);
-    CHECK_CLASS(MPI_Comm_connect("port", MPI_INFO_NULL, -1, MPI_COMM_WORLD, &inter), MPI_ERR_ROOT);
-    CHECK_CLASS(MPI_Lookup_name("no such service", MPI_INFO_NULL, port), MPI_ERR_NAME);
-    CHECK_CLASS(MPI_Lookup_name(NULL, MPI_INFO_NULL, port), MPI_ERR_ARG);
 }
 
 static void between(void) {
@@ -339,12 +329,11 @@ static void between(void) {
     CHECK_CLASS(MPI_Comm_spawn("worker", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, inter, &made,
                                MPI_ERRCODES_IGNORE),
                 MPI_ERR_COMM);
-    CHECK_CLASS(MPI_Comm_accept("port", MPI_INFO_NULL, 0, inter, &made), MPI_ERR_COMM);
     MPI_Comm_free(&inter);
     MPI_Comm_free(&half);
 }
 
-static void be_child(const char* what) {
+static void be_child(const char* what, const char* word) {
     MPI_Comm parent;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
@@ -354,21 +343,22 @@ static void be_child(const char* what) {
     if (strcmp(what, "both") == 0) child_both(parent);
     if (strcmp(what, "multiple") == 0) child_multiple(parent);
     if (strcmp(what, "finalize") == 0) child_finalize(parent);
+    if (strcmp(what, "each") == 0) child_each(parent, word == NULL ? 1 : 2);
+    if (strcmp(what, "everything") == 0) child_everything(parent, word);
 }
 
-static const Case cases[] = {{"versions", versions}, {"no_parent", no_parent},
-                             {"spawn", spawn},       {"both", both},
-                             {"multiple", multiple}, {"rounds", rounds},
-                             {"meet", meet},         {"join", join},
-                             {"mistakes", mistakes}, {"between", between},
-                             {"finalize", finalize}};
+static const Case cases[] = {
+    {"versions", versions}, {"no_parent", no_parent},   {"spawn", spawn},
+    {"both", both},         {"multiple", multiple},     {"rounds", rounds},
+    {"each", each},         {"everything", everything}, {"mistakes", mistakes},
+    {"between", between},   {"finalize", finalize}};
 
 int main(int argc, char** argv) {
     program = argv[0];
     MPI_Init(&argc, &argv);
     if (argc > 2 && strcmp(argv[1], "child") == 0) {
         more = argc > 3;
-        be_child(argv[2]);
+        be_child(argv[2], argc > 3 ? argv[3] : NULL);
     } else {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
         RUN_CASES(argc, argv, cases);

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* One side of processes that join, as the test that starts it wants it (spawn_test.py):
+ *     joined_roles accept|connect SERVICE ROUNDS
+ *     joined_roles parent CHILD-ROLE CHILDREN
+ *     joined_roles spread CHILDREN ROUNDS
+ * and as a child: joined_roles child ROLE. Prints one line at each step that the test waits for. */
+#include "both_sides.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static char* program;
+
+static void say(const char* what) {
+    printf("%s %d\n", what, (int)getpid());
+    fflush(stdout);
+}
+
+static void meet(int accepts, const char* service, int rounds) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    int i;
+    if (accepts && me == 0) {
+        MPI_Open_port(MPI_INFO_NULL, port);
+        CHECK(MPI_Publish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+        printf("port %s\n", port);
+        fflush(stdout);
+    }
+    for (i = 0; !accepts && me == 0 && MPI_Lookup_name(service, MPI_INFO_NULL, port) != MPI_SUCCESS;
+         i++)
+        usleep(10000);
+    for (i = 0; i < rounds; i++) {
+        if (accepts)
+            MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        else
+            MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter);
+        talk(inter, !accepts);
+        MPI_Comm_disconnect(&inter);
+    }
+    if (accepts && me == 0) {
+        CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+        MPI_Close_port(port);
+    }
+}
+
+/* Before MPI_Init: returns in the children that live. */
+static void start_as_child(const char* role) {
+    if (strcmp(role, "killed-early") == 0) raise(SIGKILL);
+    if (strcmp(role, "exits-early") == 0) exit(3);
+}
+
+static void be_child(const char* role) {
+    MPI_Comm parent;
+    int word = 0;
+    MPI_Comm_get_parent(&parent);
+    if (strcmp(role, "killed") == 0) {
+        MPI_Barrier(parent);
+        raise(SIGKILL);
+    }
+    if (strcmp(role, "aborts") == 0) {
+        MPI_Barrier(parent);
+        MPI_Abort(MPI_COMM_WORLD, 7);
+    }
+    MPI_Barrier(parent);
+    say("child");
+    if (strcmp(role, "waits") == 0) MPI_Recv(&word, 1, MPI_INT, 0, 1, parent, MPI_STATUS_IGNORE);
+    if (strcmp(role, "computes") == 0)
+        for (;;) pause();
+}
+
+static void be_parent(const char* role, int children) {
+    char child[] = "child", name[32];
+    char* arguments[] = {child, name, NULL};
+    MPI_Comm inter;
+    int codes[8], code, word = 0, class_ = -1, length;
+    char text[MPI_MAX_ERROR_STRING];
+    strcpy(name, role);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    code = MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                          codes);
+    if (strstr(role, "early") != NULL) {
+        MPI_Error_class(code, &class_);
+        MPI_Error_string(code, text, &length);
+        CHECK(class_ == MPI_ERR_SPAWN && codes[0] != MPI_SUCCESS && inter == MPI_COMM_NULL);
+        if (me == 0) printf("refused: %s\n", text);
+        return;
+    }
+    CHECK(code == MPI_SUCCESS);
+    MPI_Barrier(inter);
+    say("parent");
+    code = MPI_Recv(&word, 1, MPI_INT, 0, 1, inter, MPI_STATUS_IGNORE);
+    MPI_Error_class(code, &class_);
+    MPI_Error_string(code, text, &length);
+    CHECK(class_ == MPI_ERR_PROC_ABORTED);
+    if (me == 0) printf("lost: %s\n", text);
+    fflush(stdout);
+}
+
+/* Each child says in which network it is: a host of a testbed has one of its own. */
+static void child_spread(void) {
+    char network[64] = "";
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    CHECK(readlink("/proc/self/ns/net", network, sizeof network - 1) > 0);
+    printf("%s\n", network);
+    talk(parent, 1);
+    MPI_Comm_disconnect(&parent);
+}
+
+static void spread(int children, int rounds) {
+    char child[] = "child", name[] = "spread";
+    char* arguments[] = {child, name, NULL};
+    MPI_Comm inter;
+    for (; rounds > 0; rounds--) {
+        MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, ranks - 1, MPI_COMM_WORLD,
+                       &inter, MPI_ERRCODES_IGNORE);
+        talk(inter, 0);
+        MPI_Comm_disconnect(&inter);
+    }
+}
+
+int main(int argc, char** argv) {
+    const char* const role = argc > 2 ? argv[1] : "";
+    program = argv[0];
+    if (strcmp(role, "child") == 0) start_as_child(argv[2]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &me);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (strcmp(role, "child") == 0)
+        strcmp(argv[2], "spread") == 0 ? child_spread() : be_child(argv[2]);
+    if (strcmp(role, "spread") == 0) spread(atoi(argv[2]), atoi(argv[3]));
+    if (strcmp(role, "parent") == 0) be_parent(argv[2], atoi(argv[3]));
+    if (strcmp(role, "accept") == 0 || strcmp(role, "connect") == 0) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        meet(strcmp(role, "accept") == 0, argv[2], atoi(argv[3]));
+    }
+    MPI_Finalize();
+    return 0;
+}

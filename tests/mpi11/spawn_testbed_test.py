@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Processes that join over the cables of a testbed of namespaces:
+spawn_testbed_test.py SOURCE TORUS_RUN SPAWN PORTS JOINED_ROLES."""
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, SPAWN, PORTS, ROLES = (sys.argv.pop(1) for _ in range(5))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from harness import TestbedTest, eventually, main, tool                # noqa: E402
+from netns import kernel                                               # noqa: E402
+from netns.testbed import Testbed                                      # noqa: E402
+
+
+class Joined(TestbedTest):
+    def setUp(self):
+        super().setUp()
+        self.testbed = self.name()
+        tool("up", "2x2x2", "--name", self.testbed)
+        self.shared_before = set(os.listdir("/dev/shm"))
+
+    def start(self, *program, options=()):
+        environment = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
+        return subprocess.Popen(
+            [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
+             "--here", f"{self.testbed}-0", *options, *program],
+            env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def finish(self, job, code=0):
+        try:
+            text, _ = job.communicate(timeout=200)
+        except subprocess.TimeoutExpired:
+            job.terminate()
+            self.fail(f"hangs\n{job.communicate()[0]}")
+        self.assertEqual(job.returncode, code, text)
+        return text
+
+    def expect_no_trace(self):
+        ids = {kernel.namespace_id(name) for name in self.namespaces(self.testbed)}
+        eventually("the end of all processes", lambda: not list(kernel.processes_in(ids)))
+        eventually("no shared memory", lambda: not set(os.listdir("/dev/shm")) - self.shared_before)
+
+    def test_ranks_of_all_hosts_start_others_on_all_hosts(self):
+        text = self.finish(self.start(ROLES, "spread", "16", "2"))
+        networks = [f"net:[{kernel.namespace_id(name)}]" for name in self.namespaces(self.testbed)]
+        self.assertEqual(sorted(text.split()), sorted(4 * networks))
+        self.expect_no_trace()
+
+    def test_children_on_some_hosts(self):
+        self.finish(self.start(SPAWN, "spawn", "both", "multiple", "finalize", "mistakes", "between"))
+        self.expect_no_trace()
+
+    def test_sides_whose_messages_are_relayed(self):
+        credits = ["--set", "transport.tokens=2", "--set", "transport.relay_tokens=2"]
+        self.finish(self.start(SPAWN, "spawn", "each", options=credits))
+        self.finish(self.start(PORTS, "meet", options=credits))
+        self.expect_no_trace()
+
+    def test_two_jobs_meet(self):
+        first = self.start(ROLES, "accept", "meeting", "2")
+        second = self.start(ROLES, "connect", "meeting", "2", options=["--ranks-per-node", "1"])
+        self.assertEqual(self.finish(second), "")
+        self.finish(first)
+        self.expect_no_trace()
+
+    def test_a_child_that_dies(self):
+        text = self.finish(self.start(ROLES, "parent", "killed", "8"), code=137)
+        self.assertIn("lost: ", text)
+        self.expect_no_trace()
+
+
+if __name__ == "__main__":
+    main()
