@@ -70,6 +70,41 @@ bool is_inherited(std::string_view variable) {
     return !name.starts_with("PMIX_");
 }
 
+// The settings of a further job, as torus-run fits them. Throws ConfigError.
+config::Settings fitted(const config::Settings& settings, int ranks,
+                        const std::vector<std::string>& hosts) {
+    config::Settings fitted = settings;
+    fitted.set(config::setting::ranks_per_node, {}, {});
+    config::Demand demand;
+    demand.ranks = ranks;
+    demand.ranks_option = fmt::format("maxprocs {}", ranks);
+    demand.hosts = hosts;
+    demand.hosts_option = fmt::format("host {}", fmt::join(hosts, ","));
+    config::fit(fitted, demand);
+    rank_torus(fitted, ranks);
+    return fitted;
+}
+
+// By rank, among all hosts of the first job.
+std::vector<int> nodes_of(const config::Settings& fitted, int ranks,
+                          const std::vector<std::string>& all) {
+    std::vector<int> nodes;
+    for (int rank = 0; rank < ranks; ++rank) {
+        const std::string& host = host_names(fitted)[std::size_t(node_of(fitted, rank))];
+        nodes.push_back(int(std::find(all.begin(), all.end(), host) - all.begin()));
+    }
+    return nodes;
+}
+
+// A box of that many hosts; empty if there is none.
+std::vector<std::string> host_box(const config::Settings& settings, int hosts) {
+    try {
+        return host_names(fitted(settings, hosts, {}));
+    } catch (const config::ConfigError&) {
+        return {};
+    }
+}
+
 }  // namespace
 
 std::string torus_run_path() {
@@ -91,8 +126,10 @@ std::vector<std::string> options_of_further_job(const config::Settings& settings
         if (settings.origin(*it).kind == config::Origin::Kind::default_value ||
             settings.text(*it).empty())
             continue;
-        // Decided anew for the number of ranks.
-        if (it->key() == config::setting::ranks_per_node.key()) continue;
+        // Decided anew for the number of ranks; and the hosts are those that this job has.
+        if (it->key() == config::setting::ranks_per_node.key() ||
+            it->key() == config::setting::spares.key())
+            continue;
         if (!hosts && (it->key() == config::setting::dims.key() ||
                        it->key() == config::setting::periodic.key()))
             continue;
@@ -106,25 +143,20 @@ std::vector<std::string> options_of_further_job(const config::Settings& settings
     return options;
 }
 
-std::vector<int> place_ranks(const config::Settings& settings, int ranks,
-                             const std::vector<std::string>& hosts) {
+RankPlaces place_ranks(const config::Settings& settings, int ranks,
+                       const std::vector<std::string>& hosts) {
     const std::vector<std::string>& all = host_names(settings);
-    if (all.empty()) return std::vector<int>(std::size_t(ranks), 0);
-    config::Settings fitted = settings;
-    fitted.set(config::setting::ranks_per_node, {}, {});
-    config::Demand demand;
-    demand.ranks = ranks;
-    demand.ranks_option = fmt::format("maxprocs {}", ranks);
-    demand.hosts = hosts;
-    demand.hosts_option = fmt::format("host {}", fmt::join(hosts, ","));
-    config::fit(fitted, demand);
-    rank_torus(fitted, ranks);
-    std::vector<int> nodes;
-    for (int rank = 0; rank < ranks; ++rank) {
-        const std::string& host = host_names(fitted)[std::size_t(node_of(fitted, rank))];
-        nodes.push_back(int(std::find(all.begin(), all.end(), host) - all.begin()));
+    if (all.empty()) return {std::vector<int>(std::size_t(ranks), 0), hosts};
+    try {
+        return {nodes_of(fitted(settings, ranks, hosts), ranks, all), hosts};
+    } catch (const config::ConfigError&) {
+        // Another number of hosts may fit: more ranks on each of fewer.
+        for (int some = std::min(ranks, int(all.size())); some > 0 && hosts.empty(); --some)
+            if (ranks % some == 0)
+                if (const auto box = host_box(settings, some); !box.empty())
+                    return {nodes_of(fitted(settings, ranks, box), ranks, all), box};
+        throw;
     }
-    return nodes;
 }
 
 Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes) {

@@ -25,10 +25,14 @@ std::string stand_in_path();
 // process.
 std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank);
 
-// The nodes on which torus-run places `ranks` ranks, by rank; hosts: some of the job's, empty for
-// all. Throws ConfigError with a sentence if they do not fit.
-std::vector<int> place_ranks(const config::Settings& settings, int ranks,
-                             const std::vector<std::string>& hosts);
+// Where torus-run places `ranks` ranks. hosts: some of the job's, empty for all or, if these do not
+// fit the number, for a box of fewer. Throws ConfigError with a sentence if they do not fit.
+struct RankPlaces {
+    std::vector<int> nodes;          // by rank
+    std::vector<std::string> hosts;  // for torus-run; empty for all
+};
+RankPlaces place_ranks(const config::Settings& settings, int ranks,
+                       const std::vector<std::string>& hosts);
 
 // A place for each of some processes, whose nodes are given: a job whose ranks fill the machine.
 struct Seating {

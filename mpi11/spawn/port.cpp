@@ -93,26 +93,30 @@ void Talk::say(const std::string& text) {
     }
 }
 
+// Reads to the end of the message and no further: what follows may be the program's
+// (MPI_Comm_join).
 std::optional<std::string> Talk::hear() {
-    char piece[4096];
-    ssize_t n = 0;
-    while ((n = recv(socket_.get(), piece, sizeof piece, MSG_DONTWAIT)) > 0) {
-        heard_.append(piece, std::size_t(n));
-        if (heard_.size() > longest) damaged();
-    }
     std::uint32_t length = 0;
-    if (heard_.size() >= sizeof length) {
-        std::memcpy(&length, heard_.data(), sizeof length);
-        if (length > longest) damaged();
-        if (heard_.size() - sizeof length >= length) {
-            std::string text = heard_.substr(sizeof length, length);
-            heard_.erase(0, sizeof length + length);
-            return text;
+    for (;;) {
+        std::size_t whole = sizeof length;
+        if (heard_.size() >= sizeof length) {
+            std::memcpy(&length, heard_.data(), sizeof length);
+            if (length > longest) damaged();
+            whole += length;
+            if (heard_.size() == whole) {
+                std::string text = heard_.substr(sizeof length);
+                heard_.clear();
+                return text;
+            }
         }
+        char piece[4096];
+        const std::size_t wanted = std::min(whole - heard_.size(), sizeof piece);
+        const ssize_t n = recv(socket_.get(), piece, wanted, MSG_DONTWAIT);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) return std::nullopt;
+        if (n <= 0) throw std::runtime_error("the other side of the port has left");
+        heard_.append(piece, std::size_t(n));
     }
-    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-        throw std::runtime_error("the other side of the port has left");
-    return std::nullopt;
 }
 
 void Talk::introduce(const std::string& secret, const Introduction& introduction) {

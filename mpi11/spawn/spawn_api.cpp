@@ -158,13 +158,13 @@ Arrangement arrange_children(const std::vector<Command>& commands, std::vector<i
     check_number(processes);
     check_hosts(hosts);
     const auto& settings = library().process->settings();
-    std::vector<int> places;
+    job::RankPlaces placed;
     try {
-        places = job::place_ranks(settings, processes, hosts);
+        placed = job::place_ranks(settings, processes, hosts);
     } catch (const config::ConfigError& error) {
         fail(MPI_ERR_SPAWN, "{}", error.what());
     }
-    if (std::find(places.begin(), places.end(), own_node()) != places.end())
+    if (std::ranges::count(placed.nodes, own_node()) != 0)
         for (const Command& command : commands)
             if (command.processes > 0) check_program(command);
     Arrangement arranged;
@@ -172,8 +172,8 @@ Arrangement arrange_children(const std::vector<Command>& commands, std::vector<i
     arranged.first_side = int(nodes.size());
     std::shared_ptr<std::unique_ptr<job::Subjob>> children =
         std::make_shared<std::unique_ptr<job::Subjob>>(start_children(
-            commands, hosts, fmt::format("{}:{}", arranged.name, arranged.first_side)));
-    nodes.insert(nodes.end(), places.begin(), places.end());
+            commands, placed.hosts, fmt::format("{}:{}", arranged.name, arranged.first_side)));
+    nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.name, nodes);
     job::Subjob* const meeting = arranged.meeting.get();
     arranged.given_up = [children, meeting] {

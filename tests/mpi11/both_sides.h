@@ -43,12 +43,12 @@ static inline void talk(MPI_Comm inter, int children) {
     {
         /* A process is the same in the groups of both jobs. */
         MPI_Group whole, own;
-        int place = -1, zero = 0, result;
+        int place = -1, result;
         MPI_Comm half;
         MPI_Comm_group(merged, &whole);
         MPI_Comm_group(MPI_COMM_WORLD, &own);
-        MPI_Group_translate_ranks(own, 1, &zero, whole, &place);
-        CHECK(place == (children ? remote : 0));
+        MPI_Group_translate_ranks(own, 1, &me, whole, &place);
+        CHECK(place == merged_rank);
         MPI_Comm_split(merged, children, 0, &half);
         MPI_Comm_compare(half, MPI_COMM_WORLD, &result);
         CHECK(size == ranks ? result == MPI_CONGRUENT : result == MPI_UNEQUAL);

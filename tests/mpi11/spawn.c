@@ -198,6 +198,7 @@ static void use_all(MPI_Comm inter, int high, const char* path) {
     for (i = 0; i < n; i++) MPI_Put(&r, 1, MPI_INT, i, r, 1, MPI_INT, window);
     MPI_Win_fence(0, window);
     for (i = 0; i < n; i++) CHECK(memory[i] == i);
+    MPI_Barrier(merged);
     word = 1;
     MPI_Win_lock_all(0, window);
     for (i = 0; i < n; i++) MPI_Accumulate(&word, 1, MPI_INT, i, 0, 1, MPI_INT, MPI_SUM, window);

@@ -21,11 +21,14 @@ class Joined(TestbedTest):
         tool("up", "2x2x2", "--name", self.testbed)
         self.shared_before = set(os.listdir("/dev/shm"))
 
+    def hosts(self):
+        return [f"{self.testbed}-{node}" for node in range(8)]
+
     def start(self, *program, options=()):
         environment = dict(os.environ, XDG_RUNTIME_DIR=self.folder.name)
         return subprocess.Popen(
             [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
-             "--here", f"{self.testbed}-0", *options, *program],
+             *options, *program],
             env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def finish(self, job, code=0):
@@ -44,23 +47,27 @@ class Joined(TestbedTest):
 
     def test_ranks_of_all_hosts_start_others_on_all_hosts(self):
         text = self.finish(self.start(ROLES, "spread", "16", "2"))
-        networks = [f"net:[{kernel.namespace_id(name)}]" for name in self.namespaces(self.testbed)]
+        networks = [f"net:[{kernel.namespace_id(name)}]" for name in self.hosts()]
         self.assertEqual(sorted(text.split()), sorted(4 * networks))
         self.expect_no_trace()
 
     def test_children_on_some_hosts(self):
+        # 3 are on one host, 12 on four.
+        for number, hosts in ("3", 1), ("12", 4), ("4", 4):
+            networks = set(self.finish(self.start(ROLES, "spread", number, "1")).split())
+            self.assertEqual(len(networks), hosts)
         self.finish(self.start(SPAWN, "spawn", "both", "multiple", "finalize", "mistakes", "between"))
         self.expect_no_trace()
 
     def test_sides_whose_messages_are_relayed(self):
         credits = ["--set", "transport.tokens=2", "--set", "transport.relay_tokens=2"]
         self.finish(self.start(SPAWN, "spawn", "each", options=credits))
-        self.finish(self.start(PORTS, "meet", options=credits))
+        self.finish(self.start(PORTS, "bad_sockets", "mistakes", "between", options=credits))
         self.expect_no_trace()
 
     def test_two_jobs_meet(self):
         first = self.start(ROLES, "accept", "meeting", "2")
-        second = self.start(ROLES, "connect", "meeting", "2", options=["--ranks-per-node", "1"])
+        second = self.start(ROLES, "connect", "meeting", "2", options=["-np", "16"])
         self.assertEqual(self.finish(second), "")
         self.finish(first)
         self.expect_no_trace()
