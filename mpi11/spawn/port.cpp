@@ -274,15 +274,20 @@ std::optional<std::string> look_up(const std::string& service) {
     return std::nullopt;
 }
 
+// The name appears with its whole content: others may look it up at any time.
 bool publish(const std::string& service, const std::string& port) {
     if (look_up(service)) return false;
     const std::string path = path_of(service);
-    const base::Descriptor file(
-        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file && errno == EEXIST) return false;
-    if (!file || write(file.get(), port.data(), port.size()) != ssize_t(port.size()))
-        throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-    return true;
+    std::string draft = names_folder() + "/draft-XXXXXX";
+    const base::Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
+    const bool written =
+        file && write(file.get(), port.data(), port.size()) == ssize_t(port.size());
+    const int linked = written ? link(draft.c_str(), path.c_str()) : -1;
+    const int error = errno;
+    if (file) unlink(draft.c_str());
+    if (linked != 0 && error != EEXIST)
+        throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(error)));
+    return linked == 0;
 }
 
 bool unpublish(const std::string& service, const std::string& port) {

@@ -21,9 +21,10 @@ static inline void talk(MPI_Comm inter, int children) {
     for (i = 0; i < remote; i++) {
         int* other = malloc(LARGE * sizeof(int));
         MPI_Request requests[2];
+        MPI_Status statuses[2];
         MPI_Irecv(other, LARGE, MPI_INT, i, 7, inter, &requests[0]);
         MPI_Isend(data, LARGE, MPI_INT, i, 7, inter, &requests[1]);
-        MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+        CHECK(MPI_Waitall(2, requests, statuses) == MPI_SUCCESS);
         CHECK(other[LARGE - 1] == (children ? -(LARGE - 1) : LARGE - 1));
         free(other);
     }

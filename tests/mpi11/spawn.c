@@ -283,7 +283,7 @@ static void mistakes(void) {
     CHECK_CLASS(code, MPI_ERR_SPAWN);
     CHECK(inter == MPI_COMM_NULL && all_are(codes, 3, MPI_ERR_SPAWN));
     MPI_Error_string(code, text, &length);
-    CHECK(strstr(text, "cannot start \"no-such-program\"") != NULL);
+    CHECK(strstr(text, "no-such-program") != NULL);
     /* The root's mistakes have the same class everywhere. */
     codes[0] = MARK;
     CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, me == root ? -1 : 3, MPI_INFO_NULL, root,

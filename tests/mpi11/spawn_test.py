@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Jobs that start apart and meet, and what is left when one side of joined processes dies:
 spawn_test.py TORUS_RUN JOINED_ROLES."""
+import contextlib
 import os
 import signal
 import socket
@@ -51,7 +52,8 @@ class Joined(unittest.TestCase):
 
     def kill_all(self):
         for pid in self.marked():
-            os.kill(pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
     def start(self, *words, ranks=1, options=()):
         environment = dict(os.environ, SPAWN_TEST=self.mark, XDG_RUNTIME_DIR=self.folder.name)
