@@ -42,7 +42,7 @@ void check_dealings(Window& window, int target) {
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
     fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
-         "accesses to rank {}: {}", target, why_failed(error, peer));
+         "accesses to rank {}: {}", target, runtime().state().why_failed(error, peer));
 }
 
 void check_answer(Window& window, const Operation& operation) {
@@ -119,7 +119,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
             fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
-                 why_failed(core::Error::unreachable, window.comm->peer(member)));
+                 runtime().state().why_failed(core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
     order(window);
 }
