@@ -88,9 +88,9 @@ void Progress::stop() {
 }
 
 // Otherwise a rank that tests in a loop keeps the core until its time slice ends, and the rank for
-// which it waits does not run. Containers, in which ranks are alone, cannot yield to each other.
+// which it waits does not run.
 void Progress::yield_core() const {
-    if (options_.oversubscribed && !alone_) [[unlikely]]
+    if (options_.oversubscribed) [[unlikely]]
         sched_yield();
 }
 
