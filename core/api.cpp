@@ -18,7 +18,8 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       shared_(core_->shared),
       windows_(core_->windows),
       state_(*core_),
-      flows_(*core_) {}
+      flows_(*core_),
+      survivors_(*core_) {}
 
 Runtime::~Runtime() = default;
 

@@ -29,6 +29,7 @@
 #include "core/progress/task.h"
 #include "core/request.h"
 #include "core/sharing/shared_memory.h"
+#include "core/survivors/survivors.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -94,6 +95,7 @@ class Runtime final {
     const Inspection& state() const { return state_; }
     Notes& notes() { return notes_; }
     const Flows& flows() const { return flows_; }
+    const Survivors& survivors() const { return survivors_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus. Precondition: both are in range (source may be
@@ -196,6 +198,7 @@ class Runtime final {
     rma::Windows& windows_;
     const Inspection state_;
     const Flows flows_;
+    const Survivors survivors_;
 };
 
 }  // namespace torusmp::core

@@ -68,6 +68,9 @@ struct Options {
     // the cores counts for more than how many steps it takes.
     bool shares_cores = false;
     bool threads = false;  // several threads call
+    // Ranks may die and the job continues: a death then does not end receives from any source,
+    // because the caller knows which of them may wait for the dead rank.
+    bool tolerates_deaths = false;
     // A wait that lasts longer is published; one ten times as long has its causes looked for.
     std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
     // Receives reports of waits first; if it returns false or is empty, they go to log as text.

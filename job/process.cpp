@@ -85,6 +85,7 @@ core::Options Process::options(bool threads) {
     options.oversubscribed = crowds.here;
     options.shares_cores = crowds.somewhere;
     options.threads = threads;
+    options.tolerates_deaths = keeps_going();
     options.on_interrupt = [this] { death_watch_.deliver(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();

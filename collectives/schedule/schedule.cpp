@@ -225,6 +225,7 @@ std::string Schedule::failure() const {
     if (failure.error == core::Error::truncated && failure.peer == group().runtime().rank())
         return "the block for this rank does not fit: the counts and types of both sides must "
                "describe the same number of bytes";
+    if (failure.error == core::Error::revoked) return std::string(core::describe(failure.error));
     const std::string rank = "rank " + std::to_string(failure.peer);
     if (failure.error == core::Error::unreachable)
         return rank + " cannot be reached: " + group().runtime().state().fault_of(failure.peer);
@@ -237,6 +238,7 @@ void Schedule::look_for_faults() {
     const std::uint64_t faults = group().runtime().state().faults();
     if (faults == faults_seen_) return;
     faults_seen_ = faults;
+    if (group().revoked()) fail(core::Error::revoked, group().runtime().rank());
     if (const auto lost = group().runtime().state().lost_in(group().members()))
         fail(core::Error::unreachable, *lost);
     if (!entered_ || nested_) return;

@@ -204,6 +204,7 @@ void Faults::lose(Peer& peer, Error error, std::string why) {
     peer.why = std::move(why);
     count_.fetch_add(1, std::memory_order_relaxed);
     for (PeerLossListener* listener : listeners_) listener->peer_lost(peer, error);
+    if (listener_) listener_(peer.rank);
 }
 
 }  // namespace torusmp::core

@@ -98,7 +98,8 @@ class Progress {
         // The caller has just started this request. If it is already complete, that is not news,
         // because no thread waits for it yet.
         void started(const Request& request) {
-            if (gate_ != nullptr && request.complete()) ++gate_->progress_.known_completed_;
+            if (gate_ != nullptr && request.complete() && request.status().error != Error::pending)
+                ++gate_->progress_.known_completed_;
         }
 
       private:

@@ -9,6 +9,7 @@
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/rma/transfer.h"
 #include "mpi11/rma/window.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi::windows {
 namespace {
@@ -59,7 +60,7 @@ void check_dealings(Window& window, int target) {
     }
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
-    fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+    fail(class_of_fault(error),
          "accesses to rank {}: {}", target, why_failed(error, peer));
 }
 
@@ -167,7 +168,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
         call, &awaited);
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
-            fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
+            fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
                  why_failed(core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
     order();

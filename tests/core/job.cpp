@@ -49,6 +49,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.shortcut_after = options.shortcut_after;
     mine.detour = options.detour;
     mine.shares_cores = options.shares_cores;
+    mine.tolerates_deaths = options.tolerates_deaths;
     mine.hold_down = options.hold_down;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
     mine.set(setting::watchdog, std::chrono::nanoseconds(0));
@@ -69,7 +70,7 @@ simulated::Plan Job::plan_of(const JobOptions& options) {
 }
 
 Job::Job(const JobOptions& options)
-    : direct_(options.direct || options.per_host > 1),
+    : direct_(!options.tolerates_deaths && (options.direct || options.per_host > 1)),
       torus_(torus_of(options)),
       random_(options.seed * 2 + 1),
       ranks_(plan_of(options)) {

@@ -36,6 +36,7 @@ struct JobOptions {
     std::uint32_t shortcut_after = 4;
     bool detour = false;
     bool shares_cores = false;
+    bool tolerates_deaths = false;  // then ranks hear of deaths from their connections alone
     sim::Time hold_down{20'000};       // of cables that die again
     std::vector<routing::Link> cut{};  // cables that are missing from the start
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
