@@ -153,6 +153,11 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
     tell_fault(what);
     lose(connections_.peer(peer), Error::unreachable, what);
+    // Memory does not report that its reader is gone: what waits for its credits would wait forever.
+    const Connection* const via = connections_.peer(peer).via;
+    for (const auto& connection : connections_.all())
+        if (connection.get() == via && !via->link && !via->down())
+            PacketSender::drop_queues(*connection, Error::unreachable);
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
         if (link != nullptr && link->peer == peer && !link->down() &&

@@ -133,7 +133,7 @@ enum class Accepts { live, revoked };
 
 // The body of a function on a communicator: body(Communicator&).
 template <Accepts accepts, class Body>
-[[gnu::always_inline]] inline int api_on(const char* call, MPI_Comm handle, Body&& body) noexcept {
+[[gnu::always_inline]] inline int api_accepting(const char* call, MPI_Comm handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
     Communicator* comm = nullptr;
@@ -156,13 +156,13 @@ template <Accepts accepts, class Body>
 // A function that does not communicate also accepts a revoked communicator.
 template <class Body>
 [[gnu::always_inline]] inline int api(const char* call, MPI_Comm handle, Body&& body) noexcept {
-    return api_on<Accepts::revoked>(call, handle, std::forward<Body>(body));
+    return api_accepting<Accepts::revoked>(call, handle, std::forward<Body>(body));
 }
 // A function that communicates.
 template <class Body>
 [[gnu::always_inline]] inline int api_with_others(const char* call, MPI_Comm handle,
                                                   Body&& body) noexcept {
-    return api_on<Accepts::live>(call, handle, std::forward<Body>(body));
+    return api_accepting<Accepts::live>(call, handle, std::forward<Body>(body));
 }
 
 }  // namespace torusmp::mpi

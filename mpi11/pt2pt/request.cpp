@@ -383,7 +383,9 @@ void end_reports() {
 
 void finish_orphans() {
     Request::for_each([](Request& request) {
-        if (request.what == Request::What::receive && request.active && !request.complete())
+        const bool pending = request.receive.status().error == core::Error::pending;
+        if (request.what == Request::What::receive && request.active &&
+            (pending || !request.complete()))
             runtime().cancel(request.receive);
     });
     Orphans::only().finish();
