@@ -7,8 +7,9 @@
 
 namespace torusmp::collectives {
 
-void BlockMoves::use_blocks(std::byte* base, const Blocks& blocks) {
+void BlockMoves::use_blocks(std::byte* base, const Blocks& blocks, const std::byte* own) {
     base_ = base;
+    own_ = own;
     blocks_ = blocks;
     own_message_from_ = group().runtime().options().eager_limit;
     arrivals_.clear();
@@ -66,7 +67,7 @@ std::byte* BlockMoves::take_scratch(std::size_t bytes) {
     return memory;
 }
 
-void BlockMoves::send_to(Way to, std::byte* memory, std::size_t bytes) {
+void BlockMoves::send_to(Way to, const std::byte* memory, std::size_t bytes) {
     if (to.by)
         send_by(*to.by, {memory, bytes});
     else
@@ -93,7 +94,10 @@ void BlockMoves::send_load(const Load& load, Way to) {
     if (load.bytes > 0) send_to(to, load.small, load.bytes);
     for (int i = 0; i < load.places.count(); ++i) {
         const int member = group().member_at(load.places[i]);
-        if (!small(blocks_.size(member))) send_to(to, block(member), blocks_.size(member));
+        const std::size_t bytes = blocks_.size(member);
+        if (small(bytes)) continue;
+        const bool own = own_ != nullptr && member == group().member();
+        send_to(to, own ? own_ : block(member), bytes);
     }
 }
 

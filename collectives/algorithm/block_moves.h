@@ -35,7 +35,8 @@ class BlockMoves : public Algorithm {
     explicit BlockMoves(Messages& messages) : Algorithm(messages) {}
 
     // The blocks to move and their memory; the caller keeps both until the call is complete.
-    void use_blocks(std::byte* base, const Blocks& blocks);
+    // own: another copy of this member's block, from which it is sent if it is large; null: none.
+    void use_blocks(std::byte* base, const Blocks& blocks, const std::byte* own = nullptr);
     // The blocks have moved to another address; blocks received apart stay.
     void move_blocks(std::byte* base) { base_ = base; }
     std::byte* block(int member) const { return base_ + blocks_.offset(member); }
@@ -96,10 +97,11 @@ class BlockMoves : public Algorithm {
     std::byte* together(Places places) const;
     template <class Use>
     void each_of(const Arrival& arrival, Use&& use) const;
-    void send_to(Way to, std::byte* memory, std::size_t bytes);
+    void send_to(Way to, const std::byte* memory, std::size_t bytes);
     std::byte* take_scratch(std::size_t bytes);
 
     std::byte* base_ = nullptr;
+    const std::byte* own_ = nullptr;
     Blocks blocks_;
     std::size_t own_message_from_ = 0;
     Scratch scratch_;

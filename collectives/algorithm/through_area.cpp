@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/algorithm/through_area.h"
 
+#include <utility>
+
 namespace torusmp::collectives {
 
 // Handled like a message that does not fit its receive.
 void ThroughArea::misfit(int from, const Area::Slot& slot, std::size_t expected) {
     const std::uint64_t sizes = ~(~std::uint64_t{0} << 40);
-    const std::size_t found = slot.what & sizes;
+    const std::size_t found = slot.what & sizes & ~sends;
     if ((slot.what & ~sizes) != kind_ || found == expected)
         return messages_->break_off(core::Error::mismatch, group().rank_of(from));
     misfit(from, found, expected);
@@ -28,6 +30,59 @@ bool ThroughArea::is_only_root(std::size_t bytes) {
         return false;
     }
     return true;
+}
+
+bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blocks) {
+    if (left_) return true;
+    gives_messages_ = messages_pay(to, bytes, blocks, bytes);
+    if (!gives_messages_) {
+        if (!copy_in(to, from, bytes)) return false;
+        to == Area::all ? leave_for_all(bytes) : leave_for(to, bytes);
+        return true;
+    }
+    if (claim_for(to, 0) == nullptr) return false;
+    const core::Buffer contents(from, bytes);
+    // Each member begins with the next one, so that they do not all send to the same member first.
+    for (int k = 1; k < size(); ++k) {
+        const int other = (member() + k) % size();
+        if (to == Area::all || to == other) post_send(other, contents);
+    }
+    to == Area::all ? leave_for_all(bytes | sends) : leave_for(to, bytes | sends);
+    return true;
+}
+
+bool ThroughArea::take(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
+    const Left left = left_where(from, bytes);
+    if (left == Left::nothing) return false;
+    if (left == Left::message)
+        post_receive(from, into);
+    else
+        copy_from(into.base, contents_of(from, bytes) + offset, into.bytes);
+    return true;
+}
+
+void ThroughArea::reserve_requests() {
+    if (!std::exchange(posts_, true)) use_requests(std::size_t(size() - 1), std::size_t(size() - 1));
+}
+
+void ThroughArea::post_send(int to, core::Buffer block) {
+    reserve_requests();
+    send(request_of(to), block, group().rank_of(to));
+    sending_.push_back(to);
+}
+
+void ThroughArea::post_receive(int from, core::Buffer block) {
+    reserve_requests();
+    receive(request_of(from), block, group().rank_of(from));
+    receiving_.push_back(from);
+}
+
+bool ThroughArea::messages_ended() {
+    for (const int to : sending_)
+        if (!sent(request_of(to))) return false;
+    for (const int from : receiving_)
+        if (!received(request_of(from))) return false;
+    return !failed();
 }
 
 }  // namespace torusmp::collectives

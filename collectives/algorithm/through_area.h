@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include "collectives/algorithm/algorithm.h"
 #include "collectives/area/area.h"
@@ -35,6 +36,9 @@ class ThroughArea : public Algorithm {
         kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
         next_ = 0;
         left_ = false;
+        gives_messages_ = posts_ = false;
+        sending_.clear();
+        receiving_.clear();
     }
     int size() const { return group().size(); }
     int member() const { return group().member(); }
@@ -72,6 +76,32 @@ class ThroughArea : public Algorithm {
         return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
     }
     bool has_left() const { return left_; }
+
+    // Whether contents of `written` bytes, of which each reader reads `blocks` blocks of `block`
+    // bytes, should rather be sent block by block. Asked before this member has left anything.
+    bool messages_pay(int to, std::size_t written, int blocks, std::size_t block) {
+        return area().messages_pay(to, written, blocks, block);
+    }
+    // A bit of a stamp: the contents come as messages.
+    static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
+    // Copies contents, long ones timed.
+    void copy_into(std::byte* room, const void* from, std::size_t bytes) {
+        area().copy_in(room, from, bytes);
+    }
+    void copy_from(void* to, const std::byte* contents, std::size_t bytes) {
+        area().copy_out(to, contents, bytes);
+    }
+    // Leaves a copy for one member or for all, of which each reader reads `blocks`, or sends it and
+    // notes this in the area, whichever is sooner read. Returns false while there is not enough
+    // room. To be followed by messages_ended().
+    bool give(int to, const std::byte* from, std::size_t bytes, int blocks);
+    // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents of
+    // `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
+    bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
+    // Whether all messages of give(), take() and the two below are complete.
+    bool messages_ended();
+    void post_send(int to, core::Buffer block);
+    void post_receive(int from, core::Buffer block);
     // For a root that has left this many bytes: whether it is the only root. If another member also
     // took itself for the root and left something in this call, the call breaks off. Used where the
     // contents are so long that this check costs little.
@@ -87,6 +117,17 @@ class ThroughArea : public Algorithm {
             return nullptr;
         }
         return area().contents(from, messages_->call(), bytes);
+    }
+    // Where contents of that many bytes are.
+    enum class Left { nothing, contents, message };
+    Left left_where(int from, std::size_t bytes) {
+        const Area::Slot* const slot = look(from);
+        if (slot == nullptr) return Left::nothing;
+        if ((slot->what & ~sends) != (kind_ | bytes)) [[unlikely]] {
+            misfit(from, *slot, bytes);
+            return Left::nothing;
+        }
+        return (slot->what & sends) != 0 ? Left::message : Left::contents;
     }
     // For contents whose length only the writer knows: the value that it passed to leave_for(),
     // less than 2^40. Empty if not there yet, or it belongs to another call.
@@ -147,9 +188,14 @@ class ThroughArea : public Algorithm {
     }
     bool copy_in(int to, const void* from, std::size_t bytes) {
         std::byte* const room = claim_for(to, bytes);
-        if (room != nullptr && bytes != 0) std::memcpy(room, from, bytes);
+        if (room != nullptr) copy_into(room, from, bytes);
         return room != nullptr;
     }
+    // The request for a message between this member and that one.
+    std::size_t request_of(int other) const {
+        return std::size_t(other < member() ? other : other - 1);
+    }
+    void reserve_requests();
     const Area::Slot* look(int from) {
         const Area::Slot* const slot = area().look(from, messages_->call());
         messages_->await(slot == nullptr ? group().rank_of(from) : core::any_source);
@@ -202,6 +248,10 @@ class ThroughArea : public Algorithm {
     Messages* messages_;
     std::uint64_t kind_ = 0;  // kind of call in the high bits, root in the low bits
     bool left_ = false;
+    bool gives_messages_ = false;
+    bool posts_ = false;          // requests are reserved
+    std::vector<int> sending_;    // members to which messages are on their way
+    std::vector<int> receiving_;  // members whose messages are
     int next_ = 0;  // the member whose slot comes next
     Scratch sums_;  // one per dimension
     std::byte* partial_ = nullptr;

@@ -22,10 +22,12 @@ void Allgather::refuse(const Blocks& in_blocks, std::size_t sent) {
 }
 
 std::size_t Allgather::prepare(void* in, const Blocks& in_blocks, const void* out) {
-    arguments_ = {static_cast<std::byte*>(in), in_blocks};
     const int member = group().member();
-    if (out != nullptr && in_blocks.size(member) > 0)
-        std::memmove(arguments_.in + in_blocks.offset(member), out, in_blocks.size(member));
+    std::byte* const place = static_cast<std::byte*>(in) + in_blocks.offset(member);
+    const auto* const own = static_cast<const std::byte*>(out);
+    arguments_ = {static_cast<std::byte*>(in), in_blocks, own != nullptr ? own : place};
+    if (own != nullptr && in_blocks.size(member) > 0)
+        std::memmove(place, own, in_blocks.size(member));
     return in_blocks.total(group().size());
 }
 

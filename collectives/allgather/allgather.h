@@ -8,10 +8,13 @@
 namespace torusmp::collectives {
 namespace allgather {
 
-// The arguments of a call, as its algorithm sees them: this member's block is already in place.
+// The arguments of a call, as its algorithm sees them: this member's block is already in place. own:
+// where the caller has it, too, or its place. (What this member has just written is in its cache, from
+// where others have it slowly.)
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
+    const std::byte* own = nullptr;
 };
 const AlgorithmsFor<Arguments>& algorithms();
 

@@ -18,16 +18,14 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   private:
     bool move() override {
         const Blocks& blocks = call_.in_blocks;
-        if (!leave_copy_for_all(call_.in + blocks.offset(member()), blocks.size(member())))
+        if (!give(Area::all, call_.own, blocks.size(member()), size() - 1))
             return false;
         for (; next_ < size(); ++next_) {
             if (next_ == member()) continue;
             const std::size_t bytes = blocks.size(next_);
-            const std::byte* const block = left_by(next_, bytes);
-            if (block == nullptr) return false;
-            if (bytes != 0) std::memcpy(call_.in + blocks.offset(next_), block, bytes);
+            if (!take(next_, bytes, 0, {call_.in + blocks.offset(next_), bytes})) return false;
         }
-        return true;
+        return messages_ended();
     }
 
     int next_ = 0;  // the member whose block comes next

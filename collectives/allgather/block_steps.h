@@ -13,7 +13,7 @@ class BlockSteps : public AlgorithmOf<Arguments, BlockMoves> {
     using AlgorithmOf::AlgorithmOf;
 
     void start() final {
-        use_blocks(call_.in, call_.in_blocks);
+        use_blocks(call_.in, call_.in_blocks, call_.own);
         posted_ = 0;
     }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its blocks for the others, one after the other, and takes its own blocks from
-// theirs. For uneven blocks, a table of their ends precedes them. A member whose blocks do not fit
-// sends them, and notes this in the area, since the others do not know.
+// theirs. For uneven blocks, a table of their ends precedes them. A member whose blocks do not fit,
+// or are sooner read from messages, sends them, and notes this in the area.
 #include <cstdint>
-#include <vector>
 
 #include "collectives/algorithm/through_area.h"
 #include "collectives/alltoall/alltoall.h"
@@ -21,59 +20,70 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         block_ = even_ ? call_.out_blocks.size(0) : 0;
         all_ = block_ * others();
         from_ = 0;
-        sends_ = false;
-        receives_.clear();
         if (const std::size_t own = call_.out_blocks.size(member()); own != 0)
             std::memcpy(call_.in + call_.in_blocks.offset(member()),
                         call_.out + call_.out_blocks.offset(member()), own);
     }
 
   private:
-    // The stamp value of a member that sends its blocks; other members stamp the number of bytes
-    // they have left.
-    static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
     using End = std::uint32_t;
 
     bool move() override {
-        if (!even_) return (has_left() || leave_uneven()) && take_uneven() && messages_ended();
-        return (has_left() || leave_blocks()) &&
-               take_all(all_, [this](int from, const std::byte* blocks) {
-                   if (block_ != 0)
-                       std::memcpy(call_.in + call_.in_blocks.offset(from),
-                                   blocks + block_ * index_of(member(), from), block_);
-               });
+        if (!has_left() && !(even_ ? leave_even() : leave_uneven())) return false;
+        return (even_ ? take_even() : take_uneven()) && messages_ended();
     }
-    bool leave_blocks() {
-        std::byte* const room = claim_for_all(all_);
+    bool leave_even() {
+        const bool by_messages = messages_pay(Area::all, all_, int(others()), block_);
+        std::byte* const room = claim_for_all(by_messages ? 0 : all_);
         if (room == nullptr) return false;
-        const std::size_t before = block_ * std::size_t(member());
-        if (before != 0) std::memcpy(room, call_.out, before);
-        if (all_ != before) std::memcpy(room + before, call_.out + before + block_, all_ - before);
-        leave_for_all(all_);
+        if (by_messages) {
+            post_sends();
+        } else {
+            const std::size_t before = block_ * std::size_t(member());
+            copy_into(room, call_.out, before);
+            copy_into(room + before, call_.out + before + block_, all_ - before);
+        }
+        leave_for_all(by_messages ? all_ | sends : all_);
         return true;
+    }
+    bool take_even() {
+        for (; from_ < size(); ++from_)
+            if (from_ != member() && !take(from_, all_, block_ * index_of(member(), from_),
+                                           {call_.in + call_.in_blocks.offset(from_), block_}))
+                return false;
+        return true;
+    }
+    void post_sends() {
+        for (int to = 0; to < size(); ++to) {
+            const std::size_t bytes = call_.out_blocks.size(to);
+            if (to != member() && bytes != 0)
+                post_send(to, {call_.out + call_.out_blocks.offset(to), bytes});
+        }
     }
 
     bool leave_uneven() {
         const Blocks& blocks = call_.out_blocks;
         const std::size_t all = table_bytes() + blocks.total(size()) - blocks.size(member());
-        sends_ = all > most_left();
-        std::byte* const room = claim_for_all(sends_ ? 0 : all);
+        const bool by_messages = all > most_left() || messages_pay(Area::all, all, int(others()),
+                                                                   all / others());
+        std::byte* const room = claim_for_all(by_messages ? 0 : all);
         if (room == nullptr) return false;
+        if (by_messages) {
+            post_sends();
+            leave_for_all(sends);
+            return true;
+        }
         std::size_t end = 0;
         for (int to = 0; to < size(); ++to) {
             if (to == member()) continue;
             const std::size_t bytes = blocks.size(to);
             const std::byte* const block = call_.out + blocks.offset(to);
-            if (sends_) {
-                if (bytes != 0) post_send(to, {block, bytes});
-                continue;
-            }
-            if (bytes != 0) std::memcpy(room + table_bytes() + end, block, bytes);
+            copy_into(room + table_bytes() + end, block, bytes);
             end += bytes;
             const auto end_here = End(end);
             std::memcpy(room + index_of(to, member()) * sizeof(End), &end_here, sizeof end_here);
         }
-        leave_for_all(sends_ ? sends : all);
+        leave_for_all(all);
         return true;
     }
     bool take_uneven() {
@@ -95,26 +105,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                 misfit(from_, found, bytes);
                 return false;
             }
-            if (bytes != 0) std::memcpy(to, left + table_bytes() + begin, bytes);
+            copy_from(to, left + table_bytes() + begin, bytes);
         }
         return true;
-    }
-    void post_send(int to, core::Buffer block) {
-        use_requests(others(), others());
-        send(index_of(to, member()), block, group().rank_of(to));
-    }
-    void post_receive(int from, core::Buffer block) {
-        use_requests(others(), others());
-        receive(index_of(from, member()), block, group().rank_of(from));
-        receives_.push_back(from);
-    }
-    bool messages_ended() {
-        for (int to = 0; sends_ && to < size(); ++to)
-            if (to != member() && call_.out_blocks.size(to) != 0 && !sent(index_of(to, member())))
-                return false;
-        for (const int from : receives_)
-            if (!received(index_of(from, member()))) return false;
-        return !failed();
     }
 
     std::size_t others() const { return std::size_t(size() - 1); }
@@ -130,9 +123,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool even_ = true;
     std::size_t block_ = 0;  // of even blocks
     std::size_t all_ = 0;
-    int from_ = 0;               // the member whose blocks come next
-    bool sends_ = false;         // this member's blocks do not fit
-    std::vector<int> receives_;  // from members whose blocks do not fit
+    int from_ = 0;  // the member whose blocks come next
 };
 
 }  // namespace

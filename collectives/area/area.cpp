@@ -4,17 +4,27 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <span>
 
 #include "base/assert.h"
 #include "collectives/group/group.h"
 
 namespace torusmp::collectives {
+namespace {
+
+// What a message costs its receiver beside the copy, µs.
+constexpr double message_time = 3;
+// The other way must be faster by a tenth before it is taken.
+constexpr double margin = 1.1;
+
+}  // namespace
 
 // The message from the member at place 0 to all others.
 struct Area::Setup {
     core::SharedMemory::Name name;  // length 0: there is none
     std::uint64_t before;           // areas with that tag
     std::uint64_t largest;
+    std::uint64_t moves;  // 1: contents move through the large buffers
 };
 
 // The messages that set up the area.
@@ -74,7 +84,7 @@ std::size_t Area::rooms_bytes() const {
     return std::size_t(size_) * (room_mask_ + 1) * room_bytes;
 }
 
-void Area::use(std::byte* memory, std::size_t largest) {
+void Area::use(std::byte* memory, std::size_t largest, bool moves) {
     head_ = reinterpret_cast<Head*>(memory);
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
@@ -82,6 +92,9 @@ void Area::use(std::byte* memory, std::size_t largest) {
     large_buffers_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();
     largest_ = largest;
+    if (moves) span_ = std::min(largest, most_moving / large_buffers / std::size_t(size_));
+    write_rate_.emplace(progress_[member_].write_rate, 1);
+    read_rate_.emplace(progress_[member_].read_rate, 1);
     state_ = State::ready;
 }
 
@@ -100,18 +113,19 @@ void Area::open() {
         opening.setups.emplace_back();
         return await_setup();
     }
+    const bool moves = group_.situation() == Situation::host && size_ <= most_movers;
     const std::size_t least = rings_bytes() + rooms_bytes();
     const std::size_t with_large = least + std::size_t(size_) * large_buffers * largest_;
     if (runtime.shared().make(*block_, with_large, size_ - 1))
-        use(block_->memory(), largest_);
+        use(block_->memory(), largest_, moves);
     else if (runtime.shared().make(*block_, least, size_ - 1))
-        use(block_->memory(), room_bytes);
+        use(block_->memory(), room_bytes, false);
     else
         do_without();
     if (largest_ != 0) std::memset(block_->memory(), 0, rings_bytes());
     for (const core::Rank rank : group_.members()) {
         if (rank == maker) continue;
-        Setup& setup = opening.setups.emplace_back(Setup{{}, before_, largest_});
+        Setup& setup = opening.setups.emplace_back(Setup{{}, before_, largest_, span_ != 0});
         if (largest_ != 0) setup.name = runtime.shared().name_for(*block_, rank);
         runtime.send(opening.sends.emplace_back(), {&setup, sizeof setup}, rank, group_.context(),
                      tag_);
@@ -138,7 +152,7 @@ bool Area::check_creation() {
         await_setup();
     }
     if (setup.name.length != 0 && group_.runtime().shared().map(*block_, maker, setup.name))
-        use(block_->memory(), std::size_t(setup.largest));
+        use(block_->memory(), std::size_t(setup.largest), setup.moves != 0);
     else
         do_without();
     opening_.reset();
@@ -152,25 +166,73 @@ void Area::throw_away(const Setup& setup, core::Rank maker) {
     if (setup.name.length != 0) group_.runtime().shared().map(block, maker, setup.name);
 }
 
-std::byte* Area::large_buffer(int member, std::uint64_t call) const {
-    return large_buffers_ + (std::size_t(member) * large_buffers + call % large_buffers) * largest_;
+// Successive calls use different large buffers, so a call never waits for a later one. Within its
+// buffer the place depends on the number of the call and on the size, rounded to a power of two.
+std::size_t Area::begin_in_large(std::uint64_t call, std::size_t bytes) const {
+    const std::size_t stride = std::bit_ceil(bytes);
+    if (bytes < long_bytes || 2 * stride > span_) return 0;
+    return std::size_t(call / large_buffers) % (span_ / stride) * stride;
 }
 
-std::byte* Area::claim_large(std::uint64_t call, int reader) {
+std::byte* Area::large_place(int member, std::uint64_t call, std::size_t bytes) const {
+    const std::size_t buffer = std::size_t(member) * large_buffers + call % large_buffers;
+    return large_buffers_ + buffer * largest_ + begin_in_large(call, bytes);
+}
+
+std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) {
     if (call >= active_.front() + large_buffers) return nullptr;
+    if (span_ != 0 && bytes >= long_bytes && !populated_) populate();
     Use& use = uses_[call & mask_];
     if (!is_past(use) && !look_past(use)) return nullptr;
-    Use& before = large_uses_[call % large_buffers];
-    if (!is_past(before) && !look_past(before)) return nullptr;
-    use = before = {call, reader};
-    return large_buffer(member_, call);
+    const std::size_t part = (largest_ + large_parts - 1) / large_parts;
+    const std::size_t begin = begin_in_large(call, bytes);
+    auto& parts = large_uses_[call % large_buffers];
+    const std::span<Use> taken(&parts[begin / part], &parts[(begin + bytes - 1) / part] + 1);
+    for (const Use& before : taken)
+        if (!is_past(before) && !look_past(before)) return nullptr;
+    std::fill(taken.begin(), taken.end(), Use{call, reader});
+    use = {call, reader};
+    return large_place(member_, call, bytes);
 }
 
 // There are few large buffers, so their writers must learn soon that this reader is done. Small
 // calls in between cost nothing extra.
-std::byte* Area::read_large(int member, std::uint64_t call) {
+std::byte* Area::read_large(int member, std::uint64_t call, std::size_t bytes) {
+    if (span_ != 0 && bytes >= long_bytes && !populated_) populate();
     tell_soon(call);
-    return large_buffer(member, call);
+    return large_place(member, call, bytes);
+}
+
+// Contents that move touch new pages for many calls, whose page faults would take longer than the
+// copies.
+void Area::populate() {
+    for (std::size_t buffer = 0; buffer < std::size_t(size_) * large_buffers; ++buffer)
+        core::SharedMemory::populate({large_buffers_ + buffer * largest_, span_});
+    populated_ = true;
+}
+
+// If the reader is not known to have read, its rate is taken to be this member's.
+std::uint32_t Area::slowest_reader(int reader) const {
+    std::uint32_t slowest = 0;
+    for (int member = 0; member < size_; ++member) {
+        if (member == member_ || (reader != all && reader != member)) continue;
+        const std::uint32_t rate = progress_[member].read_rate.load(std::memory_order_relaxed);
+        if (rate != 0) slowest = slowest == 0 ? rate : std::min(slowest, rate);
+    }
+    return slowest != 0 ? slowest : progress_[member_].write_rate.load(std::memory_order_relaxed);
+}
+
+bool Area::messages_pay(int reader, std::size_t written, int blocks, std::size_t block) {
+    if (block < long_bytes || span_ == 0) return false;
+    const double by_kernel = group_.runtime().shared().copy_rate();
+    const double write = progress_[member_].write_rate.load(std::memory_order_relaxed);
+    if (by_kernel == 0 || write == 0) return false;
+    const double blocks_read = double(blocks) * double(block);
+    const double here = double(written) / write + blocks_read / slowest_reader(reader);
+    const double sent = blocks_read / by_kernel + blocks * message_time;
+    messages_paid_ = here > sent * (messages_paid_ ? 1 / margin : margin);
+    if (!messages_paid_) asked_ = 0;
+    return messages_paid_ && !is_trial(++asked_);
 }
 
 void Area::tell_soon(std::uint64_t call) {

@@ -22,11 +22,13 @@
 #include <atomic>
 #include <bit>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include "base/assert.h"
+#include "base/rate.h"
 #include "core/api.h"
 
 namespace torusmp::collectives {
@@ -43,8 +45,11 @@ class Area {
     static constexpr std::size_t room_bytes = 4096;
     static constexpr unsigned most_rooms = 16;
     // Still longer contents have large buffers, if memory permits. The length of a large buffer is
-    // such that all large buffers together do not exceed a limit.
+    // such that all large buffers together do not exceed a limit. If each member has a core,
+    // contents of `long_bytes` and more move through their large buffer from call to call: a line
+    // that a reader still has in its private cache is slow to write.
     static constexpr unsigned large_buffers = 2;
+    static constexpr std::size_t long_bytes = std::size_t{16} << 10;
     static std::size_t large_bytes(int members, unsigned slots) {
         const std::size_t all = slots == slots_of_one ? most_in_large / 8 : most_in_large;
         const std::size_t even = all / large_buffers / std::size_t(members);
@@ -117,7 +122,7 @@ class Area {
         TORUSMP_ASSERT(bytes <= largest_ && !active_.empty() && call >= active_.front(), call,
                        bytes, largest_, active_.size(), member_);
         if (bytes > room_bytes) [[unlikely]]
-            return claim_large(call, reader);
+            return claim_large(call, bytes, reader);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         Use& use = uses_[call & mask_];
         if (!is_past(use) && !look_past(use)) return nullptr;
@@ -165,8 +170,20 @@ class Area {
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
         if (bytes > room_bytes) [[unlikely]]
-            return read_large(member, call);
+            return read_large(member, call, bytes);
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
+    }
+
+    // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block` bytes,
+    // would be read sooner if each block were a message, which the kernel copies only once. By the
+    // rates of copies so far: of this member, and of the readers (one or all).
+    bool messages_pay(int reader, std::size_t written, int blocks, std::size_t block);
+    // Copies contents of a call. Long ones are timed.
+    void copy_in(std::byte* room, const void* from, std::size_t bytes) {
+        copy(room, from, bytes, write_rate_);
+    }
+    void copy_out(void* to, const std::byte* contents, std::size_t bytes) {
+        copy(to, contents, bytes, read_rate_);
     }
 
     // See core::Task::set_asleep().
@@ -178,6 +195,10 @@ class Area {
     static constexpr unsigned calls_ahead = 4;
     static constexpr std::size_t longest_large = 1024 * 1024;
     static constexpr std::size_t most_in_large = 32 * 1024 * 1024;
+    // Contents move through this much memory of all members together, and not where members are so
+    // many that each has little of it.
+    static constexpr std::size_t most_moving = 8 * 1024 * 1024;
+    static constexpr int most_movers = 16;
 
     enum class State { closed, opening, ready, absent };
     struct Setup;
@@ -185,6 +206,7 @@ class Area {
     // The progress of a member, in a cache line of its own.
     struct alignas(128) Progress {
         std::atomic<std::uint64_t> done;  // with all calls up to this one
+        std::atomic<std::uint32_t> write_rate, read_rate;  // of long contents, MB/s; 0: not known
     };
     // The last use of a slot or a room.
     struct Use {
@@ -202,13 +224,26 @@ class Area {
     void open();
     void await_setup();
     void throw_away(const Setup& setup, core::Rank maker);
-    void use(std::byte* memory, std::size_t largest);
+    void use(std::byte* memory, std::size_t largest, bool moves);
     void do_without();
     std::size_t rings_bytes() const;
     std::size_t rooms_bytes() const;
-    std::byte* claim_large(std::uint64_t call, int reader);
-    std::byte* large_buffer(int member, std::uint64_t call) const;
-    std::byte* read_large(int member, std::uint64_t call);
+    std::byte* claim_large(std::uint64_t call, std::size_t bytes, int reader);
+    std::size_t begin_in_large(std::uint64_t call, std::size_t bytes) const;
+    std::byte* large_place(int member, std::uint64_t call, std::size_t bytes) const;
+    std::byte* read_large(int member, std::uint64_t call, std::size_t bytes);
+    void populate();
+    std::uint32_t slowest_reader(int reader) const;
+    static void copy(void* to, const void* from, std::size_t bytes, std::optional<Rate>& rate) {
+        if (bytes < long_bytes) [[likely]] {
+            if (bytes != 0) std::memcpy(to, from, bytes);
+            return;
+        }
+        const Rate::Sample sample(rate ? rate->due(bytes) : nullptr, bytes);
+        std::memcpy(to, from, bytes);
+        // A copy ends when its lines have come from the other core, for which the stamp waits, too.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    }
     void tell_soon(std::uint64_t call);
     void leave_one(std::uint64_t call);
     // Whether its readers are done with it: as last seen, or after a fresh look.
@@ -245,6 +280,8 @@ class Area {
     State state_ = State::closed;
     bool others_receive_ = true;  // all members will call what this one has called
     std::size_t largest_;
+    std::size_t span_ = 0;  // of a large buffer, through which contents move; 0: they do not
+    bool populated_ = false;
     bool must_fence_ = true;
     Slot* slots_ = nullptr;
     Head* head_ = nullptr;
@@ -256,7 +293,13 @@ class Area {
 
     std::vector<Use> uses_;  // by slot of the own ring
     std::vector<Use> room_uses_;
-    std::array<Use, large_buffers> large_uses_{};
+    // Parts of a large buffer, whose uses are known separately.
+    static constexpr std::size_t large_parts = 32;
+    std::array<std::array<Use, large_parts>, large_buffers> large_uses_{};
+    // Of long contents.
+    std::optional<Rate> write_rate_, read_rate_;
+    bool messages_paid_ = false;
+    unsigned asked_ = 0;
     std::uint64_t large_call_ = 0;  // the last call for which this member has read a large buffer
     // Lower bound of the calls that the others have completed, as last seen: all of them, and one
     // reader.

@@ -10,17 +10,21 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    void start() override { begin_call(Kind::broadcast, call_.root); }
+    void start() override {
+        begin_call(Kind::broadcast, call_.root);
+        taken_ = false;
+    }
 
   private:
     bool move() override {
         if (member() == call_.root)
-            return leave_copy_for_all(call_.buffer, call_.bytes) && is_only_root(call_.bytes);
-        const std::byte* const vector = left_by(call_.root, call_.bytes);
-        if (vector == nullptr) return false;
-        if (call_.bytes != 0) std::memcpy(call_.buffer, vector, call_.bytes);
-        return true;
+            return give(Area::all, call_.buffer, call_.bytes, 1) && is_only_root(call_.bytes) &&
+                   messages_ended();
+        if (!taken_) taken_ = take(call_.root, call_.bytes, 0, {call_.buffer, call_.bytes});
+        return taken_ && messages_ended();
     }
+
+    bool taken_ = false;
 };
 
 }  // namespace

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A member with a small block leaves it in the area, where the root reads it. A member with a
-// larger block sends it, and notes this in the area, since the root does not know its length.
+// larger block, or one that is sooner read from a message, sends it, and notes this in the area,
+// since the root does not know its length.
 #include "collectives/algorithm/through_area.h"
 #include "collectives/gather/gather.h"
 
 namespace torusmp::collectives::gather {
 namespace {
-
-// Stamp value of a member that sends its block, in place of the length.
-constexpr std::uint64_t sends = std::uint64_t{1} << 33;
 
 class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   public:
@@ -31,15 +29,14 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     bool give() {
-        if (call_.out_bytes <= most_left())
-            return leave_copy_for(call_.root, call_.out, call_.out_bytes);
-        if (!has_left()) {
-            if (claim_for(call_.root, 0) == nullptr) return false;
-            use_requests(1, 0);
-            send(0, call_.own_block(), group().rank_of(call_.root));
-            leave_for(call_.root, sends);
-        }
-        return sent(0);
+        if (has_left()) return messages_ended();
+        const std::size_t bytes = call_.out_bytes;
+        if (bytes <= most_left() && !messages_pay(call_.root, bytes, size() - 1, bytes))
+            return leave_copy_for(call_.root, call_.out, bytes);
+        if (claim_for(call_.root, 0) == nullptr) return false;
+        post_send(call_.root, call_.own_block());
+        leave_for(call_.root, sends);
+        return messages_ended();
     }
 
     bool take() {
@@ -52,9 +49,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                 expect_message(next_, place);
             } else if (*said > place.bytes) {
                 cut_short(next_);
-            } else if (*said != 0) {
-                std::memcpy(call_.in + call_.in_blocks.offset(next_), contents_of(next_, *said),
-                            *said);
+            } else {
+                copy_from(call_.in + call_.in_blocks.offset(next_), contents_of(next_, *said),
+                          *said);
             }
         }
         for (std::size_t i = 0; i < coming_.size(); ++i) {

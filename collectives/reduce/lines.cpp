@@ -18,11 +18,14 @@ class Lines final : public AlgorithmOf<Arguments> {
         slot_bytes_ = Scratch::rounded(bytes_);
         std::byte* memory = memory_.reserve(slot_bytes_ * std::size_t(grid.longest() + 1));
         const bool at_root = group().member() == call_.root;
-        sum_ = at_root ? call_.result : memory + slot_bytes_ * std::size_t(grid.longest());
-        if (sum_ != call_.values && bytes_ != 0) std::memcpy(sum_, call_.values, bytes_);
         root_place_ = grid.place_of(call_.root);
         dimension_ = grid.dimensions() - 1;
         gathered_ = false;
+        sum_ = at_root ? call_.result : memory + slot_bytes_ * std::size_t(grid.longest());
+        // A member that adds nothing sends its values from where they are. (A copy would be in its
+        // cache, from where the receiver has it slowly.)
+        adds_ = at_root || grid.coordinate(dimension_) == grid.coordinate(root_place_, dimension_);
+        if (adds_ && sum_ != call_.values && bytes_ != 0) std::memcpy(sum_, call_.values, bytes_);
     }
 
   private:
@@ -39,7 +42,8 @@ class Lines final : public AlgorithmOf<Arguments> {
         const int here = grid.coordinate(dimension_);
         const int target = grid.coordinate(root_place_, dimension_);
         if (here != target) {
-            send({sum_, bytes_}, grid.line_rank(dimension_, target));
+            const std::byte* const sum = adds_ ? sum_ : call_.values;
+            send({sum, bytes_}, grid.line_rank(dimension_, target));
             dimension_ = -1;
             return true;
         }
@@ -52,6 +56,7 @@ class Lines final : public AlgorithmOf<Arguments> {
         return true;
     }
 
+    bool adds_ = false;  // this member receives contributions of others
     std::byte* sum_ = nullptr;  // the result; scratch memory on the other members
     std::size_t bytes_ = 0;
     int root_place_ = 0;

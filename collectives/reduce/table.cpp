@@ -5,7 +5,7 @@ namespace torusmp::collectives::reduce {
 namespace {
 
 bool parts_pay(const Conditions& c) {
-    return c.bytes >= 256 * 1024;
+    return more_than_two(c) && c.bytes >= 256 * 1024;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The root leaves small blocks in the area, where each member reads its own. It sends larger
-// blocks, and notes this in the area, since the others do not know their lengths.
+// blocks, and those that are sooner read from messages, and notes this in the area, since the others
+// do not know their lengths.
 #include <algorithm>
 
 #include "collectives/algorithm/through_area.h"
@@ -12,7 +13,6 @@ namespace {
 // Stamp value of the root: the distance between blocks, which is also their length unless each
 // block is preceded by its own (uneven); or the note that it sends them (sends).
 constexpr std::uint64_t uneven = std::uint64_t{1} << 32;
-constexpr std::uint64_t sends = std::uint64_t{1} << 33;
 constexpr std::size_t length_bytes = 16;  // keeps blocks aligned
 
 class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
@@ -50,7 +50,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             stride = length_bytes + Scratch::rounded(stride);
             word = stride | uneven;
         }
-        const bool fits = stride <= most_left() / others;
+        const bool fits = stride <= most_left() / others &&
+                          !messages_pay(Area::all, stride * others, 1, stride);
         std::byte* at = claim_for_all(fits ? stride * others : 0);
         if (at == nullptr) return false;
         if (!fits) {
@@ -65,7 +66,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                 std::memcpy(block, &bytes, sizeof bytes);
                 block += length_bytes;
             }
-            if (bytes != 0) std::memcpy(block, call_.out + blocks.offset(to), bytes);
+            copy_into(block, call_.out + blocks.offset(to), bytes);
             at += stride;
         }
         leave_for_all(word);
@@ -97,7 +98,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             block += length_bytes;
         }
         cut_short_ = bytes > call_.in_bytes;
-        if (!cut_short_ && bytes != 0) std::memcpy(call_.in, block, bytes);
+        if (!cut_short_) copy_from(call_.in, block, bytes);
         return true;
     }
     bool take_message() {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/sharing/shared_memory.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <new>
@@ -71,6 +74,16 @@ bool SharedMemory::map(SharedBlock& block, Rank maker, const Name& name) {
 void SharedMemory::wake(Rank rank) {
     Peer& peer = connections_.peer(rank);
     if (!peer.dead) connections_.to(peer).channel->wake_peer();
+}
+
+// Only a matter of time, so kernels that refuse it (before Linux 5.14) do no harm.
+void SharedMemory::populate(transport::Bytes memory) {
+    const auto page = std::uintptr_t(sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::uintptr_t first = (begin + page - 1) / page * page;
+    const std::uintptr_t last = (begin + memory.size()) / page * page;
+    if (last > first)
+        madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE);
 }
 
 void SharedMemory::let_go(const SharedBlock& block) {

@@ -62,6 +62,12 @@ class SharedMemory {
     // Wakes a sleeping rank after a store that it waits for.
     void wake(Rank rank);
 
+    // Takes page faults in such a stretch of a block now, all at once.
+    static void populate(transport::Bytes memory);
+    // The rate at which the kernel copies long messages between ranks of this host, MB/s; 0: they
+    // take another way.
+    double copy_rate() const { return connections_.interfaces().front()->copy_rate(); }
+
   private:
     friend class SharedBlock;
     // The header in front of each block.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "collectives/allgather/allgather.h"
 #include "collectives/area/area.h"
 #include "collectives/gather/gather.h"
 #include "collectives/reduce/reduce.h"
@@ -22,6 +23,7 @@ using namespace torusmp::collectives::testing;
 using core::Error;
 
 constexpr int members = 4;
+constexpr double infinitely_fast = 1e9;  // MB/s
 
 Wanted area_of(const AlgorithmTable& table) {
     return named(table, "area");
@@ -119,7 +121,10 @@ TEST_CASE("contents of every length come round their places, in calls that overl
     const std::uint64_t seed = GENERATE(range(1, 6));
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<MixedCall> mixed;
-    Job job(job_of({members}, true, seed));
+    JobOptions options = job_of({members}, true, seed);
+    // In every other job the kernel copies so fast that members soon send long contents.
+    if (seed % 2 == 0) options.world.copy_rate = infinitely_fast;
+    Job job(options);
     for (int m = 0; m < members; ++m)
         groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
     for (int i = 0; i < calls; ++i)
@@ -277,6 +282,88 @@ TEST_CASE("calls over hosts have large buffers for each of their parts") {
             REQUIRE(sums[rank][i] == std::vector<float>(count, float(15 + ranks * int(i))));
             REQUIRE(values[rank][i] == std::vector<float>(count, float(i)));
         }
+}
+
+// The calls of one member, each of which moves blocks of `count` values.
+struct AllKinds {
+    explicit AllKinds(Group& group)
+        : group(group),
+          broadcast(group),
+          scatter(group),
+          gather(group),
+          allgather(group),
+          alltoall(group),
+          reduce(group) {}
+
+    void start(std::size_t count, int root, int round) {
+        const std::size_t bytes = count * sizeof(float);
+        const auto member = std::size_t(group.member());
+        const bool at_root = group.member() == root;
+        const auto begin = [](std::vector<float>& values, std::size_t size, float value) {
+            values.assign(size, value);
+            return values.data();
+        };
+        const auto mine = float(member + 10 * std::size_t(round));
+        broadcast.start(begin(values[0], count, at_root ? mine : -1), bytes, root,
+                        area_of(broadcast::algorithms()));
+        scatter.start(begin(values[1], count, -1), bytes, begin(sent[1], count * members, mine),
+                      Blocks::even(bytes), root, area_of(scatter::algorithms()));
+        gather.start(begin(values[2], count * members, -1), Blocks::even(bytes),
+                     begin(sent[2], count, mine), bytes, root, area_of(gather::algorithms()));
+        allgather.start(begin(values[3], count * members, -1), Blocks::even(bytes),
+                        begin(sent[3], count, mine), area_of(allgather::algorithms()));
+        alltoall.start(begin(values[4], count * members, -1), Blocks::even(bytes),
+                       begin(sent[4], count * members, mine), Blocks::even(bytes),
+                       area_of(alltoall::algorithms()));
+        reduce.start(begin(values[5], count, -1), begin(sent[5], count, mine), count, float_sum,
+                     root, area_of(reduce::algorithms()));
+    }
+    void check(std::size_t count, int root, int round) const {
+        const auto of = [&](int member) { return float(member + 10 * round); };
+        const bool at_root = group.member() == root;
+        const std::vector<float> from_root(count, of(root));
+        std::vector<float> from_all;
+        for (int member = 0; member < members; ++member)
+            from_all.insert(from_all.end(), count, of(member));
+        REQUIRE(values[0] == from_root);
+        REQUIRE(values[1] == from_root);
+        if (at_root) REQUIRE(values[2] == from_all);
+        REQUIRE(values[3] == from_all);
+        REQUIRE(values[4] == from_all);
+        if (at_root) REQUIRE(values[5] == std::vector<float>(count, of(0) + of(1) + of(2) + of(3)));
+    }
+
+    Group& group;
+    Broadcast broadcast;
+    Scatter scatter;
+    Gather gather;
+    Allgather allgather;
+    Alltoall alltoall;
+    Reduce reduce;
+    std::array<std::vector<float>, 6> values, sent;
+};
+
+TEST_CASE("long contents go as messages where the kernel copies faster, with the same results") {
+    const double rate = GENERATE(0.0, infinitely_fast);
+    constexpr std::size_t count = 30'000 / sizeof(float);
+    JobOptions options = job_of({members}, true);
+    options.world.copy_rate = rate;
+    std::vector<std::unique_ptr<Group>> groups;
+    std::deque<AllKinds> calls;
+    Job job(options);
+    for (int m = 0; m < members; ++m) {
+        groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
+        calls.emplace_back(*groups.back());
+    }
+    for (int round = 0; round < 24; ++round) {
+        for (AllKinds& call : calls) call.start(count, round % members, round);
+        job.settle();
+        for (const AllKinds& call : calls) call.check(count, round % members, round);
+    }
+    std::uint64_t messages = 0;
+    for (int m = 0; m < members; ++m)
+        for (const auto& info : job[m].state().connections()) messages += info.statistics.rendezvous;
+    CHECK((messages != 0) == (rate != 0));
 }
 
 }  // namespace torusmp::collectives::area_halls_test

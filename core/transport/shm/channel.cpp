@@ -63,8 +63,8 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
     : Channel(capabilities),
       virtual_channels_(int(local.virtual_channels)),
       fence_(fence),
-      read_rate_(local.read_rate),
-      write_rate_(remote.write_rate),
+      read_rate_(local.read_rate, timed_every),
+      write_rate_(remote.write_rate, timed_every),
       cross_memory_(cross_memory),
       reachable_(reaches(peer)),
       peer_(peer),
@@ -194,20 +194,28 @@ bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
            offset <= remote.length && bytes <= remote.length - offset;
 }
 
-bool ShmChannel::can_copy(const RemoteMemory& remote, const Port& port) const {
-    const KeyKind kind = remote.as<Key>().kind;
-    if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
-    // The two ends copy side by side, so the slower counts.
-    return cross_memory_.pays(std::min(port.read_rate.load(std::memory_order_relaxed),
-                                       port.write_rate.load(std::memory_order_relaxed)));
+bool ShmChannel::kernel_pays(std::size_t bytes, const Port& port) const {
+    return cross_memory_.pays(bytes, {.payload = std::size_t(port.bulk_stride),
+                                      .read = port.read_rate.load(std::memory_order_relaxed),
+                                      .write = port.write_rate.load(std::memory_order_relaxed)});
 }
 
+// The receiver of a message decides. If it has chosen packets, the sender must not write instead.
 bool ShmChannel::can_write(const RemoteMemory& remote) const {
-    return can_copy(remote, remote_);
+    const KeyKind kind = remote.as<Key>().kind;
+    if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
+    const CopyChoice choice = remote_.copy_choice.load(std::memory_order_relaxed);
+    if (choice == CopyChoice::undecided) return kernel_pays(remote.length, remote_);
+    return cross_memory_.choose(choice == CopyChoice::by_kernel);
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
-    return can_copy(remote, local_);
+    const KeyKind kind = remote.as<Key>().kind;
+    if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
+    const bool by_kernel = kernel_pays(remote.length, local_);
+    local_.copy_choice.store(by_kernel ? CopyChoice::by_kernel : CopyChoice::in_packets,
+                             std::memory_order_relaxed);
+    return by_kernel;
 }
 
 Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/rate.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
 #include "core/transport/shm/segment.h"
@@ -202,6 +203,8 @@ class ShmChannel final : public Channel {
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
     void wake_peer() override { wake_after_news(); }
+    // Whether the kernel permits access to the peer's private memory.
+    bool reachable() const { return reachable_; }
 
   private:
     // Publishes the packet whose payload is in place.
@@ -212,9 +215,8 @@ class ShmChannel final : public Channel {
     bool deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& header);
     // Whether the kernel can copy these bytes of the peer's private memory.
     bool reaches_into(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) const;
-    // Whether a message may go to or come from that memory without packets, which would otherwise
-    // go through that port.
-    bool can_copy(const RemoteMemory& remote, const Port& port) const;
+    // Whether the kernel should copy a message that would otherwise go through that port.
+    bool kernel_pays(std::size_t bytes, const Port& port) const;
     Transfer timed(std::size_t bytes, auto&& copy) const;
 
     // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the
@@ -242,9 +244,10 @@ class ShmChannel final : public Channel {
         delivered_{};  // the packet at the front, which core has held
     int virtual_channels_;
     bool fence_;
-    Rate read_rate_, write_rate_;  // at this end
+    static constexpr unsigned timed_every = 8;
+    Rate read_rate_, write_rate_;  // of payloads, at this end
     CrossMemory& cross_memory_;
-    bool reachable_;  // the kernel permits access to the peer's private memory
+    bool reachable_;
     const Segment& peer_;
     const Control& peer_control_;
     Port& local_;   // in our segment: credits that the peer returns to us

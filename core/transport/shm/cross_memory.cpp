@@ -56,14 +56,8 @@ Clock::duration shortest(Copy&& copy_once) {
 }
 
 constexpr std::size_t worth_timing = std::size_t{64} << 10;
-// If the kernel copies, every so many messages take packets, whose rate may have changed.
-constexpr unsigned tried_every = 64;
 // The other path must be faster by a tenth before it is taken.
 constexpr double margin = 1.1;
-
-double rate_of(std::size_t bytes, Clock::duration time) {
-    return double(bytes) / std::max(std::chrono::duration<double, std::micro>(time).count(), 1e-3);
-}
 
 }  // namespace
 
@@ -83,8 +77,8 @@ void CrossMemory::estimate() {
         asm volatile("" : : "r"(to.data()) : "memory");
     });
     // The packet path copies twice. If each rank has a core, the two copies overlap.
-    by_packets_ = rate_of(bytes, plain) * 4 / (crowded_ ? 9 : 5);
-    by_kernel_ = refused ? 0 : rate_of(bytes, by_kernel);
+    by_packets_ = Rate::of(bytes, plain) * 4 / (crowded_ ? 9 : 5);
+    by_kernel_ = refused ? 0 : Rate::of(bytes, by_kernel);
     estimated_ = true;
 }
 
@@ -96,19 +90,6 @@ bool reaches(const Segment& peer) {
     return transfer == Transfer::done && seen == peer.address().nonce;
 }
 
-Rate::Sample::Sample(Rate* rate, std::size_t bytes)
-    : rate_(rate), bytes_(bytes), begin_(rate != nullptr ? Clock::now() : Clock::time_point{}) {}
-
-Rate::Sample::~Sample() {
-    if (rate_ != nullptr) rate_->add(rate_of(bytes_, Clock::now() - begin_));
-}
-
-void Rate::add(double sample) {
-    // A rank that loses its core for a while must not change the rate much.
-    value_ = value_ == 0 ? sample : value_ + (sample - value_) / 8;
-    published_.store(std::uint32_t(std::clamp(value_, 1.0, 1e9)), std::memory_order_relaxed);
-}
-
 Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local) {
     return copy(&process_vm_writev, process, local, remote);
 }
@@ -117,17 +98,34 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
     return copy(&process_vm_readv, process, local, remote);
 }
 
-bool CrossMemory::pays(std::uint32_t by_packets) {
+bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
     if (mode_ != CopyMode::automatic) return chosen_ = mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
-    const double other = by_packets != 0 ? by_packets : by_packets_;
-    by_kernel_now_ = by_kernel_ > other * (by_kernel_now_ ? 1 / margin : margin);
-    return chosen_ = by_kernel_now_ && (by_packets == 0 || ++asked_ % tried_every != 0);
+    const bool known = path.read != 0 && path.write != 0;
+    const double by_packets = known ? rate_of(bytes, path) : by_packets_;
+    by_kernel_now_ = kernel_rate() > by_packets * (by_kernel_now_ ? 1 / margin : margin);
+    if (!by_kernel_now_) asked_ = 0;
+    return chosen_ = by_kernel_now_ && known && !is_trial(++asked_);
+}
+
+// If each rank has a core, the two ends copy side by side, so the slower counts, but for one
+// payload.
+double CrossMemory::rate_of(std::size_t bytes, const PacketPath& path) const {
+    const auto [slower, faster] = std::minmax({double(path.read), double(path.write)});
+    const std::size_t after = crowded_ ? bytes : std::min(bytes, path.payload);
+    return double(bytes) / (double(bytes) / slower + double(after) / faster);
+}
+
+double CrossMemory::kernel_rate() {
+    if (mode_ == CopyMode::packets) return 0;
+    if (!estimated_) estimate();
+    const std::uint32_t measured = measured_.load(std::memory_order_relaxed);
+    return measured != 0 ? measured : by_kernel_;
 }
 
 void CrossMemory::copied(std::size_t bytes, Clock::duration time) {
     // Ranks that share cores lose them in the middle of a copy.
-    if (bytes >= worth_timing && !crowded_) by_kernel_ += (rate_of(bytes, time) - by_kernel_) / 8;
+    if (bytes >= worth_timing && !crowded_) rate_.add(Rate::of(bytes, time));
 }
 
 }  // namespace torusmp::transport::shm

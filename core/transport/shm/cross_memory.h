@@ -12,10 +12,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/rate.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/segment.h"
 
@@ -31,59 +33,37 @@ inline constexpr std::size_t most_pieces = 64;
 Transfer copy_to(pid_t process, std::uint64_t remote, std::span<const ConstBytes> local);
 Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> local);
 
-// The rate at which one end of a channel copies payloads to or from slots, in MB/s, which the other
-// end may see.
-class Rate {
-  public:
-    explicit Rate(std::atomic<std::uint32_t>& published) : published_(published) {}
-    // Every so many payloads are timed, if they are long enough to tell. Null: not this one.
-    Rate* due(std::size_t bytes) {
-        return bytes >= timed_from && ++payloads_ % timed_every == 0 ? this : nullptr;
-    }
-    // Lives while a payload is copied; null for one that is not timed.
-    class Sample {
-      public:
-        Sample(Rate* rate, std::size_t bytes);
-        ~Sample();
-        Sample(const Sample&) = delete;
-        Sample& operator=(const Sample&) = delete;
-
-      private:
-        Rate* rate_;
-        std::size_t bytes_;
-        Clock::time_point begin_;
-    };
-
-  private:
-    static constexpr std::size_t timed_from = 8192;
-    static constexpr unsigned timed_every = 8;
-    void add(double sample);
-
-    std::atomic<std::uint32_t>& published_;
-    double value_ = 0;
-    unsigned payloads_ = 0;
-};
-
 // Decides for all channels of an interface.
 class CrossMemory {
   public:
     // crowded: ranks outnumber cores, so the two copies of the packet path do not run side by side.
     CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
-    // by_packets: the rate of the packet path, MB/s; 0: not known.
-    bool pays(std::uint32_t by_packets);
-    // What pays() said last: the copy that follows must not decide anew.
+    // The packet path, on which each end copies the payloads of a message.
+    struct PacketPath {
+        std::size_t payload;        // bytes, of each packet but the last
+        std::uint32_t read, write;  // rates of the two ends, MB/s; 0: not known, then packets find out
+    };
+    bool pays(std::size_t bytes, const PacketPath& path);
+    // The rate at which the kernel copies, MB/s; 0: it is not asked to.
+    double kernel_rate();
+    // What was decided last: the copy that follows must not decide anew.
     bool chosen() const { return chosen_; }
+    // The peer has decided.
+    bool choose(bool by_kernel) { return chosen_ = by_kernel; }
     // The kernel has copied this much for a message.
     void copied(std::size_t bytes, Clock::duration time);
 
   private:
     void estimate();
+    double rate_of(std::size_t bytes, const PacketPath& path) const;
 
     CopyMode mode_;
     bool crowded_;
     bool estimated_ = false;
-    double by_kernel_ = 0;   // MB/s
-    double by_packets_ = 0;  // MB/s, before the ends know better
+    double by_kernel_ = 0;   // MB/s, as estimated, until it is measured
+    std::atomic<std::uint32_t> measured_{0};
+    Rate rate_{measured_, 1};
+    double by_packets_ = 0;  // MB/s, as estimated
     bool by_kernel_now_ = false;
     bool chosen_ = false;
     unsigned asked_ = 0;

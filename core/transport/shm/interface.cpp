@@ -85,6 +85,7 @@ Channel& ShmInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     const bool fence = !(registered_ && peer.control().sleeper_fences != 0);
     channels_.push_back(
         std::make_unique<ShmChannel>(*segment_, *local, peer, *remote, fence, cross_memory_));
+    reaches_all_ = reaches_all_ && channels_.back()->reachable();
     // Knock, unless the peer has already connected this port.
     std::uint32_t unconnected = 0;
     if (remote->active.compare_exchange_strong(unconnected, 1)) {
@@ -121,6 +122,10 @@ RemoteMemory ShmInterface::register_memory(Bytes memory, const Channel* /*channe
         key = {KeyKind::heap, std::uint64_t(memory.data() - segment_->heap().data())};
     remote.set(key);
     return remote;
+}
+
+double ShmInterface::copy_rate() {
+    return reaches_all_ ? cross_memory_.kernel_rate() : 0;
 }
 
 bool ShmInterface::is_mapped(const RemoteMemory& memory) const {

@@ -40,6 +40,7 @@ class ShmInterface final : public Interface {
     Channel& connect(ConstBytes peer_address, const ChannelOptions& options) override;
     int poll(Sink& sink) override;
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
+    double copy_rate() override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     void free(void* memory) override;
@@ -57,6 +58,7 @@ class ShmInterface final : public Interface {
     CrossMemory cross_memory_;
     std::unique_ptr<Segment> segment_;
     Heap heap_;
+    bool reaches_all_ = true;  // the kernel permits access to the memory of all peers
     bool registered_ = false;  // with membarrier, so that sleepers can fence it
     std::uint32_t knocks_seen_ = 0;
     std::vector<std::unique_ptr<Segment>> peers_;

@@ -46,6 +46,9 @@ inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 // Before the round of payloads, if there is one: room for one short payload.
 inline constexpr std::size_t near_bytes = 4096;
 
+// How a long message is copied; undecided: nobody has been asked.
+enum class CopyChoice : std::uint32_t { undecided, by_kernel, in_packets };
+
 // One port in shared memory. Its first cache lines are written once, before any peer maps it.
 struct alignas(64) Port {
     std::uint32_t port;
@@ -65,6 +68,8 @@ struct alignas(64) Port {
     // 0: not known.
     alignas(64) std::atomic<std::uint32_t> read_rate;
     std::atomic<std::uint32_t> write_rate;
+    // What the owner has last decided for a long message to it.
+    std::atomic<CopyChoice> copy_choice;
 };
 
 struct Control {

@@ -263,6 +263,10 @@ void Interface::deregister_memory(const RemoteMemory& memory) {
     if (found != exposed_.end() && --found->second.times == 0) exposed_.erase(found);
 }
 
+double Interface::copy_rate() {
+    return world_.options_.copy_rate;
+}
+
 bool Interface::is_mapped(const RemoteMemory& memory) const {
     if (!world_.options_.mapped) return false;
     auto block = allocations_.upper_bound(memory.address);

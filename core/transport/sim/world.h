@@ -62,6 +62,7 @@ struct WorldOptions {
     bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
+    double copy_rate = 0;          // Interface::copy_rate()
     Time cable_within{5'000'000};  // a reconnected link waits this long for its cable
     Time down_within{1'000'000};   // both ends of a dead link are notified within this time
     // Packets, remote writes and processors take the time that the modelled machine takes, in place
@@ -212,6 +213,7 @@ class Interface final : public transport::Interface {
     RemoteMemory register_memory(Bytes memory, const Channel* channel) override;
     Bytes registered(const RemoteMemory& memory, std::size_t offset, std::size_t bytes) override;
     Bytes place(const RemoteAddress& target, std::uint32_t port, std::size_t bytes) override;
+    double copy_rate() override;
     bool is_mapped(const RemoteMemory& memory) const override;
     void* allocate(std::size_t bytes, std::size_t alignment) override;
     std::size_t allocated() const { return allocated_; }  // bytes

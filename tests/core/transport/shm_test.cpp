@@ -123,27 +123,28 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     const Bytes whole = std::as_writable_bytes(std::span(&to, 1));
     const bool permitted =
         copy_from(getpid(), reinterpret_cast<std::uintptr_t>(&from), {&whole, 1}) == Transfer::done;
-    constexpr std::uint32_t slow = 1, fast = 1'000'000'000;  // MB/s
+    constexpr std::uint32_t slow = 100, fast = 1'000'000'000;  // MB/s
     constexpr int many = 1000;
+    constexpr std::size_t payload = 16384, bytes = 1 << 20;
     for (const bool crowded : {false, true}) {
         CAPTURE(permitted, crowded);
         CrossMemory memory(CopyMode::automatic, crowded);
-        CHECK_FALSE(memory.pays(fast));
+        CHECK_FALSE(memory.pays(bytes, {payload, fast, fast}));
         int by_kernel = 0;
-        for (int i = 0; i < many; ++i) by_kernel += memory.pays(slow);
-        CHECK(by_kernel <= (permitted ? many - 10 : 0));  // some go the other way to learn its rate
+        for (int i = 0; i < many; ++i) by_kernel += memory.pays(bytes, {payload, slow, slow});
+        CHECK(by_kernel <= (permitted ? many - 5 : 0));  // some go the other way to learn its rate
         CHECK(by_kernel >= (permitted ? many / 2 : 0));
         for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
         // A rank that shares its core may have lost it in each of these copies.
-        CHECK((memory.pays(slow) || memory.pays(slow)) == (permitted && crowded));
+        CHECK((memory.pays(bytes, {payload, slow, slow}) || memory.pays(bytes, {payload, slow, slow})) == (permitted && crowded));
     }
-    CHECK(CrossMemory(CopyMode::one_copy, false).pays(fast));
-    CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(slow));
+    CHECK(CrossMemory(CopyMode::one_copy, false).pays(bytes, {payload, fast, fast}));
+    CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(bytes, {payload, slow, slow}));
 }
 
 TEST_CASE("the rate of payloads is published once some were timed", "[shm]") {
     std::atomic<std::uint32_t> published{0};
-    Rate rate(published);
+    Rate rate(published, 8);
     for (int i = 0; i < 100; ++i) CHECK(rate.due(100) == nullptr);
     int timed = 0;
     for (int i = 0; i < 100; ++i) {

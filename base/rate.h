@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rate at which one end of a path copies payloads, measured now and then while it copies, and
+// published where the other end may read it.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+namespace torusmp {
+
+// While the other of two ways is faster, some payloads, numbered from 1, take this one, whose rate
+// may have changed or may have been measured with cold caches: the powers of four, then one of many.
+constexpr bool is_trial(unsigned payload) {
+    const bool power_of_four = std::has_single_bit(payload) && std::countr_zero(payload) % 2 == 0;
+    return power_of_four || payload % 256 == 0;
+}
+
+class Rate {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // every: one of so many payloads is timed, after the first few.
+    Rate(std::atomic<std::uint32_t>& published, unsigned every)
+        : published_(&published), every_(every) {}
+    // Shorter payloads take too little time for the clock.
+    static constexpr std::size_t timed_from = 8192;
+    // In MB/s, which are bytes in a microsecond.
+    static double of(std::size_t bytes, Clock::duration time);
+    // Null: this payload is not to be timed.
+    Rate* due(std::size_t bytes) {
+        if (bytes < timed_from) return nullptr;
+        return ++payloads_ % every_ == 0 || samples_ < trusted ? this : nullptr;
+    }
+    void add(double sample);
+    // Lives while a payload is copied; null for one that is not timed.
+    class Sample {
+      public:
+        Sample(Rate* rate, std::size_t bytes)
+            : rate_(rate),
+              bytes_(bytes),
+              begin_(rate != nullptr ? Clock::now() : Clock::time_point{}) {}
+        ~Sample() {
+            if (rate_ != nullptr) rate_->add(of(bytes_, Clock::now() - begin_));
+        }
+        Sample(const Sample&) = delete;
+        Sample& operator=(const Sample&) = delete;
+
+      private:
+        Rate* rate_;
+        std::size_t bytes_;
+        Clock::time_point begin_;
+    };
+
+  private:
+    // Samples before the rate is published.
+    static constexpr unsigned trusted = 3;
+
+    std::atomic<std::uint32_t>* published_;
+    double value_ = 0;
+    unsigned samples_ = 0;
+    unsigned every_;
+    unsigned payloads_ = 0;
+};
+
+}  // namespace torusmp
