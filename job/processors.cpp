@@ -11,12 +11,25 @@
 #include <string>
 
 #include "config/network.h"
+#include "launch/environment.h"
 
 namespace torusmp::job {
 
+namespace {
+
+// The parent, unless torus-run has left its name: between the two may be scripts, which are bound
+// as the rank is.
+pid_t launcher() {
+    const char* const name = std::getenv(launch::env_launcher);
+    const pid_t process = name != nullptr ? pid_t(std::atoi(name)) : 0;
+    return process > 0 ? process : getppid();
+}
+
+}  // namespace
+
 config::CpuList processors_of_job() {
     config::CpuList own = config::allowed_cpus();
-    config::CpuList launchers = config::allowed_cpus(getppid());
+    config::CpuList launchers = config::allowed_cpus(launcher());
     return launchers.size() > own.size() ? launchers : own;
 }
 

@@ -24,6 +24,9 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // The program of the job that this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
+// The process that started the rank, which is not its parent if a script started the program.
+inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
+
 // If set, standard output is written line by line.
 inline constexpr const char* env_line_output = "TORUSMP_LINE_OUTPUT";
 

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where ranks outnumber processors.
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
+#include "config/cpus.h"
 #include "config/network.h"
 #include "job/processors.h"
+#include "launch/environment.h"
 
 namespace processors_test {
 
@@ -72,6 +78,31 @@ TEST_CASE("a host that has all ranks asks no other") {
     others.local.resize(std::size_t(processors) + 1);
     CHECK(job::find_crowds(others).here);
     CHECK_FALSE(job::find_crowds(others).somewhere);
+}
+
+// The exit code of what a child process returns.
+int in_child(auto&& body) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(body());
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+TEST_CASE("a script between torus-run and a rank does not hide the processors of the job") {
+    const config::CpuList all = config::allowed_cpus();
+    if (all.size() < 2) return;
+    const std::string launcher = std::to_string(::getpid());
+    const int script = in_child([&] {
+        if (config::Affinity({all.front()}).apply() != 0) return 2;
+        ::setenv(launch::env_launcher, launcher.c_str(), 1);
+        const pid_t rank = ::fork();
+        if (rank == 0) ::_exit(job::processors_of_job() == all ? 0 : 1);
+        int status = -1;
+        ::waitpid(rank, &status, 0);
+        return WEXITSTATUS(status);
+    });
+    CHECK(script == 0);
 }
 
 TEST_CASE("a machine has a name") {

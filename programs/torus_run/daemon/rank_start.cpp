@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <span>
@@ -50,6 +51,7 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
     environment.push_back(fmt::format("{}={}", launch::env_size, job.size));
     environment.push_back(fmt::format("{}={}", launch::env_local_rank, local_rank));
     environment.push_back(fmt::format("{}={}", launch::env_program, job.program_of(rank)));
+    environment.push_back(fmt::format("{}={}", launch::env_launcher, getpid()));
     // As torchrun and other launchers of learning name them; the user's own values win.
     inherit(environment, {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", job.size),
                           fmt::format("LOCAL_RANK={}", local_rank),
