@@ -52,7 +52,7 @@ class LinkCounters {
     std::array<std::uint32_t, count> values_{};
 };
 
-// By device. Throws std::system_error if the kernel does not answer.
+// The counters of all devices, by name. Throws std::system_error if the kernel does not answer.
 std::map<std::string, LinkCounters> read_counters();
 
 }  // namespace torusmp::base

@@ -11,12 +11,31 @@
 
 namespace torusmp {
 
-// While the other of two ways is faster, some payloads, numbered from 1, take this one, whose rate
-// may have changed or may have been measured with cold caches: the powers of four, then one of many.
-constexpr bool is_trial(unsigned payload) {
-    const bool power_of_four = std::has_single_bit(payload) && std::countr_zero(payload) % 2 == 0;
-    return power_of_four || payload % 256 == 0;
-}
+// Decides between our way and another one, whose gain over ours changes while a job runs.
+class OtherWay {
+  public:
+    // gain: of its rate over ours. It must be faster by a tenth before it is taken, and slower by a
+    // tenth before it is left.
+    bool is_faster(double gain) {
+        faster_ = gain > (faster_ ? 1 / margin : margin);
+        if (!faster_) payloads_ = 0;
+        return faster_;
+    }
+    // While it is faster, some payloads take our way nevertheless, whose rate may have changed or may
+    // have been measured with cold caches: the first, fourth, sixteenth and so on, then one of many.
+    bool tries_ours() {
+        ++payloads_;
+        const bool power_of_four =
+            std::has_single_bit(payloads_) && std::countr_zero(payloads_) % 2 == 0;
+        return power_of_four || payloads_ % 256 == 0;
+    }
+
+  private:
+    static constexpr double margin = 1.1;
+
+    bool faster_ = false;
+    unsigned payloads_ = 0;
+};
 
 class Rate {
   public:

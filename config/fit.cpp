@@ -16,11 +16,6 @@ namespace torusmp::config {
 
 namespace {
 
-// A box of nodes: along a dimension that wraps it may cross the end.
-struct Box {
-    std::vector<int> start, extents;
-};
-
 bool is_ring(const Settings& settings, std::size_t dimension) {
     return settings[setting::periodic].empty() || settings[setting::periodic][dimension];
 }
@@ -74,8 +69,9 @@ void keep_hosts(Settings& settings, const std::vector<std::string>& names, const
     complete(settings, {});
 }
 
-// Leaves only the nodes of the box.
-void keep(Settings& settings, const Box& box, const std::string& why) {
+}  // namespace
+
+void keep_box(Settings& settings, const Box& box, const std::string& why) {
     const std::vector<int> dims = settings[setting::dims];
     if (settings[setting::cables].nodes) {
         std::vector<std::string> names;
@@ -112,6 +108,15 @@ void keep(Settings& settings, const Box& box, const std::string& why) {
     settings.set(setting::host_links, std::move(own), no_own);
 }
 
+void set_ranks_per_host(Settings& settings, int ranks, const std::string& why) {
+    if (ranks == ranks_on_a_node(settings)) return;
+    std::vector<int> block(settings[setting::dims].size(), 1);
+    block.back() = ranks;
+    settings.set(setting::ranks_per_node, std::move(block), {Origin::Kind::flag, why});
+}
+
+namespace {
+
 // ---- A number of nodes ----
 
 // Whether the box has the nodes that are numbered first.
@@ -122,7 +127,6 @@ bool comes_first(const std::vector<int>& dims, const std::vector<int>& extents) 
                                           extents.begin() + std::ptrdiff_t(d) + 1);
 }
 
-// All extents up to those of the torus whose product is `nodes`.
 void list_extents(const std::vector<int>& dims, int nodes, std::vector<int>& some,
                   std::vector<std::vector<int>>& all) {
     if (some.size() == dims.size()) {
@@ -137,10 +141,26 @@ void list_extents(const std::vector<int>& dims, int nodes, std::vector<int>& som
     }
 }
 
-std::optional<Box> box_of(const std::vector<int>& dims, int nodes) {
+}  // namespace
+
+std::vector<std::vector<int>> extents_of(const std::vector<int>& dims, int nodes) {
     std::vector<std::vector<int>> all;
     std::vector<int> some;
     list_extents(dims, nodes, some, all);
+    return all;
+}
+
+std::vector<int> nodes_of(const std::vector<int>& dims, const Box& box) {
+    std::vector<int> nodes(std::size_t(product(box.extents)));
+    for (std::size_t place = 0; place < nodes.size(); ++place)
+        nodes[place] = node_in(dims, box, int(place));
+    return nodes;
+}
+
+namespace {
+
+std::optional<Box> box_of(const std::vector<int>& dims, int nodes) {
+    const std::vector<std::vector<int>> all = extents_of(dims, nodes);
     if (all.empty()) return std::nullopt;
     const auto rank = [&](const std::vector<int>& extents) {
         int sum = 0;
@@ -154,7 +174,7 @@ std::optional<Box> box_of(const std::vector<int>& dims, int nodes) {
 
 void take_nodes(Settings& settings, int nodes, const std::string& option) {
     const std::vector<int>& dims = settings[setting::dims];
-    if (const auto box = box_of(dims, nodes)) return keep(settings, *box, option);
+    if (const auto box = box_of(dims, nodes)) return keep_box(settings, *box, option);
     int fewer = nodes, more = nodes;
     while (!box_of(dims, fewer)) --fewer;
     while (!box_of(dims, more)) ++more;
@@ -197,7 +217,7 @@ void take_hosts(Settings& settings, const std::vector<std::string>& names,
         box.start.push_back(start);
         box.extents.push_back(extent);
     }
-    if (product(box.extents) == std::int64_t(names.size())) return keep(settings, box, option);
+    if (product(box.extents) == std::int64_t(names.size())) return keep_box(settings, box, option);
     throw ConfigError(fmt::format(
         "{}: these {} hosts form no box in {}, so cables that join them lead through other hosts: "
         "expected a box of neighbours, or -np to choose one",
@@ -205,12 +225,6 @@ void take_hosts(Settings& settings, const std::vector<std::string>& names,
 }
 
 // ---- Ranks on a node ----
-
-void set_block(Settings& settings, int ranks, const std::string& option) {
-    std::vector<int> block(settings[setting::dims].size(), 1);
-    block.back() = ranks;
-    settings.set(setting::ranks_per_node, std::move(block), {Origin::Kind::flag, option});
-}
 
 void fit_ranks_per_host(Settings& settings, const Demand& demand) {
     const int each = demand.ranks_per_host;
@@ -222,7 +236,7 @@ void fit_ranks_per_host(Settings& settings, const Demand& demand) {
             demand.ranks_per_host_option, joined(settings[setting::ranks_per_node]),
             settings.origin(setting::ranks_per_node).where,
             plural(ranks_on_a_node(settings), "rank"), demand.ranks_per_host_option));
-    set_block(settings, each, demand.ranks_per_host_option);
+    set_ranks_per_host(settings, each, demand.ranks_per_host_option);
 }
 
 }  // namespace
@@ -255,7 +269,7 @@ void fit(Settings& settings, const Demand& demand) {
             "{}: {} ranks do not fill {} hosts evenly: expected -np {} or {}, or -host "
             "with the hosts to use",
             demand.ranks_option, ranks, hosts, ranks / hosts * hosts, (ranks / hosts + 1) * hosts));
-    set_block(settings, ranks / hosts, demand.ranks_option);
+    set_ranks_per_host(settings, ranks / hosts, demand.ranks_option);
 }
 
 }  // namespace torusmp::config

@@ -27,9 +27,23 @@ struct Demand {
 // Changes torus.dims, torus.periodic, torus.ranks_per_node, nodes.hosts and the links of `settings`
 // so that rank_torus() accepts the ranks that are asked for. Precondition: nodes.hosts is set. The
 // hosts that are used form a box of the torus; a dimension that loses hosts does not wrap around.
-// Of the boxes of the right size it takes the one with the hosts named first, otherwise the most
-// compact. Consecutive ranks share a host. A torus.ranks_per_node that the user has set is kept.
-// Throws ConfigError, which names numbers that would fit.
+// Among the boxes of the right size, the one with the hosts named first is used, otherwise the most
+// compact one. Consecutive ranks share a host. A torus.ranks_per_node that the user has set is
+// kept. Throws ConfigError, which names numbers that would fit.
 void fit(Settings& settings, const Demand& demand);
+
+// A box of nodes: along a dimension that wraps it may cross the end.
+struct Box {
+    std::vector<int> start, extents;
+};
+
+// The extents of all boxes with this number of nodes that a torus of `dims` has.
+std::vector<std::vector<int>> extents_of(const std::vector<int>& dims, int nodes);
+// The nodes of a box, row by row of the box.
+std::vector<int> nodes_of(const std::vector<int>& dims, const Box& box);
+// Leaves only the nodes of the box; `why` becomes the origin of what changes.
+void keep_box(Settings& settings, const Box& box, const std::string& why);
+// A block of ranks along the last dimension. Precondition: dims are set.
+void set_ranks_per_host(Settings& settings, int ranks, const std::string& why);
 
 }  // namespace torusmp::config

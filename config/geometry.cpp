@@ -53,9 +53,13 @@ std::string plural(std::int64_t count, std::string_view word) {
     return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
+std::string link_name(const Settings& settings, routing::Direction direction) {
+    return settings[setting::cables].nodes ? std::string() : direction_name(direction);
+}
+
 std::string direction_note(const Settings& settings, routing::Direction direction) {
-    return settings[setting::cables].nodes ? std::string()
-                                           : fmt::format(" ({})", direction_name(direction));
+    const std::string name = link_name(settings, direction);
+    return name.empty() ? name : fmt::format(" ({})", name);
 }
 
 std::string cite_dims(const Settings& settings) {

@@ -31,6 +31,14 @@ struct Hosts {
     friend bool operator==(const Hosts&, const Hosts&) = default;
 };
 
+// Hosts that a job leaves free: by name, or a number of them.
+struct Spares {
+    int count = 0;
+    std::vector<std::string> names;  // empty: any hosts
+
+    friend bool operator==(const Spares&, const Spares&) = default;
+};
+
 using Links = std::map<std::string, std::string>;  // name of a direction ("0+") -> device
 using HostLinks = std::map<std::string, Links>;    // host -> links of its own
 
@@ -60,6 +68,7 @@ Type<std::vector<int>> extents_type(std::string_view accepts);
 Type<std::vector<bool>> periodic_type();
 Type<Cables> cables_type();
 Type<Hosts> hosts_type();
+Type<Spares> spares_type();
 Type<Links> links_type();
 Type<HostLinks> host_links_type();
 Type<Forward> forward_type();
@@ -92,7 +101,8 @@ inline const Setting<Cables> cables{
     "torus.cables",
     cables_type(),
     {},
-    "Cables between the hosts, if they do not form a torus: any connected graph. It takes the place "
+    "Cables between the hosts, if they do not form a torus: any connected graph. It takes the "
+    "place "
     "of torus.dims and [links]; torus-check --discover writes it.",
     {.unset = "the cables of the torus", .example = "a eth0 - b eth0,a eth1 - c eth0"}};
 inline const Setting<Hosts> hosts{
@@ -102,6 +112,14 @@ inline const Setting<Hosts> hosts{
     "Hosts of the torus: a list in rank order, or a pattern in which {0} stands for the coordinate "
     "in dimension 0 and {0:02} for the same with two digits.",
     {.unset = "every rank on this host", .example = "node{0}-{1}"}};
+inline const Setting<Spares> spares{
+    "nodes.spares",
+    spares_type(),
+    {},
+    "Hosts of nodes.hosts that a job leaves free, so that a restart can use them in place of hosts "
+    "that died (torus-run --restart-on-death): their number, or their names. The option --spares "
+    "sets it, too.",
+    {.unset = "none", .example = "2"}};
 inline const Setting<Links> links{
     "links",
     links_type(),
@@ -127,8 +145,8 @@ inline const Setting<Forward> forward{
     "does. auto: relay, but kernels forward small messages where routes work "
     "(torus-info netplan plans routes)."};
 
-inline const Table table{&dims,  &periodic, &ranks_per_node, &cables,
-                         &hosts, &links,    &host_links,     &forward};
+inline const Table table{&dims,   &periodic, &ranks_per_node, &cables, &hosts,
+                         &spares, &links,    &host_links,     &forward};
 
 }  // namespace setting
 

@@ -21,6 +21,8 @@ std::string joined(const std::vector<int>& extents);
 std::string plural(std::int64_t count, std::string_view word);
 // "torus.dims = 2x2x2 (--torus)"
 std::string cite_dims(const Settings& settings);
+// "0+"; empty for the cables of a graph, whose directions are not in the file.
+std::string link_name(const Settings& settings, routing::Direction direction);
 // " (0+)"; empty if the cables form no torus, since the directions are then not in the file.
 std::string direction_note(const Settings& settings, routing::Direction direction);
 

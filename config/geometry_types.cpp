@@ -4,9 +4,11 @@
 #include <net/if.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
+#include "base/units.h"
 #include "config/geometry.h"
 #include "config/types.h"
 
@@ -120,6 +122,35 @@ std::string format_hosts(const Hosts& hosts) {
     return hosts.pattern.empty() ? fmt::format("{}", fmt::join(hosts.names, ",")) : hosts.pattern;
 }
 
+// A whole number, or names.
+Spares read_spares(const Raw& found) {
+    const auto number = found.form == Raw::Form::integer ? std::optional(found.integer)
+                        : found.is_words()               ? base::parse_integer(found.text)
+                                                         : std::nullopt;
+    if (number) {
+        if (*number < 0 || *number > max_ranks)
+            throw Mismatch(fmt::format("{} is not from 0 to {}", *number, max_ranks), found.line);
+        return {int(*number), {}};
+    }
+    std::vector<Raw> items{found};
+    if (found.is_words() || found.form == Raw::Form::list) items = read_items(found);
+    Spares spares;
+    for (const Raw& item : items) {
+        if (!item.is_text())
+            throw Mismatch(fmt::format("{} is not a name", item.quoted()), item.line);
+        check_host(item.text, item.line);
+        spares.names.push_back(item.text);
+    }
+    spares.count = int(spares.names.size());
+    return spares;
+}
+
+std::string format_spares(const Spares& spares) {
+    if (spares.count == 0) return {};
+    return spares.names.empty() ? std::to_string(spares.count)
+                                : fmt::format("{}", fmt::join(spares.names, ","));
+}
+
 Cables::End read_end(const Raw& item, std::string_view text) {
     const std::size_t space = text.find(' ');
     if (space == std::string_view::npos)
@@ -143,8 +174,8 @@ Cables read_cables(const Raw& found) {
         if (dash == std::string::npos)
             throw Mismatch(fmt::format("{} is not a cable", item.quoted()), item.line);
         const std::string_view text = item.text;
-        cables.list.push_back({read_end(item, text.substr(0, dash)),
-                               read_end(item, text.substr(dash + 3))});
+        cables.list.push_back(
+            {read_end(item, text.substr(0, dash)), read_end(item, text.substr(dash + 3))});
     }
     return cables;
 }
@@ -269,8 +300,9 @@ Type<std::vector<bool>> periodic_type() {
 }
 
 Type<Cables> cables_type() {
-    return {"list", always("a list of cables like \"a eth0 - b eth1\", from device eth0 of host a to "
-                           "device eth1 of host b"),
+    return {"list",
+            always("a list of cables like \"a eth0 - b eth1\", from device eth0 of host a to "
+                   "device eth1 of host b"),
             read_cables, format_cables};
 }
 
@@ -279,6 +311,11 @@ Type<Hosts> hosts_type() {
             always("a list of names in rank order, or a pattern over coordinates like "
                    "\"qcd{0}{1}{2}\""),
             read_hosts, format_hosts};
+}
+
+Type<Spares> spares_type() {
+    return {"number or list", always("a number of hosts, or a list of names from nodes.hosts"),
+            read_spares, format_spares};
 }
 
 Type<Links> links_type() {

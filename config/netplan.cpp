@@ -194,8 +194,11 @@ std::vector<std::pair<std::string, std::string>> planned_sysctls(const NodePlan&
     std::vector<std::pair<std::string, std::string>> sysctls{{"net.ipv4.ip_forward", "1"}};
     // A name that contains dots is written with slashes; sysctl.d converts slashes to dots and vice
     // versa.
-    for (const PlannedLink& link : plan.links)
+    // The devices of twins hear each other's ARP requests: each answers only for its own address.
+    for (const PlannedLink& link : plan.links) {
         sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/rp_filter", link.device), "2");
+        sysctls.emplace_back(fmt::format("net/ipv4/conf/{}/arp_ignore", link.device), "1");
+    }
     // Spreads the streams between two nodes over equal paths.
     if (!plan.dynamic.empty()) sysctls.emplace_back("net.ipv4.fib_multipath_hash_policy", "1");
     return sysctls;
@@ -205,8 +208,7 @@ std::string as_ip_batch(const NodePlan& plan) {
     std::string out;
     for (const auto& [name, value] : planned_sysctls(plan))
         out += fmt::format("# sysctl -w {}={}\n", name, value);
-    out +=
-        fmt::format("addr replace {} dev lo label {}\n", plan.address.with_prefix(), node_label);
+    out += fmt::format("addr replace {} dev lo label {}\n", plan.address.with_prefix(), node_label);
     for (const PlannedLink& link : plan.links) {
         out += fmt::format("link set dev {}{} up\n", link.device,
                            plan.mtu ? fmt::format(" mtu {}", *plan.mtu) : "");

@@ -22,7 +22,8 @@
 
 namespace torusmp::config {
 
-// By this name programs that take the name of a device (Gloo) find the address of a node.
+// The label of the address of a node. Programs that expect the name of a device, such as Gloo, find
+// the address under this name.
 inline constexpr std::string_view node_label = "lo:torus";
 
 struct NetplanOptions {

@@ -67,11 +67,10 @@ std::string as_bird(const NodePlan& plan) {
     for (std::size_t i = 0; i < plan.links.size(); ++i) {
         const PlannedLink& link = plan.links[i];
         out += fmt::format(
-            "protocol bgp link{} from cable {{  # {}\n  interface \"{}\";\n"
+            "protocol bgp link{} from cable {{  # to node {}\n  interface \"{}\";\n"
             "  local {} port {} as {};\n  neighbor {} port {} as {};\n}}\n",
-            i, direction_name(link.direction), link.device, link.own.text(), bgp_port,
-            autonomous_system(plan.node), link.peer.text(), bgp_port,
-            autonomous_system(link.neighbour));
+            i, link.neighbour, link.device, link.own.text(), bgp_port, autonomous_system(plan.node),
+            link.peer.text(), bgp_port, autonomous_system(link.neighbour));
     }
     return out;
 }

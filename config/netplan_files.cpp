@@ -33,9 +33,9 @@ std::vector<PlannedFile> as_networkd(const NodePlan& plan) {
         std::string text = fmt::format("[Match]\nName={}\n", link.device);
         if (plan.mtu) text += fmt::format("\n[Link]\nMTUBytes={}\n", *plan.mtu);
         text += fmt::format(
-            "\n[Network]\nDescription=torus link {}\nAddress={}\nLinkLocalAddressing=ipv6\n"
+            "\n[Network]\nDescription=torus link to node {}\nAddress={}\nLinkLocalAddressing=ipv6\n"
             "IPForward=ipv4\nIPv6AcceptRA=no\n",
-            direction_name(link.direction), link.own.with_prefix());
+            link.neighbour, link.own.with_prefix());
         for (const PlannedRoute& route : plan.routes)
             if (route.device == link.device)
                 text += fmt::format("\n[Route]\nDestination={}\nGateway={}\nPreferredSource={}\n",

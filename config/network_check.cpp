@@ -15,7 +15,7 @@
 #include "config/geometry_file.h"
 #include "config/network.h"
 #include "config/raw.h"
-#include "config/route_table.h"
+#include "config/route_check.h"
 
 namespace torusmp::config {
 
@@ -71,7 +71,9 @@ class MachineCheck {
         check_aliases();
         for (int node = 0; node < torus_.size(); ++node) check_node(node);
         for (int node = 0; node < torus_.size(); ++node) check_cables(node);
-        if (settings_[setting::forward] == Forward::kernel) check_routes();
+        if (settings_[setting::forward] == Forward::kernel)
+            for (const RouteFault& fault : find_route_faults(settings_, hosts_))
+                report(host_place(fault.node), fault.text);
         return std::move(faults_);
     }
 
@@ -111,10 +113,9 @@ class MachineCheck {
             const routing::GraphCable cable{link.rank, link.dimension,
                                             routing::far_end(torus_, link)};
             const auto& all = nodes->cables();
-            return location(
-                settings_.origin(setting::cables),
-                fmt::format("torus.cables.{}",
-                            std::find(all.begin(), all.end(), cable) - all.begin()));
+            return location(settings_.origin(setting::cables),
+                            fmt::format("torus.cables.{}",
+                                        std::find(all.begin(), all.end(), cable) - all.begin()));
         }
         const std::string direction = direction_name(end.direction);
         const auto own = settings_[setting::host_links].find(host(end.node));
@@ -317,85 +318,6 @@ class MachineCheck {
         });
     }
 
-    void check_routes() {
-        for (int target = 0; target < torus_.size(); ++target)
-            if (!facts(target).node_address())
-                report(host_place(target),
-                       fmt::format("host {} has no address that other hosts can reach, and "
-                                   "routing.forward = \"kernel\" requires one: torus-info netplan "
-                                   "plans an address for each node",
-                                   host(target)));
-        // One line for all hosts: they lost their routes together, or none were installed.
-        std::vector<MissingRoutes> missing;
-        for (int node = 0; node < torus_.size(); ++node)
-            if (const MissingRoutes found = missing_routes(node); found.count != 0)
-                missing.push_back(found);
-        if (!missing.empty()) say_missing(missing);
-    }
-
-    struct MissingRoutes {
-        int node = 0;
-        int first = -1;  // to that node
-        int count = 0;   // of nodes
-    };
-
-    // The kernel uses the default route if the route over a link is gone. The default route leads
-    // out of the torus, unless it leaves by a link itself, or the other host's address is on
-    // another network.
-    MissingRoutes missing_routes(int node) const {
-        MissingRoutes missing{.node = node};
-        if (!facts(node).routes_known) return missing;
-        const RouteTable all(facts(node), [](const RouteFact&) { return true; });
-        const RouteTable known(facts(node), [&](const RouteFact& route) {
-            return route.to.prefix != 0 || is_link(node, route.device);
-        });
-        for (int target = 0; target < torus_.size(); ++target) {
-            const base::Address* address = facts(target).node_address();
-            // Neighbours and other ranks of the host are reached without a route.
-            if (!address || torus_.distance(node, target) < 2) continue;
-            if ((is_of_torus(target, *address) ? known : all).reaches(*address)) continue;
-            if (missing.count++ == 0) missing.first = target;
-        }
-        return missing;
-    }
-
-    bool is_link(int node, const std::string& device) const {
-        const auto ends = ends_of(node);
-        return std::any_of(ends.begin(), ends.end(),
-                           [&](const End& end) { return end.name == device; });
-    }
-
-    bool is_of_torus(int node, const base::Address& address) const {
-        for (const Device& device : facts(node).devices)
-            for (const base::Address& own : device.addresses)
-                if (&own == &address) return device.loopback || is_link(node, device.name);
-        return false;
-    }
-
-    void say_missing(const std::vector<MissingRoutes>& missing) {
-        const auto others = [](std::size_t count, std::string_view before) {
-            return count == 0 ? std::string()
-                              : fmt::format("{}{} other{}", before, count, count > 1 ? "s" : "");
-        };
-        const MissingRoutes& one = missing.front();
-        std::vector<std::string> hosts;
-        for (const MissingRoutes& it : missing) hosts.push_back(host(it.node));
-        const std::string file = settings_.file().empty() ? "" : " --config " + settings_.file();
-        report(
-            host_place(one.node),
-            fmt::format(
-                "host {} has no route over its links to host {} ({}){}, and routing.forward = "
-                "\"kernel\" requires one{}. The kernel drops routes when their device goes down. "
-                "Restore them with \"torus-info netplan{} --apply\" as root on {} "
-                "(torus-routes.service keeps them), or set routing.forward = \"relay\"",
-                host(one.node), host(one.first), facts(one.first).node_address()->text(),
-                others(std::size_t(one.count) - 1, " nor to "),
-                missing.size() > 1
-                    ? fmt::format("; routes are missing on {} hosts in total", missing.size())
-                    : "",
-                file, joined(hosts)));
-    }
-
     const Settings& settings_;
     const std::vector<HostFacts>& hosts_;
     const Locations& locations_;
@@ -406,44 +328,6 @@ class MachineCheck {
 };
 
 }  // namespace
-
-std::string direction_name(Direction direction) {
-    return fmt::format("{}{}", direction.dimension, direction.sign > 0 ? '+' : '-');
-}
-
-std::string link_device(const Settings& settings, int node, Direction direction) {
-    if (const Cables& cables = settings[setting::cables]; cables.nodes != nullptr)
-        return end_of_cable(settings, node, direction);
-    const std::string name = direction_name(direction);
-    if (std::size_t(node) < host_names(settings).size()) {
-        const auto own =
-            settings[setting::host_links].find(host_names(settings)[std::size_t(node)]);
-        if (own != settings[setting::host_links].end())
-            if (const auto found = own->second.find(name); found != own->second.end())
-                return found->second;
-    }
-    const auto found = settings[setting::links].find(name);
-    return found == settings[setting::links].end() ? std::string() : found->second;
-}
-
-std::optional<int> find_host(const std::vector<std::string>& hosts, std::string_view name) {
-    const auto short_name = [](std::string_view host) { return host.substr(0, host.find('.')); };
-    for (std::size_t node = 0; node < hosts.size(); ++node)
-        if (hosts[node] == name || short_name(hosts[node]) == short_name(name)) return int(node);
-    return std::nullopt;
-}
-
-std::optional<int> find_node(const Settings& settings, const std::string& host) {
-    return find_host(host_names(settings), host);
-}
-
-Locations read_locations(const Settings& settings) {
-    Locations locations;
-    if (settings.file().empty()) return locations;
-    Settings scratch(settings.schema());
-    apply_geometry(read_text_file(settings.file()), settings.file(), scratch, locations);
-    return locations;
-}
 
 std::vector<MachineFault> find_faults(const Settings& settings,
                                       const std::vector<HostFacts>& by_node,

@@ -120,7 +120,94 @@ class Finder {
     std::vector<PlugFault> faults_;
 };
 
+// Gives links the cables that lead to their neighbours.
+class Follower {
+  public:
+    Follower(const Settings& settings, const Plugs& heard,
+             const std::function<bool(const Plug&)>& exists)
+        : settings_(settings), torus_(*node_torus(settings)) {
+        for (const auto& [here, far] : heard) cables_.insert(std::minmax(here, far));
+        for (int node = 0; node < torus_.size(); ++node)
+            for (int d = 0; d < torus_.link_dimensions(); ++d) {
+                const auto peer = torus_.neighbour(node, {d, +1});
+                if (!peer) continue;
+                const Plug here{node, link_device(settings, node, {d, +1})};
+                const Plug far{*peer, link_device(settings, *peer, {d, -1})};
+                const bool wrong = differs(heard, here, far) || differs(heard, far, here);
+                if (wrong || !exists(here) || !exists(far)) wrong_.push_back({node, d});
+            }
+    }
+
+    std::optional<Settings> run() {
+        if (wrong_.empty()) return std::nullopt;
+        std::map<routing::Link, std::pair<Plug, Plug>> found;
+        for (const routing::Link& link : wrong_) {
+            const int peer = routing::far_end(torus_, link);
+            const auto cable = std::find_if(cables_.begin(), cables_.end(), [&](const auto& ends) {
+                return std::minmax(ends.first.node, ends.second.node) ==
+                       std::minmax(link.rank, peer);
+            });
+            if (cable == cables_.end()) return std::nullopt;
+            const bool forward = cable->first.node == link.rank;
+            found[link] = forward ? *cable : std::pair(cable->second, cable->first);
+            cables_.erase(cable);
+        }
+        return settings_[setting::cables].nodes ? with_cables(found) : with_links(found);
+    }
+
+  private:
+    using Found = std::map<routing::Link, std::pair<Plug, Plug>>;
+
+    static bool differs(const Plugs& heard, const Plug& here, const Plug& far) {
+        const auto found = heard.find(here);
+        return found != heard.end() && found->second != far;
+    }
+
+    Settings with_links(const Found& found) const {
+        HostLinks links = settings_[setting::host_links];
+        for (const auto& [link, ends] : found) {
+            links[host(ends.first)][direction_name(link.direction())] = ends.first.device;
+            links[host(ends.second)][direction_name(link.direction().opposite())] =
+                ends.second.device;
+        }
+        Settings changed = settings_;
+        changed.set(setting::host_links, std::move(links), settings_.origin(setting::links));
+        return changed;
+    }
+
+    Settings with_cables(const Found& found) const {
+        Cables cables = settings_[setting::cables];
+        const auto& all = cables.nodes->cables();
+        for (const auto& [link, ends] : found) {
+            const routing::GraphCable cable{link.rank, link.dimension,
+                                            routing::far_end(torus_, link)};
+            auto& [one, other] =
+                cables.list[std::size_t(std::find(all.begin(), all.end(), cable) - all.begin())];
+            const bool forward = one.host == host(ends.first);
+            (forward ? one : other).device = ends.first.device;
+            (forward ? other : one).device = ends.second.device;
+        }
+        Settings changed = settings_;
+        changed.set(setting::cables, std::move(cables));
+        return changed;
+    }
+
+    const std::string& host(const Plug& plug) const {
+        return host_names(settings_)[std::size_t(plug.node)];
+    }
+
+    const Settings& settings_;
+    const routing::Torus torus_;
+    std::set<std::pair<Plug, Plug>> cables_;
+    std::vector<routing::Link> wrong_;
+};
+
 }  // namespace
+
+std::optional<Settings> follow_plugs(const Settings& settings, const Plugs& heard,
+                                     const std::function<bool(const Plug&)>& exists) {
+    return Follower(settings, heard, exists).run();
+}
 
 std::vector<Exchange> explain_by_exchange(const Plug& here, const Plug& expected, const Plug& far,
                                           const Plug& theirs) {

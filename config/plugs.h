@@ -4,7 +4,9 @@
 // exactly that. Pure; any thread may call.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,7 @@ struct Plug {
     std::string device;
     friend auto operator<=>(const Plug&, const Plug&) = default;
 };
-// By plug, the plug at the other end of its cable.
+// Maps a plug to the plug at the other end of its cable.
 using Plugs = std::map<Plug, Plug>;
 
 // A statement for the user, and the cables of the geometry file that it explains.
@@ -30,6 +32,13 @@ struct PlugFault {
 // The plugs in `heard` that differ from those in the settings, which have a torus; each cable is
 // explained once.
 std::vector<PlugFault> find_plug_faults(const Settings& settings, const Plugs& heard);
+
+// The settings with the devices that the links have now, if plugs were moved or devices renamed
+// without a change of the shape: each link that `heard` or `exists` contradicts gets a cable of
+// `heard` between the same hosts. Empty if nothing differs, or some link has no such cable.
+// `exists`: whether a host has that device.
+std::optional<Settings> follow_plugs(const Settings& settings, const Plugs& heard,
+                                     const std::function<bool(const Plug&)>& exists);
 
 // The advice for two exchanged devices of a host. `one`, `other`: their names.
 std::string advise_exchange(const std::string& host, const std::string& one,

@@ -132,12 +132,17 @@ void Runtime::add_task(Task& task) {
     progress_.add_task(task);
 }
 
-void Runtime::set_deed(std::string_view text) {
-    const Guard guard(progress_);
-    if (text.empty())
-        core_->commons.page.clear_deed();
-    else
-        core_->commons.page.set_deed(text);
+void Runtime::begin_deed(std::uint64_t number, std::string_view text) {
+    ControlPage& page = core_->commons.page;
+    if (!page.last_deed_was(number)) {
+        const Guard guard(progress_);
+        page.copy_deed(number, text);
+    }
+    page.begin_deed();
+}
+
+void Runtime::end_deed() {
+    core_->commons.page.end_deed();
 }
 
 void* Runtime::allocate(std::size_t bytes, std::size_t alignment) {

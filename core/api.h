@@ -163,8 +163,11 @@ class Runtime final {
     void add_task(Task& task);
 
     // Publishes what this rank is doing outside of memory, such as "writing /scratch/x", for
-    // reports of its waits and of its death. Empty to clear it.
-    void set_deed(std::string_view text);
+    // reports of its waits and of its death. number: of this text and no other, not 0. Takes no
+    // lock unless the text differs from the last one. If several threads do something, the last
+    // call counts.
+    void begin_deed(std::uint64_t number, std::string_view text);
+    void end_deed();
 
     // --- memory that peers reach at the lowest cost ---
     void* allocate(std::size_t bytes, std::size_t alignment);

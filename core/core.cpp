@@ -40,7 +40,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
       shared(connections),
-      windows(commons, connections, sender, progress, shared),
+      windows(commons, connections, sender, progress, shared, messages),
       agreements(commons, connections, sender, progress),
       revocations(commons, connections, sender, progress) {
     register_handlers();

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/assert.h"
 #include "core/layout/layout.h"
 #include "core/transport/api/interface.h"
 #include "routing/torus.h"
@@ -109,9 +110,31 @@ class SendRequest : public Request, public Outgoing {
     bool emit(Connection& connection) override { return sender_->emit(*this, connection); }
     void drop(Error error) override { sender_->drop(*this, error); }
 
-    // What is left to send, and by which method.
-    enum class Stage : std::uint8_t { idle, eager, wait_answer, stream, writing };
+    enum class Stage : std::uint8_t {
+        idle,         // not started, or complete
+        eager,        // one packet with the whole message waits for a credit
+        wait_answer,  // the receiver has been asked where to put the bytes
+        retracting,   // the same, and the receiver has then been asked to forget the request
+        stream,       // packets with pieces of the message are leaving
+        writing       // remote writes are under way
+    };
+    Stage stage() const { return stage_; }
+    bool awaits_answer() const {
+        return stage_ == Stage::wait_answer || stage_ == Stage::retracting;
+    }
+    // The one place where the stage changes. Precondition: the transition is allowed.
+    void become(Stage next) {
+        TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, send_handle_);
+        stage_ = next;
+    }
+    // The same for large messages, with a line of the trace. self: the own rank.
+    void become(Stage next, Rank self);
+
+  private:
+    bool may_become(Stage next) const;
     Stage stage_ = Stage::idle;
+
+  public:
     Sender* sender_ = nullptr;    // while it is in a queue
     SendFlow* flow_ = nullptr;    // null if matched by context and tag
     Connection* link_ = nullptr;  // which of two cables it takes; null for any
@@ -131,7 +154,6 @@ class SendRequest : public Request, public Outgoing {
     // Bit mask of the parts that were complete as soon as they were started.
     std::uint8_t parts_out_ = 0;
     bool part_failed_ = false;
-    bool retracting_ = false;  // the receiver has been asked to forget its request
 };
 
 class ReceiveRequest : public Request {
@@ -149,15 +171,36 @@ class ReceiveRequest : public Request {
     }
     void set_pends(bool pends) { pends_ = pends; }
     bool pends_;
+
+    enum class Stage : std::uint8_t {
+        idle,      // not started, complete, or about to take a message that is here
+        posted,    // waits in a queue for its message
+        arriving,  // the bytes of its message arrive in packets or by remote writes
+        reading,   // a remote read into its memory is under way
+        crossed    // our RTR and the sender's RTS crossed: matched will arrive
+    };
+    Stage stage() const { return stage_; }
+    bool posted() const { return stage_ == Stage::posted; }
+    // The one place where the stage changes. Precondition: the transition is allowed.
+    void become(Stage next) {
+        TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, receive_handle_);
+        stage_ = next;
+    }
+    // The same for large messages, with a line of the trace. self: the own rank.
+    void become(Stage next, Rank self);
+
     ReceiveFlow* flow_ = nullptr;  // null if matched by context, source and tag
     transport::Interface* exposed_at_ = nullptr;
     std::uint32_t receive_handle_ = 0;  // id of our memory while the sender may write to it
     std::uint32_t send_handle_ = 0;     // the sender's id of the message we read
     bool announced_ = false;            // the sender has received an announcement of it
-    bool posted_ = false;               // waits in a queue
-    bool crossed_ = false;              // our RTR and the sender's RTS crossed: matched will arrive
-    bool reading_ = false;              // a remote read into our memory is under way
-    std::uint8_t parts_ = 0;            // number of links over which the message is written
+
+  private:
+    bool may_become(Stage next) const;
+    Stage stage_ = Stage::idle;
+
+  public:
+    std::uint8_t parts_ = 0;  // number of links over which the message is written
     std::uint8_t parts_landed_ = 0;
     std::size_t expected_ = 0;  // bytes of the message that is arriving
     std::size_t landed_ = 0;    // bytes that have arrived

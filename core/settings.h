@@ -48,7 +48,7 @@ inline const config::Setting<ProgressMode> progress{
     "What moves messages while the program computes. polling: nothing; messages move only "
     "inside calls. thread: a thread in each rank, which is faster only if it has its own core."};
 inline const config::Setting<config::Duration> spin{
-    "progress.spin", config::time_between(0s, 1s), 1ms,
+    "progress.spin", config::time_between(0s, 1s), 200us,
     "How long a wait polls for messages before it sleeps. It is shorter where ranks outnumber "
     "cores."};
 inline const config::Setting<config::Duration> watchdog{

@@ -116,6 +116,8 @@ Outcome by_pieces(const core::Buffer& buffer, Move&& move) {
 }  // namespace
 
 Outcome write(Store& store, const View& view, Offset position, const core::Buffer& buffer) {
+    if (view.dense() && buffer.layout == nullptr) [[likely]]
+        return store.write(buffer.base, buffer.bytes, view.displacement() + position);
     if (FarStore* const far = store.far()) return far->write(view, position, buffer);
     if (buffer.layout == nullptr)
         return write_stream(store, view, position, buffer.base, buffer.bytes);
@@ -127,6 +129,8 @@ Outcome write(Store& store, const View& view, Offset position, const core::Buffe
 
 Outcome read(Store& store, const View& view, Offset position, const core::Buffer& buffer,
              const Hints& hints) {
+    if (view.dense() && buffer.layout == nullptr) [[likely]]
+        return store.read(buffer.base, buffer.bytes, view.displacement() + position);
     if (FarStore* const far = store.far()) return far->read(view, position, buffer);
     Reader reader(store, view, hints);
     if (buffer.layout == nullptr) return reader.read(position, buffer.base, buffer.bytes);

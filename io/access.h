@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank reads or writes by itself, through a view.
+// Reads and writes of a single rank, through a view.
 //
-// Bytes between those of the view are never written. Small gaps between what is read are read too
-// and thrown away, because a call of the kernel costs more than they do (data sieving).
+// Bytes outside of the view are never written. Reads also read small gaps in the view and discard
+// them, because a system call costs more than a small gap (data sieving).
 #pragma once
 
 #include "core/layout/layout.h"
@@ -11,16 +11,16 @@
 
 namespace torusmp::io {
 
-// Moves the bytes of a buffer to, or from, the data of the view from a position on. A read that
-// meets the end of the file moves what lies before it, and leaves the rest of the buffer alone.
+// Move the bytes between a buffer and the data of the view from a position on. A read that reaches
+// the end of the file moves the bytes before it and does not change the rest of the buffer.
 Outcome write(Store& store, const View& view, Offset position, const core::Buffer& buffer);
 Outcome read(Store& store, const View& view, Offset position, const core::Buffer& buffer,
              const Hints& hints);
 
-// Holds a range of a file while the scope lasts, if there is one to hold.
+// Locks a range of a file for the duration of a scope. An empty range is not locked.
 class RangeLock {
   public:
-    // The bytes from `from` to `end`; an error is in error().
+    // Locks the bytes [from, end). error() is 0, or the errno value of the lock.
     RangeLock(RangeLocks& locks, Offset from, Offset end, bool shared)
         : locks_(locks), from_(from), bytes_(end - from) {
         if (bytes_ > 0) error_ = locks_.lock(from_, bytes_, shared);

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All members of a group read or write one file together.
+// A collective read or write of one file by all members of a group.
 //
-// A schedule of three parts. The members exchange the ranges of the file that they want. Then
-// either each moves its own bytes, where that is as good, or the range is divided among the
-// *aggregators*: in each round an aggregator handles one window of its share. Members send it which
-// stretches of the window they want, and send it their bytes, or get them from it; the aggregator
-// moves the window to, or from, the file. Over links each share has several *lanes*, parts with
-// windows of their own: some receive while another is written, and they lie far apart in the file,
-// so that ranks in all parts of the machine send at the same time. Last, all learn whether any has
-// failed. An error does not
-// end the exchange early, so the next call works.
+// The schedule has three parts. First the members exchange the ranges of the file that they access.
+// Then, if that is as fast, each member accesses the file itself; otherwise the range is divided
+// among the *aggregators*. In each round an aggregator handles one window of its share: the members
+// send it the list of their stretches of the window, and their data if they write; the aggregator
+// accesses the file; if they read, it sends them their data. Over links each share is divided into
+// several *lanes*, which have windows of their own: some lanes receive data while another is
+// written. Lanes lie far apart in the file, so that ranks in all parts of the machine send at the
+// same time. In the third part, all members learn whether any has failed. An error does not end the
+// exchange early, so the next call works.
 //
-// Bytes that no member gives are never written. Memory beyond the program's: a window for each
-// aggregator, what members whose memory is scattered pack for one round, and the lists of runs.
-// Windows are as short as keeps the sum within twice Place::window for each aggregator; how dense
-// the runs are is taken from samples.
+// Bytes that no member writes stay as they are. Memory: a window for each aggregator, the packed
+// data of one round for each member whose memory is scattered, and the lists of runs. Windows are
+// so short that the sum stays within twice Place::window for each aggregator; the length of the
+// lists is estimated from samples.
 #pragma once
 
 #include <array>
@@ -37,36 +37,36 @@ namespace torusmp::io {
 class CollectiveAccess final : public collectives::Schedule {
   public:
     static constexpr int most_lanes = 15;
-    // What all calls on a file share; the same on all members but for the store.
+    // The same for all calls on a file and, except for the store, on all members.
     struct Place {
         Store* store = nullptr;        // null if this member does not reach the file
-        std::vector<int> aggregators;  // members that do, in order
-        std::size_t window = 0;        // bytes that each of them may hold
-        int lanes = 1;                 // of each of them, at most; 1 to most_lanes
+        std::vector<int> aggregators;  // in order; all of them reach the file
+        std::size_t window = 0;        // bytes of buffer of each aggregator
+        int lanes = 1;                 // the most lanes of an aggregator; 1 to most_lanes
         std::size_t shortest_lane = std::size_t(512) << 10;  // in bytes of the file
         Hints hints;
     };
     struct Call {
         bool write = false;
-        int error = 0;        // what this member has failed with already; it moves nothing
-        bool atomic = false;  // as if the members' accesses came one after the other
+        int error = 0;        // not 0: this member has already failed, and moves no data
+        bool atomic = false;  // the accesses of the members have an order
         View view;
         Offset position = 0;
         core::Buffer buffer;
     };
     struct Result {
         std::size_t bytes = 0;  // of this member's data
-        int error = 0;  // errno value, or Call::error, of the first that failed; 0 if none did
-        int member = -1;
-        std::string host;
+        int error = 0;          // errno value, or Call::error, of the first member that failed
+        int member = -1;        // that member; -1 if none failed
+        std::string host;       // its host
     };
 
     CollectiveAccess(collectives::Group& group, const Place& place);
     ~CollectiveAccess();
 
-    // `place`, the store and what the call refers to stay until complete().
+    // The store, the place, and the buffer of the call must exist until complete().
     void start(const Call& call);
-    // After completion; only where error() is none, too.
+    // Valid after completion, if error() is Error::none.
     const Result& result() const { return result_; }
 
   private:
@@ -96,7 +96,7 @@ class CollectiveAccess final : public collectives::Schedule {
     static int requests(std::size_t lane) { return int(2 * lane); }
     static int answers(std::size_t lane) { return int(2 * lane + 1); }
     static_assert(2 * most_lanes <= collectives::max_streams);
-    // Of all lanes of an aggregator.
+    // The most of all lanes of an aggregator.
     static constexpr std::size_t most_shares = 1024;
     // This member's part of a share.
     struct Piece {
@@ -104,7 +104,7 @@ class CollectiveAccess final : public collectives::Schedule {
         Runs runs;
         collectives::Scratch scratch;
         int round = 0;
-        bool waits = false;  // the round has begun
+        bool waits = false;               // the round has begun
         std::size_t done = 0, bytes = 0;  // of the stream
         bool posted = false;
     };
@@ -115,7 +115,7 @@ class CollectiveAccess final : public collectives::Schedule {
         std::optional<core::Layout> layout;
         bool asked = false;
     };
-    // One of this aggregator's.
+    // A lane of this aggregator.
     struct Lane {
         int round = 0;
         Stage stage = Stage::ask;
@@ -136,13 +136,13 @@ class CollectiveAccess final : public collectives::Schedule {
     void note(int error);
 
     bool rounds();
-    // As one of those who want something.
+    // The part of a member that accesses the file through aggregators.
     bool client(std::size_t k);
     bool moved(std::size_t k);
     void describe(const Domains::Window& window, Piece& piece);
     core::Buffer memory_of(Piece& piece);
     void post(std::size_t k);
-    // As an aggregator, in one lane.
+    // The part of an aggregator, in one lane.
     bool aggregate(std::size_t l);
     void ask_all(std::size_t l);
     bool all_headers(std::size_t l);
@@ -161,7 +161,9 @@ class CollectiveAccess final : public collectives::Schedule {
     std::size_t targets() const { return place_.aggregators.size(); }
     // The share of one of this aggregator's lanes; shares are numbered by aggregator, then lane.
     std::size_t share_of(std::size_t l) const { return std::size_t(own_index_) * lanes_ + l; }
-    bool is_own(std::size_t k) const { return own_index_ >= 0 && k / lanes_ == std::size_t(own_index_); }
+    bool is_own(std::size_t k) const {
+        return own_index_ >= 0 && k / lanes_ == std::size_t(own_index_);
+    }
     std::size_t request(std::size_t l, std::size_t member) const { return l * members() + member; }
     std::byte* memory_of_lane(std::size_t l) {
         const std::size_t each = collectives::Scratch::rounded(domains_.longest());
@@ -171,7 +173,7 @@ class CollectiveAccess final : public collectives::Schedule {
     const Place& place_;
     int own_index_ = -1;  // index among the aggregators; -1 if this member is not one
     Call call_;
-    std::size_t bytes_ = 0;  // of the call; of a read, what lies before the end of the file
+    std::size_t bytes_ = 0;  // of the call; of a read, only those before the end of the file
     Phase phase_ = Phase::over;
     std::vector<Opening> openings_;
     std::vector<Closing> closings_;
@@ -181,10 +183,10 @@ class CollectiveAccess final : public collectives::Schedule {
     Offset met_end_ = -1;
     Result result_;
 
-    std::size_t lanes_ = 1;  // of each aggregator in this call
-    std::vector<Piece> pieces_;  // by share
+    std::size_t lanes_ = 1;        // of each aggregator in this call
+    std::vector<Piece> pieces_;    // by share
     std::vector<Lane> own_lanes_;  // empty unless this member is an aggregator
-    collectives::Scratch memory_;  // of all of them
+    collectives::Scratch memory_;  // of all own lanes
 };
 
 }  // namespace torusmp::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a range of a file is divided among aggregators, and each share into windows, one a round.
-// Pure; all members work out the same.
+// Divides a range of a file into shares, one for each aggregator, and each share into windows, one
+// for each round. Pure: all members compute the same division.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ class Domains {
     };
 
     Domains() = default;
-    // Of bytes [begin, end) of the file. unit: shares begin at its multiples; window: bytes of a
-    // share that are handled in one round.
+    // Divides the bytes [begin, end) of the file. Shares begin at multiples of `unit` bytes.
+    // window: the most bytes of a share that are handled in one round.
     Domains(Offset begin, Offset end, int aggregators, std::size_t unit, std::size_t window)
         : begin_(begin), end_(end) {
         if (begin >= end) return;
@@ -30,7 +30,7 @@ class Domains {
         share_ = (units + aggregators - 1) / aggregators * step;
         window_ = std::min(share_, Offset(window));
         rounds_ = int((share_ + window_ - 1) / window_);
-        // Rounds of equal length, so that the last one is not much shorter than the others.
+        // Makes the rounds equally long: otherwise the last one could be much shorter.
         const Offset even = (share_ + rounds_ - 1) / rounds_;
         window_ = std::min(window_, (even + step - 1) / step * step);
     }

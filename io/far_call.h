@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank that does not reach a file and the rank that does say to each other.
+// The protocol between a rank that cannot reach a file (FarStore) and a rank that can and serves it
+// (StoreServer).
 //
-// A call is a note, which begins with a Question; then messages between the two, whose tags are
-// made of the call's number: what is left of the list of stretches, the data, and the answer.
+// A call begins with a note, whose first part is a Question. Up to three messages follow, whose
+// tags contain the number of the call: the rest of the list of runs, the data, and the Answer.
 #pragma once
 
 #include <cstddef>
@@ -25,22 +26,23 @@ enum class Operation : std::int32_t {
     unlock
 };
 
-// As they cross the wire.
+// The wire format.
 struct Question {
-    std::int64_t number;  // of the caller's calls
+    std::int64_t number;  // the caller numbers its calls
     Operation operation;
-    std::uint32_t runs;  // of a read or write: stretches of the file, after `offset`
+    std::uint32_t runs;  // read, write: the number of runs, whose offsets are relative to `offset`
     Offset offset;
-    std::int64_t bytes;  // of data; of a lock: its range; otherwise a size
+    std::int64_t bytes;  // read, write: of data; locks: of the range; otherwise the size to set
 };
 struct Answer {
-    std::int64_t value;  // bytes that were moved, or the size
-    std::int64_t error;  // errno value
+    std::int64_t value;  // bytes moved, or the size of the file
+    std::int64_t error;  // errno value; 0 if there was none
 };
 
-// Stretches that a note holds; the others follow in a message.
+// The most runs in a note; the others follow in a message.
 inline constexpr std::size_t runs_in_note = (core::Notes::longest - sizeof(Question)) / sizeof(Run);
-// The most of one call; longer accesses are several. Bounds the memory of the rank that serves.
+// The most bytes and the most runs of one call, which bound the memory of the server. Longer
+// accesses are divided into several calls.
 inline constexpr std::size_t longest = std::size_t(4) << 20;
 inline constexpr std::size_t most_runs = std::size_t(1) << 15;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that this rank does not reach, accessed through the StoreServer of a rank that does.
+// A file that this rank cannot reach, accessed through the StoreServer of a rank that can.
 //
-// Methods block; the other rank answers in any call of its library. So a FarStore is not for
-// progress: collective accesses go through aggregators instead. Any thread may call.
+// Methods block until the server answers, which happens in any library call of its rank. Therefore
+// progress must not use a FarStore: collective accesses go through aggregators instead. Any thread
+// may call.
 #pragma once
 
 #include <atomic>
@@ -18,13 +19,13 @@ namespace torusmp::io {
 
 class FarStore : public Store {
   public:
-    // Names the call that the thread is in, for reports of its wait.
+    // Returns the name of the MPI call that the thread is in, for reports of waits.
     using CallName = std::string_view (*)();
-    // context: one in which the members of the file send nothing else.
+    // context: not used by the members of the file for anything else.
     FarStore(core::Runtime& runtime, core::Context context, core::Rank server, CallName call)
         : runtime_(runtime), context_(context), server_(server), call_name_(call) {}
 
-    // Through a view; see io/access.h.
+    // Access through a view, like the functions of io/access.h.
     Outcome write(const View& view, Offset position, const core::Buffer& buffer) {
         return move(far::Operation::write, view, position, buffer);
     }
@@ -51,7 +52,7 @@ class FarStore : public Store {
     FarStore* far() override { return this; }
 
   protected:
-    // Returns when `done` does; tests wait in their own way.
+    // Returns when done() is true. Virtual, because tests drive progress themselves.
     virtual void wait(const std::function<bool()>& done, const core::Awaited& awaited) {
         runtime_.wait_until(done, call_name_(), &awaited);
     }

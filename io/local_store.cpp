@@ -89,11 +89,10 @@ Outcome LocalStore::write(const std::byte* memory, std::size_t bytes, Offset at)
             outcome.error = EFBIG;
             break;
         }
-        const ssize_t put = restarted([&] {
-            return ::pwrite(
-                descriptor_, memory + outcome.bytes,
-                std::min({bytes - outcome.bytes, longest_call, std::size_t(limit_ - from)}), from);
-        });
+        const std::size_t room = std::min(longest_call, std::size_t(limit_ - from));
+        const std::size_t piece = std::min(bytes - outcome.bytes, room);
+        const ssize_t put = restarted(
+            [&] { return ::pwrite(descriptor_, memory + outcome.bytes, piece, from); });
         if (put == 0) outcome.error = EIO;
         if (put == -1) outcome.error = errno;
         if (put <= 0) break;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file that this host has, through a descriptor of the process.
+// A file that this host can reach, accessed through a descriptor of the process.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,7 +13,8 @@ namespace torusmp::io {
 
 class LocalStore final : public Store {
   public:
-    // open(2) with these flags and the usual permissions. Null: `error` is the errno value.
+    // Opens the file with these flags of open(2) and the usual permissions. Returns null and sets
+    // `error` to the errno value if that fails.
     static std::unique_ptr<LocalStore> open(const std::string& path, int flags, int& error);
     ~LocalStore() override;
     LocalStore(const LocalStore&) = delete;
@@ -28,18 +29,17 @@ class LocalStore final : public Store {
     int lock(Offset from, Offset bytes, bool shared) override;
     int unlock(Offset from, Offset bytes) override;
 
-    // Which file of which file system it is; an errno value.
+    // Gets the identity of the file (fstat). Returns an errno value.
     int describe(struct stat& facts) const;
-    // Closes it before the destructor would; an errno value, which network file systems use to
-    // report writes that failed.
+    // Closes the file. Returns an errno value: network file systems report failed writes here.
     int close();
 
   private:
     LocalStore(int descriptor, Offset limit) : descriptor_(descriptor), limit_(limit) {}
 
     int descriptor_;
-    // The largest size that the process may make (ulimit -f). Beyond it the kernel would send
-    // SIGXFSZ, which ends programs that do not expect it.
+    // The largest size of a file that the process may write (ulimit -f). Beyond it the kernel sends
+    // SIGXFSZ, which ends programs that do not handle it.
     Offset limit_;
 };
 

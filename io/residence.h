@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which members of a group read and write a file themselves, and which go through others. Pure.
+// Decides which members of a group access a file themselves, and which go through others. Pure.
 #pragma once
 
 #include <string>
@@ -10,19 +10,21 @@
 namespace torusmp::io {
 
 struct Residence {
-    std::vector<bool> members;  // who opens the file itself
-    int keeper = 0;             // the first of them, who makes it and serves those who do not
-    std::string why;            // how it was decided; a sentence without a full stop
-    std::string refusal;        // why it cannot be opened; empty if it can
+    std::vector<bool> members;  // by member: whether it opens the file itself
+    int keeper = 0;             // the first that does: it creates the file and serves the others
+    std::string why;            // the reason for the decision; a sentence without a full stop
+    std::string refusal;        // why the file cannot be opened; empty if it can
 
     bool all() const;
 };
 
-// sights: by member. hosts: the host of each, as any number. creates: the file may be made.
+// sights: by member. hosts: by member, a number that is the same for members of one host. creates:
+// whether the file is created if it does not exist.
 Residence residence_of(const std::string& path, const std::vector<Sight>& sights,
                        const std::vector<int>& hosts, const Homes& homes, bool creates);
 
-// The host that io.at names for what was seen, if the host that saw it is another; otherwise empty.
+// The host that io.at names for that path. Empty if that is the host of the sight, or if none is
+// named.
 std::string other_home(const Sight& sight, const Homes& homes);
 
 }  // namespace torusmp::io

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stretches of a window of a file, as ranks send them to aggregators: equal stretches at equal
-// distances are one run. Pure values.
+// The parts of a window of a file that a rank accesses, in the form in which ranks send them to
+// aggregators: as runs of stretches with equal length and equal distance. Pure values.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace torusmp::io {
 
-// `count` stretches of `bytes` bytes, the first at `offset` of the window, the next `stride` bytes
-// further. As it crosses the wire.
+// `count` stretches of `bytes` bytes. The first begins at `offset` in the window, and each further
+// one `stride` bytes after the one before. This is the wire format.
 struct Run {
     std::int64_t offset;
     std::int64_t bytes;
@@ -23,7 +23,8 @@ struct Run {
 
     std::int64_t end() const { return offset + (count - 1) * stride + bytes; }
     std::int64_t total() const { return count * bytes; }
-    // Whether it is a run, inside a window of so many bytes.
+    // Whether the values, which come from another rank, are a run inside a window of that many
+    // bytes.
     bool fits(std::int64_t window) const {
         std::int64_t last = 0, data = 0;
         return offset >= 0 && bytes > 0 && count > 0 && (count == 1 || stride >= bytes) &&
@@ -36,7 +37,7 @@ struct Run {
 class Runs {
   public:
     void clear() { runs_.clear(); }
-    // Behind all that were added.
+    // Adds a stretch. Precondition: it lies behind all stretches added so far.
     void add(std::int64_t offset, std::int64_t bytes) {
         TORUSMP_ASSERT(bytes > 0, offset, bytes, runs_.size());
         if (!runs_.empty()) {
@@ -60,15 +61,15 @@ class Runs {
     std::vector<Run> runs_;
 };
 
-// Which bytes of a window are wanted, or given.
+// A set of bytes of a window: those that any member reads, or writes.
 class Coverage {
   public:
-    // None of so many bytes.
+    // Makes it the empty set of a window of that many bytes.
     void reset(std::size_t window) {
         window_ = window;
         bits_.assign((window + 63) / 64, 0);
     }
-    // Precondition: it fits.
+    // Adds the bytes of a run. Precondition: run.fits(window).
     void mark(const Run& run) {
         std::size_t at = std::size_t(run.offset);
         for (std::int64_t i = 0; i < run.count; ++i, at += std::size_t(run.stride))
@@ -104,7 +105,8 @@ class Coverage {
         std::memset(bits_.data() + first + 1, 0xff, (last - first - 1) * 8);
         bits_[last] |= to;
     }
-    // The first byte from `at` on that is marked, or is not; the window's end: there is none.
+    // The first byte from `at` on that is marked, or that is not marked. The size of the window if
+    // there is none.
     std::size_t next(std::size_t at, bool marked) const {
         while (at < window_) {
             std::uint64_t word = bits_[at / 64];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The settings of files: which host has what is below a path.
+// The setting of the layer io: which host has the files below a path.
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace torusmp::io {
 
-// Prefix of absolute paths -> a host, or one of the words below.
+// Maps a prefix of absolute paths to a host, or to one of the words below.
 using Homes = std::map<std::string, std::string>;
-// Each host has a file system of its own there; all use one that they share; it is found out.
+// Each host has a file system of its own there; all hosts share one; the hosts find out.
 inline constexpr const char* each_host = "each";
 inline constexpr const char* all_hosts = "all";
 inline constexpr const char* found_out = "auto";
 
 config::Type<Homes> homes_type();
 
-// The longest prefix that the path lies below; homes.end(): none.
+// The longest prefix of the path; homes.end() if there is none.
 Homes::const_iterator home_of(const Homes& homes, const std::string& absolute);
 
 namespace setting {

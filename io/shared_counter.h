@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A number that members of a group read and change one at a time: the shared file pointer.
+// A number that the members of a group read and change one at a time: the shared file pointer.
 //
-// The first member keeps it. The others ask by notes, which that member answers in any call of the
-// library; so it needs neither a file nor locks. Made and destroyed by all members. Any thread
-// may call.
+// The first member keeps the number. The others send it notes, which it answers in any call of the
+// library, so neither a file nor a lock is needed. All members create and destroy it together. Any
+// thread may call.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace torusmp::io {
 
 class SharedCounter final : public core::NoteReader {
   public:
-    // context: no other object sends notes in it. group: outlives it.
+    // context: not used for notes by any other object. group: outlives the counter.
     SharedCounter(collectives::Group& group, core::Context context);
     ~SharedCounter();
     SharedCounter(const SharedCounter&) = delete;
     SharedCounter& operator=(const SharedCounter&) = delete;
 
-    // Adds to it and returns what it was. Throws std::runtime_error that names the rank if the
-    // first member cannot be reached.
+    // Adds `more` and returns the number before. Throws std::runtime_error that names the rank if
+    // the first member cannot be reached.
     std::int64_t add(std::int64_t more);
     std::int64_t get() { return add(0); }
-    // By the first member alone, while none of the others asks.
+    // Called only by the first member, while no other member uses the counter.
     void set(std::int64_t value);
 
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes note) override;
@@ -33,7 +33,7 @@ class SharedCounter final : public core::NoteReader {
 
   private:
     struct Note {
-        std::int64_t number;  // of the question
+        std::int64_t number;  // the member numbers its questions
         std::int64_t value;
     };
     enum Kind : core::Tag { question = 1, answer = 2 };

@@ -63,7 +63,7 @@ void look_at_folder(const std::string& folder, Sight& sight) {
     const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct stat facts {};
     struct statfs system {};
-    // Without the right to list it, it can still be seen.
+    // A folder without read permission can still be seen.
     const bool seen =
         (descriptor != -1 ? ::fstat(descriptor, &facts) : ::stat(folder.c_str(), &facts)) == 0 &&
         ::statfs(folder.c_str(), &system) == 0;

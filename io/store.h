@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the bytes of an open file are: the contract between the layer io and whatever reaches them.
+// The contract between the layer io and the ways to reach the bytes of a file.
 //
 // A Store is one rank's access to one open file. Offsets and sizes are in bytes. Methods do not
-// throw: they return errno values, so that progress may call them. One thread at a time.
+// throw, so that progress may call them: they return errno values, 0 for success. One thread at a
+// time.
 #pragma once
 
 #include <cstddef>
@@ -12,8 +13,8 @@ namespace torusmp::io {
 
 using Offset = std::int64_t;
 
-// How a transfer ended: bytes from its beginning on that were moved, and an errno value (0: none).
-// A read without an error that moved fewer bytes than asked for has met the end of the file.
+// The result of a transfer: the number of bytes moved, from its beginning on, and an errno value. A
+// read that moved fewer bytes than requested without an error has reached the end of the file.
 struct Outcome {
     std::size_t bytes = 0;
     int error = 0;
@@ -21,10 +22,11 @@ struct Outcome {
 
 class FarStore;
 
-// Keeps the members of a file from each other's ranges. Methods block, and return errno values.
+// Locks of ranges of a file, which exclude other members. Methods block.
 class RangeLocks {
   public:
-    // Keeps others that lock from the range until unlock(); shared: only those that do not share.
+    // Waits until no other lock overlaps the range, then locks it until unlock(). Shared locks
+    // exclude only exclusive ones.
     virtual int lock(Offset from, Offset bytes, bool shared) = 0;
     virtual int unlock(Offset from, Offset bytes) = 0;
 
@@ -37,17 +39,16 @@ class Store : public RangeLocks {
     virtual ~Store() = default;
 
     virtual Outcome read(std::byte* memory, std::size_t bytes, Offset at) = 0;
-    // Moves all bytes, or has an error.
+    // Moves all bytes, unless there is an error.
     virtual Outcome write(const std::byte* memory, std::size_t bytes, Offset at) = 0;
-    // The file's size; negative: an errno value, negated.
+    // The size of the file, or a negated errno value.
     virtual Offset size() = 0;
-    // The rest return errno values.
     virtual int resize(Offset size) = 0;
-    // Makes room for so many bytes from the beginning; the file is at least as long afterwards.
+    // Allocates storage for the first `size` bytes. A shorter file becomes that long.
     virtual int reserve(Offset size) = 0;
-    // Everything written has reached the device.
+    // Returns when everything written has reached the device.
     virtual int flush() = 0;
-    // Itself if it is one, whose calls cross the torus; otherwise null.
+    // This store if it is a FarStore, whose calls cross the torus; otherwise null.
     virtual FarStore* far() { return nullptr; }
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Serves the FarStores of other ranks from a Store of this one, and keeps the locks of a file for
-// all: those of the kernel are one process's, whoever it serves.
+// Serves the FarStores of other ranks from a Store of this rank. It also keeps the locks of the
+// file for all members: locks of the kernel belong to a process, and this process acts for several
+// ranks.
 //
-// Calls come as notes, and are done one after the other, each when its data are here, by whatever
-// makes progress. Memory: one piece of a call. Made and destroyed by a member for all; its creator
-// waits until no member calls before it ends (await_end).
+// Calls arrive as notes. Progress carries them out one after the other, each when its data have
+// arrived. Memory: one piece of a call. One member creates the server for all, and calls
+// await_end() before it destroys it.
 #pragma once
 
 #include <deque>
@@ -19,17 +20,17 @@ namespace torusmp::io {
 
 class StoreServer final : public RangeLocks, public core::NoteReader, private core::Task {
   public:
-    // store, hints: outlive it. context: see FarStore.
+    // store, hints: outlive the server. context: see FarStore.
     StoreServer(core::Runtime& runtime, core::Context context, Store& store, const Hints& hints);
     ~StoreServer();
     StoreServer(const StoreServer&) = delete;
     StoreServer& operator=(const StoreServer&) = delete;
 
-    // Of this rank; block.
+    // Locks for this rank. They block.
     int lock(Offset from, Offset bytes, bool shared) override;
     int unlock(Offset from, Offset bytes) override;
 
-    // Returns when everything that was asked has been answered. Precondition: no member asks more.
+    // Returns when all calls have been answered. Precondition: no member makes further calls.
     void await_end();
 
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
@@ -48,13 +49,13 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     };
     struct Wait {
         core::Rank source;
-        std::int64_t number;  // of the question; negative: of this rank
+        std::int64_t number;  // of the question; negative for a lock of this rank
         Lock lock;
     };
     enum class Stage { take, list, contents, answer };
 
     bool advance() override;
-    void report(core::Waits&) const override {}  // those who ask report that they wait
+    void report(core::Waits&) const override {}  // the ranks that wait report that themselves
     bool step();
     bool take_next();
     bool fits(const Call& call) const;
@@ -82,9 +83,9 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     std::unique_ptr<std::byte[]> memory_;
     std::size_t size_ = 0;
     std::vector<Lock> held_;
-    std::deque<Wait> waiting_;  // for locks, in the order in which they came
+    std::deque<Wait> waiting_;  // for locks, in the order of their requests
     std::int64_t own_locks_ = 0;
-    // Answers to be kept until they have left.
+    // Answers that are being sent.
     struct Sent {
         core::SendRequest request;
         far::Answer answer;

@@ -24,6 +24,8 @@ inline constexpr const char* env_local_rank = "TORUSMP_LOCAL_RANK";
 // The program of the job that this rank runs, from 0.
 inline constexpr const char* env_program = "TORUSMP_APPNUM";
 
+// How often the job has been started again, from 0; set only with torus-run --restart-on-death.
+inline constexpr const char* env_restart = "TORUSMP_RESTART";
 // The process that started the rank, which is not its parent if a script started the program.
 inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
 

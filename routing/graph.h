@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any connected graph of cables, and the paths of packets over it. A Torus that has one (torus.h)
-// takes its links and paths from it, and only its coordinates from the extents.
+// A machine whose cables form any connected graph, and the paths of packets over it. A Torus with a
+// Graph (torus.h) takes its links and paths from the Graph; the extents only give coordinates.
 //
-// Paths are shortest. The ranks are ordered by their distance from a root, ties by number; a step
-// to an earlier rank is up, to a later one down. A packet moves to the next virtual channel where
-// it turns from down to up, so within a virtual channel it goes up, then down: no cycle of waiting
-// packets exists there (up*/down*, Schroeder et al., Autonet, 1991), and between virtual channels
-// it only moves to higher ones. Among shortest paths those with the fewest such turns are chosen;
-// nearly all graphs need one or two virtual channels. If a graph needs more than there are, its
-// paths never turn from down to up, and some are longer.
+// Paths are shortest and free of deadlock. The ranks are ordered by their distance from a root, and
+// by number at the same distance. A step to an earlier rank leads up, a step to a later one down.
+// Where a packet turns from down to up, it moves to the next virtual channel. So within a virtual
+// channel a packet goes up some steps, then down, and no cycle of waiting packets can exist
+// (up*/down*, Schroeder et al., Autonet, 1991). Among the shortest paths, those with the fewest
+// turns are chosen: nearly all graphs need one or two virtual channels. If a graph needs more than
+// there are, its paths do not turn from down to up, and some of them are not shortest.
 //
-// A plain value, immutable; any thread. All ranks with the same arguments compute the same paths.
+// A plain value, immutable; any thread may use it. The same arguments give the same paths on all
+// ranks.
 #pragma once
 
 #include <array>
@@ -37,9 +38,9 @@ struct GraphCable {
 // The largest graph: every rank keeps a table of all pairs.
 inline constexpr int max_graph_ranks = 1024;
 
-// Directions for cables, in the order of `cables`, so that no rank uses one twice. The number of
-// dimensions is half of the largest number of cables of a rank, rounded up. Precondition: the two
-// ends of a cable are different ranks below `size`.
+// Gives each cable a direction, so that the cables of a rank have different directions. The result
+// is in the order of `cables`. The number of dimensions is half of the largest number of cables at a
+// rank, rounded up. Precondition: the two ends of a cable are different ranks below `size`.
 std::vector<GraphCable> assign_directions(int size, std::span<const std::pair<Rank, Rank>> cables);
 
 class Graph;
@@ -67,13 +68,14 @@ class Graph {
         const Rank to = ends_[std::size_t(from)][way];
         return to < 0 ? std::nullopt : std::optional(to);
     }
-    // The steps of the path from a to b.
+    // The number of steps of the path from a to b.
     int distance(Rank a, Rank b) const { return distance_[at(a, b)]; }
     std::optional<Hop> next_hop(Rank from, Rank to) const;
-    // Whether a path to `to` may begin with that step: parallel cables and other shortest paths.
+    // Whether a packet to `to` may begin with that step: over a parallel cable, or on another
+    // shortest path.
     bool may_begin(Rank from, Direction direction, Rank to) const;
-    // Whether a packet moves to the next virtual channel where it came from `before` over `here`
-    // to `after`.
+    // Whether a packet that goes from `before` over `here` to `after` moves to the next virtual
+    // channel.
     bool turns(Rank before, Rank here, Rank after) const {
         return !leads_up(before, here) && leads_up(here, after);
     }

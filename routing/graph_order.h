@@ -12,11 +12,12 @@
 
 namespace torusmp::routing {
 
-// An order in which each node is near the one before, and the last near the first; a walk along
-// cables only, if one is found. It begins with node 0. Precondition: the cables join all nodes.
+// An order of the nodes in which each is near the one before it, and the last is near the first. If
+// a walk that only follows cables is found, the order is that walk. It begins with node 0.
+// Precondition: the cables join all nodes.
 std::vector<int> nearby_order(int size, std::span<const std::pair<int, int>> cables);
 
-// The mean distance of two different ranks, in hops; 0 for a single one.
+// The mean distance between two different ranks, in hops; 0 if there is only one rank.
 double mean_distance(const Torus& torus);
 
 // A cable that the machine does not have, and the mean distance with it.
@@ -24,8 +25,8 @@ struct Shortening {
     Rank a = 0, b = 0;
     double mean = 0.0;
 };
-// The cable that shortens the mean distance most; empty if none does, or if the machine has more
-// than 64 ranks, since the work grows with their fourth power.
+// The cable that shortens the mean distance most. Nullopt if none does, or if the machine has more
+// than 64 ranks: the work grows with the fourth power of their number.
 std::optional<Shortening> best_cable(const Torus& torus);
 
 }  // namespace torusmp::routing

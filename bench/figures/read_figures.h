@@ -28,7 +28,7 @@ std::string recorded_text(const base::Json& object, std::string_view name,
 
 // Throws std::runtime_error that states what was found and what was expected.
 Recorded recorded_of(const base::Json& json);
-// As recorded_of(), for a file, which the error names.
+// recorded_of() for the content of a file. Errors name the file.
 Recorded read_figures(const std::string& file);
 
 // Combines several files: the curves of each are named after the file. Throws std::runtime_error if

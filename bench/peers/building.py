@@ -29,14 +29,15 @@ def build_ours(tree, build):
             call(["cmake", "-S", ROOT, "-B", tree, "-G", "Ninja",
                   "-DCMAKE_BUILD_TYPE=RelWithDebInfo"])
         call(["cmake", "--build", tree, "--target", "torus-run", "torus-info", "exchange_qmp",
-              "collectives_ours", "messages_mpi", "threads_mpi", "wilson"])
+              "collectives_ours", "messages_mpi", "threads_mpi", "windows_mpi", "wilson"])
     launcher, bench = tree / "bin/torus-run", tree / "bench"
     programs = {"exchange": bench / "exchange_qmp", "collectives": bench / "collectives_ours",
-                "messages": bench / "messages_mpi", "threads": bench / "threads_mpi"}
+                "messages": bench / "messages_mpi", "threads": bench / "threads_mpi",
+                "windows": bench / "windows_mpi"}
     for path in (launcher, *programs.values()):
         if not path.exists():
             raise Problem(f"{path} does not exist; build the targets torus-run, exchange_qmp, "
-                          "collectives_ours, messages_mpi and threads_mpi, or leave --no-build out",
+                          "collectives_ours, messages_mpi, threads_mpi and windows_mpi, or leave --no-build out",
                           USAGE)
     return {name: (launcher, program) for name, program in programs.items()}
 
@@ -88,7 +89,7 @@ def build_peer(peer, folder):
     built = {}
     for name, sources in (("exchange", ["exchange.c", "stream.c", "job_costs.c"]), ("messages", ["messages.c"]),
                           ("collectives", ["collectives.c", "collective_mpi.c"]),
-                          ("threads", ["threads.c"])):
+                          ("threads", ["threads.c"]), ("windows", ["windows.c"])):
         program = Path(folder) / f"{name}-{peer}"
         call([*PEERS[peer].command([compiler]), "-std=c99", "-O2", "-w", "-pthread", "-o", program,
               *(HERE / s for s in (*sources, "timing.c", "net_mpi.c"))])
@@ -108,7 +109,7 @@ def upstream_prefixes(words):
 def build_all(chosen, arguments, folder):
     """{program: {library: (launcher, program)}}"""
     tree = arguments.build_dir.resolve()
-    built = {"exchange": {}, "collectives": {}, "messages": {}, "threads": {}, "wilson": {},
+    built = {"exchange": {}, "collectives": {}, "messages": {}, "threads": {}, "windows": {}, "wilson": {},
              "npb": {}}
     for name, program in build_ours(tree, not arguments.no_build).items():
         built[name]["ours"] = program

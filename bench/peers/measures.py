@@ -36,7 +36,7 @@ class Measure:
     least: float = None  # lowest accepted share of the wire
     # (measure, share): at least that share of torusmp's value there; if less is better, at most
     beside: tuple = None
-    program: str = "exchange"  # or "collectives", "messages", "threads", "wilson", "npb"
+    program: str = "exchange"  # or "collectives", "messages", "threads", "windows", "wilson", "npb"
 
     def libraries(self):
         bare = tuple(library for library in BARE if getattr(self, library))
@@ -80,6 +80,7 @@ def measures():
     yield from shm_collectives()
     yield from costs("shm", ranks=2, torus="2")
     yield from mpi_measures()
+    yield from window_measures()
     yield from testbed_measures()
     yield from testbed_collectives()
     yield from npb_measures()
@@ -116,6 +117,21 @@ def mpi_measures():
     for extent in (16, 64):
         yield on(f"halo.{extent}", f"halo:{extent}", "us", 8, "2x2x2",
                  target=0.8 if extent == 64 else None)
+
+
+def window_measures():
+    """Accesses to windows (MPI_Win_allocate), each with its flush."""
+    def on(name, test, ranks=2, torus="2", **more):
+        return Measure(f"rma.{name}", test, ranks, torus, "us", program="windows", **more)
+
+    for access in ("put", "get", "accumulate", "fetch", "swap"):
+        yield on(f"{access}.8", f"{access}:8", target=0.5)
+    for access in ("put", "get"):
+        for size in (16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20):
+            yield on(f"{access}.{size_name(size)}", f"{access}:{size}", target=0.9)
+    yield on("away.8", "away:8", limit=100)
+    yield on("halo.messages.27", "halo_messages:3", 27, "3x3x3")
+    yield on("halo.put.27", "halo_put:3", 27, "3x3x3", beside=("rma.halo.messages.27", 1.0))
 
 
 # The NAS Parallel Benchmarks need squares for BT and SP, powers of two for the others.

@@ -15,7 +15,7 @@ namespace torusmp::bench {
 // The median of the column with this group and name at the row's number; nothing if there is none.
 std::optional<double> figure_of(const Table& table, std::string_view group, std::string_view name,
                                 std::size_t row);
-// As figure_of(), at the last of the table's exact rows.
+// figure_of() for the last of the table's exact rows.
 std::optional<double> last_figure_of(const Table& table, std::string_view group,
                                      std::string_view name);
 

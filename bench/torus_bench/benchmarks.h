@@ -33,6 +33,7 @@ Table measure_collectives(const Context& context);
 Table measure_steps(const Context& context);
 Table measure_forward(const Context& context);
 Table measure_io(const Context& context);
+Table measure_windows(const Context& context);
 
 // Thrown by all ranks with the same text, so that rank 0 reports it and the job ends in an orderly
 // way.

@@ -69,6 +69,11 @@ Table run_benchmark(const Context& context) {
             return measure_forward(context);
         case Command::io:
             return measure_io(context);
+        case Command::put:
+        case Command::get:
+        case Command::accumulate:
+        case Command::cas:
+            return measure_windows(context);
         case Command::simulate:
         case Command::predict:
         case Command::fit:

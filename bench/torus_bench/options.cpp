@@ -21,7 +21,7 @@ namespace {
 namespace po = boost::program_options;
 using config::UsageError;
 
-constexpr std::array<std::pair<std::string_view, Command>, 16> commands = {{
+constexpr std::array<std::pair<std::string_view, Command>, 20> commands = {{
     {"latency", Command::latency},
     {"bandwidth", Command::bandwidth},
     {"sweep", Command::sweep},
@@ -33,6 +33,10 @@ constexpr std::array<std::pair<std::string_view, Command>, 16> commands = {{
     {"steps", Command::steps},
     {"forward", Command::forward},
     {"io", Command::io},
+    {"put", Command::put},
+    {"get", Command::get},
+    {"accumulate", Command::accumulate},
+    {"cas", Command::cas},
     {"simulate", Command::simulate},
     {"predict", Command::predict},
     {"fit", Command::fit},
@@ -51,7 +55,7 @@ std::optional<Command> command_named(std::string_view text) {
 Command read_command(const std::vector<std::string>& words) {
     constexpr std::string_view expected =
         "latency, bandwidth, sweep, aggregate, relay, overlap, efficiency, collectives, steps, "
-        "forward, io, simulate, predict, fit, plot or report";
+        "forward, io, put, get, accumulate, cas, simulate, predict, fit, plot or report";
     if (words.empty())
         throw UsageError(fmt::format("missing command: expected {}; see --help", expected));
     const auto command = command_named(words[0]);
@@ -98,6 +102,12 @@ std::vector<std::size_t> read_sizes(const po::variables_map& given, Command comm
                 return {};  // of the operations, see read_collectives()
             case Command::steps:
                 return size_series(8, 4 << 10, given["step"].defaulted() ? 8 : factor);
+            case Command::put:
+            case Command::get:
+            case Command::accumulate:
+                return size_series(8, 4 << 20, given["step"].defaulted() ? 8 : factor);
+            case Command::cas:
+                return {8};
             case Command::forward:
                 return size_series(1 << 10, 32 << 10, factor);
             case Command::io:
@@ -213,6 +223,17 @@ void read_collectives(const po::variables_map& given, Options& options) {
     if (!sized) options.sizes = {0};
 }
 
+void check_windows(const Options& options) {
+    if (options.command == Command::cas && options.sizes != std::vector<std::size_t>{8})
+        throw UsageError("--sizes: cas swaps words of 8 bytes: expected 8:8");
+    for (const std::size_t bytes : options.sizes)
+        if (options.command == Command::accumulate && bytes % 8 != 0)
+            throw UsageError(
+                fmt::format("--sizes: accumulate adds words of 8 bytes: found {} bytes, expected "
+                            "multiples of 8, for example --sizes 8:4MiB",
+                            bytes));
+}
+
 void check_steps(const Options& options) {
     if (options.command == Command::steps) check_collective_sizes(*find_collective("sum"), options);
 }
@@ -285,6 +306,7 @@ void read_special(const po::variables_map& given, Options& options) {
     read_collectives(given, options);
     read_io(given, options);
     check_steps(options);
+    check_windows(options);
     options.exact = options.sizes;
     if (command == Command::sweep)
         options.sizes = perturbed(options.sizes, read_number(given, "perturb", 0, 1024));

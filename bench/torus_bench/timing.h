@@ -27,8 +27,8 @@ struct Timing {
 // Warms up while it searches for a number of times that fills a repetition; then does nine
 // repetitions if they take at most `seconds`, or fewer, but at least three.
 Timing measure(const Body& body, double seconds);
-// As measure(), for several bodies in turns, so that disturbances affect all equally. `seconds` is
-// for each.
+// Like measure(), but alternates between several bodies, so that disturbances affect all equally.
+// `seconds` is the time for each.
 std::vector<Timing> measure_in_turns(const std::vector<Body>& bodies, double seconds);
 
 // The time of each repetition in another unit: `per_second` of 1 us is 1e6.

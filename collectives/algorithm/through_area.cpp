@@ -34,8 +34,7 @@ bool ThroughArea::is_only_root(std::size_t bytes) {
 
 bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blocks) {
     if (left_) return true;
-    gives_messages_ = messages_pay(to, bytes, blocks, bytes);
-    if (!gives_messages_) {
+    if (!messages_pay(to, bytes, blocks, bytes)) {
         if (!copy_in(to, from, bytes)) return false;
         to == Area::all ? leave_for_all(bytes) : leave_for(to, bytes);
         return true;

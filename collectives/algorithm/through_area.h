@@ -36,7 +36,7 @@ class ThroughArea : public Algorithm {
         kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
         next_ = 0;
         left_ = false;
-        gives_messages_ = posts_ = false;
+        posts_ = false;
         sending_.clear();
         receiving_.clear();
     }
@@ -248,7 +248,6 @@ class ThroughArea : public Algorithm {
     Messages* messages_;
     std::uint64_t kind_ = 0;  // kind of call in the high bits, root in the low bits
     bool left_ = false;
-    bool gives_messages_ = false;
     bool posts_ = false;          // requests are reserved
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are

@@ -30,7 +30,8 @@ class Allgather final : public Collective<allgather::Arguments> {
     // allgather::algorithms(); null to choose by the settings.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);
-    // As a part of another call, a literal, by which reports and members that differ name it.
+    // Starts it as a part of another call. `call`, a literal, is the name in reports and in errors
+    // of members that disagree.
     void start_for(const char* call, void* in, const Blocks& in_blocks, const void* out);
 
     // A start whose block has `sent` bytes, another size than in_blocks has for this member: fails

@@ -14,8 +14,6 @@ namespace {
 
 // What a message costs its receiver beside the copy, µs.
 constexpr double message_time = 3;
-// The other way must be faster by a tenth before it is taken.
-constexpr double margin = 1.1;
 
 }  // namespace
 
@@ -181,7 +179,7 @@ std::byte* Area::large_place(int member, std::uint64_t call, std::size_t bytes) 
 
 std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) {
     if (call >= active_.front() + large_buffers) return nullptr;
-    if (span_ != 0 && bytes >= long_bytes && !populated_) populate();
+    populate_for(bytes);
     Use& use = uses_[call & mask_];
     if (!is_past(use) && !look_past(use)) return nullptr;
     const std::size_t part = (largest_ + large_parts - 1) / large_parts;
@@ -198,14 +196,15 @@ std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) 
 // There are few large buffers, so their writers must learn soon that this reader is done. Small
 // calls in between cost nothing extra.
 std::byte* Area::read_large(int member, std::uint64_t call, std::size_t bytes) {
-    if (span_ != 0 && bytes >= long_bytes && !populated_) populate();
+    populate_for(bytes);
     tell_soon(call);
     return large_place(member, call, bytes);
 }
 
 // Contents that move touch new pages for many calls, whose page faults would take longer than the
 // copies.
-void Area::populate() {
+void Area::populate_for(std::size_t bytes) {
+    if (populated_ || span_ == 0 || bytes < long_bytes) return;
     for (std::size_t buffer = 0; buffer < std::size_t(size_) * large_buffers; ++buffer)
         core::SharedMemory::populate({large_buffers_ + buffer * largest_, span_});
     populated_ = true;
@@ -230,9 +229,7 @@ bool Area::messages_pay(int reader, std::size_t written, int blocks, std::size_t
     const double blocks_read = double(blocks) * double(block);
     const double here = double(written) / write + blocks_read / slowest_reader(reader);
     const double sent = blocks_read / by_kernel + blocks * message_time;
-    messages_paid_ = here > sent * (messages_paid_ ? 1 / margin : margin);
-    if (!messages_paid_) asked_ = 0;
-    return messages_paid_ && !is_trial(++asked_);
+    return messages_.is_faster(here / sent) && !messages_.tries_ours();
 }
 
 void Area::tell_soon(std::uint64_t call) {

@@ -70,7 +70,7 @@ class Area {
     // For calls that the members start repeatedly, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
-    // As a reader: all others.
+    // In place of a reader: all other members.
     static constexpr int all = -1;
 
     // tag: for the messages that set up the area; not used by anything else. slots: per ring, a
@@ -232,7 +232,7 @@ class Area {
     std::size_t begin_in_large(std::uint64_t call, std::size_t bytes) const;
     std::byte* large_place(int member, std::uint64_t call, std::size_t bytes) const;
     std::byte* read_large(int member, std::uint64_t call, std::size_t bytes);
-    void populate();
+    void populate_for(std::size_t bytes);
     std::uint32_t slowest_reader(int reader) const;
     static void copy(void* to, const void* from, std::size_t bytes, std::optional<Rate>& rate) {
         if (bytes < long_bytes) [[likely]] {
@@ -298,8 +298,7 @@ class Area {
     std::array<std::array<Use, large_parts>, large_buffers> large_uses_{};
     // Of long contents.
     std::optional<Rate> write_rate_, read_rate_;
-    bool messages_paid_ = false;
-    unsigned asked_ = 0;
+    OtherWay messages_;
     std::uint64_t large_call_ = 0;  // the last call for which this member has read a large buffer
     // Lower bound of the calls that the others have completed, as last seen: all of them, and one
     // reader.

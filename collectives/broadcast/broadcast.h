@@ -27,7 +27,8 @@ class Broadcast final : public Collective<broadcast::Arguments> {
     // Sends `bytes` bytes at `buffer` from the root to all members; root is a member number.
     // algorithm: a row of broadcast::algorithms(); null to choose by the settings.
     void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
-    // As a part of another call, a literal, by which reports and members that differ name it.
+    // Starts it as a part of another call. `call`, a literal, is the name in reports and in errors
+    // of members that disagree.
     void start_for(const char* call, void* buffer, std::size_t bytes, int root);
 
   private:

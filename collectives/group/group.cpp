@@ -112,7 +112,7 @@ Group& Group::ordered() {
     if (kind_ == Kind::ordered || std::is_sorted(member_at_.begin(), member_at_.end()))
         return *this;
     if (ordered_ == nullptr)
-        ordered_.reset(new Group(*runtime_, members_, context_, *policy_, Kind::ordered));
+        ordered_ = std::make_unique<Group>(*runtime_, members_, context_, *policy_, Kind::ordered);
     return *ordered_;
 }
 
@@ -141,7 +141,7 @@ std::vector<Rank> members_here(const Group& group) {
 }  // namespace
 
 Hosts::Hosts(Group& group)
-    : local(group.runtime(), members_here(group), group.context(), *group.policy_,
+    : local(group.runtime(), members_here(group), group.context(), group.policy(),
             Group::Kind::local) {
     std::map<Rank, std::pair<int, int>> seen;  // host: its index, its members so far
     std::vector<Rank> firsts;
@@ -157,8 +157,8 @@ Hosts::Hosts(Group& group)
         local_member[std::size_t(member)] = entry->second.second++;
     }
     if (local.member() == 0)
-        leaders.reset(new Group(group.runtime(), std::move(firsts), group.context(), *group.policy_,
-                                Group::Kind::leaders));
+        leaders = std::make_unique<Group>(group.runtime(), std::move(firsts), group.context(),
+                                          group.policy(), Group::Kind::leaders);
 }
 
 }  // namespace torusmp::collectives

@@ -45,6 +45,11 @@ class Group {
     // listed twice.
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
           const Policy& policy = default_policy());
+    // What a group of some of the members is for: the whole collective, the same in member order,
+    // the part inside a host, or the part between the first members of all hosts.
+    enum class Kind { whole, ordered, local, leaders };
+    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
+          const Policy& policy, Kind kind);
     ~Group();
     Group(const Group&) = delete;
     Group& operator=(const Group&) = delete;
@@ -142,10 +147,6 @@ class Group {
     }
 
   private:
-    friend struct Hosts;
-    enum class Kind { whole, ordered, local, leaders };
-    Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
-          const Policy& policy, Kind kind);
     void find_places();
     void find_grid();
     void find_neighbours();

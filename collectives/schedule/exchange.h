@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between members that all know about them: each member posts all sends and receives of
-// its list together. Several messages from one member to the same other one match the receives
-// there in order.
+// Messages for which both ends post: each member has a list of sends and receives, and posts all of
+// them together. Several messages from one member to another match the receives there in order.
 #pragma once
 
 #include <optional>

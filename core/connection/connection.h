@@ -98,6 +98,8 @@ struct Connection {
     OutgoingQueue messages;  // control and eager packets, in FIFO order
     OutgoingQueue streams;   // large messages sent in packets, in turns, after the messages
     Statistics statistics;
+    // Statistics::packets_sent after the last piece of a large message on virtual channel 0.
+    std::uint64_t last_piece = 0;
 
   private:
     bool down_ = false;

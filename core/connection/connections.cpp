@@ -9,7 +9,6 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
-#include "core/connection/pieces.h"
 #include "core/link/frames.h"
 #include "routing/ways.h"
 
@@ -234,9 +233,7 @@ void Connections::begin(Connection& connection) const {
         const int credits = link ? credits_of(k) : credits_between(options_.rank, connection.peer);
         // Credits of the control virtual channel are soon returned.
         const bool control = k == options_.torus.virtual_channels() + 1;
-        const int half = std::max(1, credits / 2);
-        fresh.add(k, credits,
-                  control ? 3 * credits / 4 : link ? std::min(half, pieces::returned) : half);
+        fresh.add(k, credits, control ? 3 * credits / 4 : std::max(1, credits / 2));
     }
     if (!link) fresh.return_with_packets();
     if (link && options_.torus.is_ring(link->dimension)) fresh.keep_bubble();

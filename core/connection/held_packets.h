@@ -15,7 +15,7 @@ namespace torusmp::core {
 class HeldPackets {
   public:
     bool any() const { return mask_ != 0; }
-    // Of the virtual channels from this one on.
+    // Whether there are any on this virtual channel or a later one.
     bool any_from(int virtual_channel) const { return (mask_ & ~below(virtual_channel)) != 0; }
     bool on(int virtual_channel) const { return ((mask_ >> virtual_channel) & 1u) != 0; }
     void hold(int virtual_channel) { mask_ |= bit(virtual_channel); }

@@ -9,7 +9,6 @@
 
 #include "base/assert.h"
 #include "base/trace.h"
-#include "core/connection/pieces.h"
 #include "core/dispatch/packet_trace.h"
 
 namespace torusmp::core {
@@ -65,6 +64,7 @@ void PacketSender::take_credit(Connection& connection, PacketHeader& header) {
     connection.credits.take(header.virtual_channel);
     ++connection.statistics.packets_sent;
     connection.statistics.bytes_sent += header.length;
+    if (pieces::is_first_hop(header)) connection.last_piece = connection.statistics.packets_sent;
 }
 
 void PacketSender::transmit(Connection& connection, PacketHeader& header,

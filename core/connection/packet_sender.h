@@ -11,6 +11,7 @@
 #include "base/assert.h"
 #include "core/connection/connections.h"
 #include "core/connection/fault_handler.h"
+#include "core/connection/pieces.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -92,16 +93,19 @@ class PacketSender {
     static void drop_queues(Connection& connection, Error error);
 
     // ---- credits of the opposite direction ----
-    // Frees one of our slots. Its credit returns with the next packet of a direct connection, or
-    // alone when half of the credits are owed.
-    void slot_taken(Connection& connection, int virtual_channel) {
-        if (connection.credits.owe(virtual_channel)) give_owed(connection);
+    // Frees the slot of a packet. Its credit returns with the next packet of a direct connection,
+    // or alone when half of the credits are owed or a piece of a large message has come.
+    void slot_taken(Connection& connection, const transport::PacketHeader& header) {
+        if (connection.credits.owe(header.virtual_channel) || pieces::returns(connection, header))
+            give_owed(connection);
     }
     // Returns all owed credits now.
     void give_owed(Connection& connection);
     void collect_grants(Connection& connection);
     // Whether a packet may leave on that virtual channel; first collects credits if there are none.
+    // Precondition: the connection is up.
     bool has_credit(Connection& connection, int virtual_channel) {
+        TORUSMP_ASSERT(!connection.down(), commons_.rank(), connection.peer, virtual_channel);
         if (connection.credits.granted(virtual_channel) != 0) return true;
         collect_grants(connection);
         return !connection.down() && connection.credits.granted(virtual_channel) != 0;

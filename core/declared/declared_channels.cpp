@@ -52,8 +52,8 @@ ReceiveFlow& DeclaredChannels::open_receive(Rank source, FlowKey key) {
 void DeclaredChannels::start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed) {
     commons_.open(request, buffer, flow.dest);
     Peer& peer = connections_.peer(flow.dest);
-    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
-                   commons_.rank(), flow.dest, flow.label, request.stage_);
+    TORUSMP_ASSERT(request.stage() == SendRequest::Stage::idle && request.send_handle_ == 0,
+                   commons_.rank(), flow.dest, flow.label, request.stage());
     request.flow_ = &flow;
     request.link_ = nullptr;
     request.ordinal_ = flow.started++;
@@ -153,9 +153,7 @@ bool DeclaredChannels::on_rts(Peer& peer, const PacketHeader& header, const std:
     } else if (request->receive_handle_ != 0 && body.bytes <= request->buffer_.bytes &&
                body.bytes != 0) {
         // Our RTR crossed this RTS: the sender will write to the memory that our RTR names.
-        TORUSMP_ASSERT(!request->crossed_ && !request->reading_, commons_.rank(), peer.rank,
-                       flow.label, request->receive_handle_);
-        request->crossed_ = true;
+        request->become(ReceiveRequest::Stage::crossed, commons_.rank());
         request->status_.source = peer.rank;
         request->expected_ = body.bytes;
     } else {

@@ -72,9 +72,9 @@ class ReceiveFlow {
     Unexpected* unexpected_last = nullptr;
 
     void start(ReceiveRequest& request) {
-        TORUSMP_ASSERT(!request.posted_ && !request.complete(), source, label, started);
+        TORUSMP_ASSERT(!request.complete(), source, label, started);
         TORUSMP_ASSERT((first == nullptr) == (last == nullptr), source, label, started);
-        request.posted_ = true;
+        request.become(ReceiveRequest::Stage::posted);
         request.next_ = nullptr;
         (first == nullptr ? first : last->next_) = &request;
         last = &request;
@@ -83,11 +83,11 @@ class ReceiveFlow {
     ReceiveRequest* take_started() {
         ReceiveRequest* request = first;
         if (request == nullptr) return nullptr;
-        TORUSMP_ASSERT(request->posted_, source, label, started);
+        TORUSMP_ASSERT(request->posted(), source, label, started);
         TORUSMP_ASSERT((request == last) == (request->next_ == nullptr), source, label, started);
         first = request->next_;
         if (first == nullptr) last = nullptr;
-        request->posted_ = false;
+        request->become(ReceiveRequest::Stage::idle);
         return request;
     }
     void keep(Unexpected& message) {

@@ -115,7 +115,7 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     } else if (!dispatch(connection, header, payload)) [[unlikely]] {
         refuse(connection, header);
     }
-    if (!connection.down()) sender_.slot_taken(connection, virtual_channel);
+    if (!connection.down()) sender_.slot_taken(connection, header);
     return Verdict::taken;
 }
 
@@ -131,7 +131,7 @@ Verdict Dispatcher::on_link_packet(Connection& connection, const transport::Chan
     }
     connection.held.release(header.virtual_channel);
     if (!connection.down() && links_.in_use(connection, channel))
-        sender_.slot_taken(connection, header.virtual_channel);
+        sender_.slot_taken(connection, header);
     return verdict;
 }
 
@@ -154,7 +154,7 @@ Verdict Dispatcher::on_shortcut_packet(Connection& connection, const PacketHeade
     connection.held.release(0);
     shortcuts_.touch(connection);
     if (ahead == 0 && !peer.dead && !take_next(peer, header, payload)) refuse(connection, header);
-    if (!connection.down()) sender_.slot_taken(connection, 0);
+    if (!connection.down()) sender_.slot_taken(connection, header);
     return Verdict::taken;
 }
 

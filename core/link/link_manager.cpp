@@ -147,7 +147,6 @@ LinkSetup LinkManager::setup_of(const LinkEnd& end, const SetupBody& body) const
 // link is given up by its own end, which knows its state, and no rank is lost before all ends on
 // this side have done so. Returns true if this rank has.
 bool LinkManager::give_up_links() {
-    if (states_.hopes().connected()) return false;
     const routing::Parts parts = states_.hopes();  // learn() below changes it
     bool news = false;
     for (LinkCarrier& it : carriers_) {
@@ -323,7 +322,6 @@ bool LinkManager::take_hello(Connection& in, const Channel& channel, const Packe
     if (&channel != end.candidate() || body.version != version || !LinkStates::is_dead(version))
         return true;
     end.hear();
-    greet(end);
     if (end.first() && body.heard != 0) {
         learn(end.link(), LinkStates::back(version), nullptr);
         settle();

@@ -24,10 +24,10 @@ class Matching {
     Matching();
 
     void post(ReceiveRequest& receive) {
-        TORUSMP_ASSERT(!receive.posted_ && !receive.complete(), receive.peer_, receive.tag_);
+        TORUSMP_ASSERT(!receive.complete(), receive.peer_, receive.tag_);
         TORUSMP_ASSERT(alone_ == nullptr || posted_ == 1, posted_);
         receive.ordinal_ = next_ordinal_++;
-        receive.posted_ = true;
+        receive.become(ReceiveRequest::Stage::posted);
         if (has_wildcard(receive)) ++wildcards_;
         if (posted_++ == 0)
             alone_ = &receive;
@@ -35,13 +35,13 @@ class Matching {
             post_with_others(receive);
     }
     void remove(ReceiveRequest& receive) {
-        TORUSMP_ASSERT(receive.posted_ && posted_ != 0, receive.peer_, receive.tag_, posted_);
+        TORUSMP_ASSERT(receive.posted() && posted_ != 0, receive.peer_, receive.tag_, posted_);
         TORUSMP_ASSERT(alone_ == nullptr || alone_ == &receive, posted_, alone_, &receive);
         if (alone_ == &receive)
             alone_ = nullptr;
         else
             unlink(receive);
-        receive.posted_ = false;
+        receive.become(ReceiveRequest::Stage::idle);
         --posted_;
         if (has_wildcard(receive)) --wildcards_;
         TORUSMP_ASSERT(wildcards_ <= posted_, wildcards_, posted_);

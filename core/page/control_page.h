@@ -24,7 +24,7 @@
 namespace torusmp::core {
 
 // Raised with every change to the layout below.
-inline constexpr std::uint32_t page_version = 2;
+inline constexpr std::uint32_t page_version = 3;
 inline constexpr std::uint64_t page_magic = 0x6567617073757274;  // "truspage"
 
 // Counters of one path out of a rank since it started. Eager messages travel whole in one packet;
@@ -136,16 +136,23 @@ class ControlPage {
         sequence_.store(odd + 1, std::memory_order_release);
     }
     // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing.
-    // Whoever maps the page still finds it when the rank has died. One thread at a time.
-    void set_deed(std::string_view text) {
+    // Whoever maps the page still finds it when the rank has died. `number`: of the text, not 0.
+    // The text is copied by one thread at a time, and only if it is not that of the last deed.
+    bool last_deed_was(std::uint64_t number) const {
+        return deed_number_.load(std::memory_order_relaxed) == number;
+    }
+    void copy_deed(std::uint64_t number, std::string_view text) {
         std::array<char, longest_deed + 1> padded{};
         std::copy_n(text.begin(), std::min(text.size(), longest_deed), padded.begin());
         const auto copy = std::bit_cast<Deed>(padded);
         for (std::size_t i = 0; i < deed_.size(); ++i)
             deed_[i].store(copy[i], std::memory_order_relaxed);
+        deed_number_.store(number, std::memory_order_relaxed);
     }
-    void clear_deed() { deed_[0].store(0, std::memory_order_relaxed); }
+    void begin_deed() { in_deed_.store(1, std::memory_order_relaxed); }
+    void end_deed() { in_deed_.store(0, std::memory_order_relaxed); }
     std::string deed() const {
+        if (in_deed_.load(std::memory_order_relaxed) == 0) return {};
         Deed copy;
         for (std::size_t i = 0; i < copy.size(); ++i)
             copy[i] = deed_[i].load(std::memory_order_relaxed);
@@ -181,6 +188,7 @@ class ControlPage {
     alignas(64) std::atomic<std::uint32_t> sequence_{0};
     std::array<std::atomic<std::uint64_t>, words> state_{};
     std::array<std::atomic<std::uint64_t>, std::tuple_size_v<Deed>> deed_{};
+    std::atomic<std::uint64_t> deed_number_{0}, in_deed_{0};
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 

@@ -28,7 +28,7 @@ void fill_arriving(PageState& state, const ReceiveRequest& request) {
 }
 
 void fill_send(PageState& state, const SendRequest& request) {
-    const bool asked = request.stage_ == SendRequest::Stage::wait_answer;
+    const bool asked = request.awaits_answer();
     fill(state, asked ? WaitKind::send : WaitKind::sending, request, request.peer_,
          request.buffer_.bytes);
 }
@@ -100,7 +100,7 @@ bool Publisher::describe_request(const Request& request, PageState& state) const
         if (&r == &request) fill(state, WaitKind::receive, r, r.peer_, r.buffer_.bytes);
     });
     receives_.for_each([&](const ReceiveRequest& r) {
-        if (&r == &request && !r.posted_) fill_arriving(state, r);
+        if (&r == &request && !r.posted()) fill_arriving(state, r);
     });
     sends_.for_each([&](const SendRequest& s) {
         if (&s == &request) fill_send(state, s);
@@ -114,7 +114,7 @@ bool Publisher::describe_request(const Request& request, PageState& state) const
 // one.
 bool Publisher::describe_oldest(PageState& state) const {
     receives_.for_each([&](const ReceiveRequest& r) {
-        if (!r.posted_ && state.wait == WaitKind::none) fill_arriving(state, r);
+        if (!r.posted() && state.wait == WaitKind::none) fill_arriving(state, r);
     });
     const ReceiveRequest* oldest = nullptr;
     matching_.for_each_posted([&](const ReceiveRequest& r) {

@@ -26,9 +26,10 @@ constexpr unsigned polls_without_pause = 128;
 constexpr int first_linger = 10;
 // Times that the core is yielded to other ranks before sleep, if ranks outnumber cores.
 constexpr unsigned most_yields = 16;
-// Of these, yields in vain: no other rank took the core. A rank that is alone on its host may share
-// the cores with ranks in other containers, among which the kernel distributes them regardless of
-// yields; and the kernel wakes it when it has handled a packet in any case.
+// The most of these yields that may be in vain, because no other rank took the core. A rank that is
+// alone on its host may share the cores with ranks in other containers, among which the kernel
+// distributes them regardless of yields; and the kernel wakes it when it has handled a packet in
+// any case.
 constexpr unsigned most_vain_yields = 2;
 // A shorter yield was in vain.
 constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);

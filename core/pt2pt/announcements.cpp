@@ -29,8 +29,8 @@ void Announcements::announce(ReceiveRequest& request) {
     Peer& peer = connections_.peer(request.peer_);
     MatchState& match = states_[peer.rank];
     const transport::RemoteMemory memory = receives_.open(request, peer);
-    TORUSMP_ASSERT(request.posted_ && match.announced < most_announced, commons_.rank(), peer.rank,
-                   request.posted_, match.announced);
+    TORUSMP_ASSERT(request.posted() && match.announced < most_announced, commons_.rank(), peer.rank,
+                   request.posted(), match.announced);
     request.announced_ = true;
     ++match.announced;
     TORUSMP_TRACE(message, debug, commons_.rank(),

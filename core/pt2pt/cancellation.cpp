@@ -9,7 +9,7 @@ using transport::PacketHeader;
 
 void Cancellation::cancel(ReceiveRequest& request) {
     if (request.complete() && request.status_.error == Error::pending) request.reopen();
-    if (request.complete() || !request.posted_ || request.flow_ != nullptr) return;
+    if (request.complete() || !request.posted() || request.flow_ != nullptr) return;
     if (request.announced_) {
         TORUSMP_ASSERT(receives_.find(request.receive_handle_) == &request, commons_.rank(),
                        request.peer_, request.receive_handle_);
@@ -30,7 +30,8 @@ void Cancellation::cancel_all(Context first, Context count) {
         if (ours(request.context_)) receives.push_back(&request);
     });
     sends_.for_each([&](SendRequest& request) {
-        if (request.flow_ == nullptr && ours(request.context_) && !request.retracting_)
+        if (request.flow_ == nullptr && ours(request.context_) &&
+            request.stage() != SendRequest::Stage::retracting)
             sends.push_back(&request);
     });
     for (ReceiveRequest* request : receives) cancel(*request);
@@ -58,7 +59,7 @@ bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const st
     if (!read_body(header, payload, body)) return false;
     ReceiveRequest* request = receives_.find(body.receive_handle);
     // If it is not found, the message that took it, or a refusal, arrived before this answer.
-    if (request == nullptr || request->peer_ != peer.rank || !request->posted_) return true;
+    if (request == nullptr || request->peer_ != peer.rank || !request->posted()) return true;
     receives_.close(*request);
     matching_.remove(*request);
     commons_.complete(*request, Error::cancelled);
@@ -67,12 +68,12 @@ bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const st
 
 void Cancellation::cancel(SendRequest& request) {
     // Messages in flight will arrive; only a send that waits for a receive can be cancelled.
-    if (request.complete() || request.stage_ != SendRequest::Stage::wait_answer ||
+    if (request.complete() || request.stage() != SendRequest::Stage::wait_answer ||
         request.flow_ != nullptr)
         return;
     TORUSMP_ASSERT(sends_.find(request.send_handle_) == &request, commons_.rank(), request.peer_,
-                   request.send_handle_, request.stage_);
-    request.retracting_ = true;
+                   request.send_handle_, request.stage());
+    request.become(SendRequest::Stage::retracting, commons_.rank());
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
                  SendHandleBody{request.send_handle_, 0});
     settle_with_oneself(request);
@@ -88,7 +89,6 @@ void Cancellation::settle_with_oneself(const Request& request) {
         loopback.poll(sink_);
         sender_.flush_backlog();
     } while (!request.complete() && !loopback.empty());
-    commons_.stirred = true;
 }
 
 // If it is not found, the message has matched its receive, and our answer is on its way.
@@ -112,7 +112,7 @@ bool Cancellation::on_retracted(Peer& peer, const PacketHeader& header, const st
     SendHandleBody body;
     if (!read_body(header, payload, body)) return false;
     SendRequest* request = sends_.find(body.send_handle);
-    if (request == nullptr || !request->retracting_ ||
+    if (request == nullptr || request->stage() != SendRequest::Stage::retracting ||
         sends_.take_answered(peer, body.send_handle) == nullptr)
         return false;
     sends_.finish(*request, Error::cancelled);

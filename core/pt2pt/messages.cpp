@@ -41,8 +41,8 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
     Peer& peer = connections_.peer(dest);
     if (peer.dead) return sends_.finish(request, Error::unreachable);
 
-    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle && request.send_handle_ == 0,
-                   commons_.rank(), dest, request.stage_, request.send_handle_);
+    TORUSMP_ASSERT(request.stage() == SendRequest::Stage::idle && request.send_handle_ == 0,
+                   commons_.rank(), dest, request.stage(), request.send_handle_);
     const auto announced = announcements_.take(dest, context, tag);
     // A small message with an announced receive needs no request.
     const bool small = mode != SendMode::synchronous && buffer.bytes < commons_.options.eager_limit;
@@ -64,9 +64,7 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
 }
 
 void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
-    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle, commons_.rank(), peer.rank,
-                   request.stage_);
-    request.stage_ = SendRequest::Stage::eager;
+    request.become(SendRequest::Stage::eager);
     request.sender_ = this;
     request.sequence_ = peer.send_sequence++;
     sender_.enqueue(connection, request, PacketSender::Queue::message);
@@ -79,8 +77,8 @@ bool Messages::emit(SendRequest& request, Connection& connection) {
         sends_.finish(request, Error::unreachable);
         return true;
     }
-    TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::eager, commons_.rank(), peer.rank,
-                   request.stage_, request.sequence_);
+    TORUSMP_ASSERT(request.stage() == SendRequest::Stage::eager, commons_.rank(), peer.rank,
+                   request.stage(), request.sequence_);
     TORUSMP_ASSERT(std::int32_t(peer.send_sequence - request.sequence_) > 0, commons_.rank(),
                    peer.rank, request.sequence_, peer.send_sequence);
     const bool flows = request.flow_ != nullptr;
@@ -150,7 +148,8 @@ void Messages::receive(ReceiveRequest& request, const Buffer& buffer, Unexpected
 
 inline void Messages::deliver_here(ReceiveRequest& request, Rank source, Tag tag,
                                    const std::byte* payload, std::size_t bytes) {
-    TORUSMP_ASSERT(!request.posted_ && !request.reading_, commons_.rank(), source, tag, bytes);
+    TORUSMP_ASSERT(request.stage() == ReceiveRequest::Stage::idle, commons_.rank(), source, tag,
+                   bytes, request.stage());
     if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
     request.status_.tag = tag;

@@ -17,7 +17,7 @@ constexpr std::uint32_t most_parts = 2;
 // Whether bytes for this receive handle may arrive from that peer now: its message is matched, or
 // will be because the receive was announced to that peer alone.
 bool may_land(const ReceiveRequest& request, const Peer& peer) {
-    return request.posted_ ? request.peer_ == peer.rank : request.status_.source == peer.rank;
+    return request.posted() ? request.peer_ == peer.rank : request.status_.source == peer.rank;
 }
 
 }  // namespace
@@ -25,11 +25,12 @@ bool may_land(const ReceiveRequest& request, const Peer& peer) {
 transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
     TORUSMP_ASSERT(request.receive_handle_ == 0 && request.exposed_at_ == nullptr, commons_.rank(),
                    peer.rank, request.receive_handle_);
-    TORUSMP_ASSERT(!request.reading_ && !request.announced_, commons_.rank(), peer.rank);
+    TORUSMP_ASSERT(
+        (request.stage() == ReceiveRequest::Stage::idle || request.posted()) && !request.announced_,
+        commons_.rank(), peer.rank, request.stage());
     request.receive_handle_ = receive_handles_.add(request);
     request.landed_ = 0;
     request.parts_ = request.parts_landed_ = 0;
-    request.crossed_ = false;
     if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
     const transport::Bytes memory{request.buffer_.base, request.buffer_.bytes};
     const Connection& connection = connections_.to(peer);
@@ -45,7 +46,7 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
 
 void Receives::close(ReceiveRequest& request) {
     TORUSMP_ASSERT(find(request.receive_handle_) == &request, commons_.rank(), request.peer_,
-                   request.receive_handle_, request.posted_);
+                   request.receive_handle_, request.stage());
     receive_handles_.remove(request.receive_handle_);
     request.receive_handle_ = 0;
     if (request.exposed_at_ != nullptr)
@@ -65,12 +66,14 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
         body.bytes == 0)
         return false;
     if (request->flow_ != nullptr) {
-        if (request->posted_) {
+        if (request->posted()) {
             if (request->flow_->first != request) return false;
             request->flow_->take_started();
+        } else if (request->stage() != ReceiveRequest::Stage::crossed) {
+            return false;
         }
     } else {
-        if (!request->posted_) return false;
+        if (!request->posted()) return false;
         matching_.remove(*request);
         ++states_[peer.rank].seen;
     }
@@ -78,7 +81,7 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
     request->status_.tag = request->tag_;
     request->status_.bytes = body.bytes;
     request->expected_ = body.bytes;
-    request->crossed_ = false;
+    request->become(ReceiveRequest::Stage::arriving, commons_.rank());
     if (request->landed_ > request->expected_) return false;
     if (body.whole != 0)
         finish(*request);
@@ -88,7 +91,7 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
 }
 
 void Receives::finish_if_landed(ReceiveRequest& request) {
-    if (request.posted_ || request.crossed_) return;
+    if (request.stage() != ReceiveRequest::Stage::arriving) return;
     TORUSMP_ASSERT(request.landed_ <= request.expected_ && request.parts_landed_ <= request.parts_,
                    commons_.rank(), request.peer_, request.landed_, request.expected_,
                    request.parts_landed_, request.parts_);
@@ -104,7 +107,7 @@ bool Receives::on_data(Peer& peer, const PacketHeader& header, const std::byte* 
     if (body.placed != 0 && behind != 0) return false;
     const std::size_t bytes = body.placed != 0 ? body.placed : behind;
     if (request == nullptr || !may_land(*request, peer)) return false;
-    const std::size_t room = request->posted_ ? request->buffer_.bytes : request->expected_;
+    const std::size_t room = request->posted() ? request->buffer_.bytes : request->expected_;
     if (body.offset > room || bytes > room - body.offset || bytes > room - request->landed_)
         return false;
     // Placed bytes were written before this packet arrived, to memory that we named ourselves.
@@ -144,8 +147,8 @@ void Receives::peer_lost(Peer& peer, Error error) {
     std::vector<ReceiveRequest*> lost;
     const bool cables_live = connections_.reaches(peer);
     receive_handles_.for_each([&](ReceiveRequest& request) {
-        if (request.posted_ || request.status_.source != peer.rank) return;
-        if (request.reading_ && cables_live) return;
+        if (request.posted() || request.status_.source != peer.rank) return;
+        if (request.stage() == ReceiveRequest::Stage::reading && cables_live) return;
         lost.push_back(&request);
     });
     for (ReceiveRequest* request : lost) finish(*request, error);
@@ -153,7 +156,7 @@ void Receives::peer_lost(Peer& peer, Error error) {
 
 void Receives::report(Waits& waits) const {
     receive_handles_.for_each([&](const ReceiveRequest& r) {
-        if (!r.posted_)
+        if (!r.posted())
             waits.add(Waits::Operation{.kind = Waits::Operation::Kind::receive,
                                        .stage = Waits::Operation::Stage::moving,
                                        .channel = r.flow_ != nullptr,

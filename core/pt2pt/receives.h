@@ -31,8 +31,9 @@ class Receives final : public PeerLossListener {
     transport::RemoteMemory open(ReceiveRequest& request, Peer& peer);
     void close(ReceiveRequest& request);
     void finish(ReceiveRequest& request, Error error = Error::none) {
-        TORUSMP_ASSERT(!request.posted_, commons_.rank(), request.peer_, request.receive_handle_);
+        TORUSMP_ASSERT(!request.posted(), commons_.rank(), request.peer_, request.receive_handle_);
         close(request);
+        request.become(ReceiveRequest::Stage::idle);
         commons_.complete(request, error);
     }
     ReceiveRequest* find(std::uint32_t receive_handle) const {

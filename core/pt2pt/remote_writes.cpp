@@ -35,18 +35,18 @@ int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& mem
 }
 
 // Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
+// `cables`: receives these two.
 Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const Peer& peer,
-                             const transport::RemoteMemory& memory) {
+                             const transport::RemoteMemory& memory, Cables& cables) {
     if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||
         connection.interface != peer.via->interface || !connection.channel->can_write(memory))
         return Transfer::refused;
     if (request.buffer_.layout != nullptr) return write_layout(request, connection, memory);
     sends_.name(request);
-    Cables cables{};
     const transport::ConstBytes whole{request.buffer_.base, request.buffer_.bytes};
     const bool one = request.link_ != nullptr || whole.size() < commons_.options.spread_limit;
     const int parts = one ? 1 : cables_to(peer, memory, cables);
-    if (parts == 0) return Transfer::refused;  // the channel has just changed its mind
+    if (parts == 0) return Transfer::refused;  // the answer has changed since can_write() above
     request.parts_ = std::uint8_t(parts);
     request.part_failed_ = false;
     request.parts_left_ = request.parts_;
@@ -100,7 +100,8 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
         connection.channel->cork();
         sender_.send_over(connection, peer, PacketKind::matched, matched);
     }
-    const Transfer transfer = write(request, connection, peer, memory);
+    Cables cables{};
+    const Transfer transfer = write(request, connection, peer, memory, cables);
     const bool whole = transfer == Transfer::done;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, receive {}: {}",
                   request.send_handle_, request.buffer_.bytes, peer.rank, receive_handle,
@@ -114,13 +115,8 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
         tell_written(request, connection);
     if (whole) return sends_.finish(request);
     if (transfer == Transfer::pending) {
-        TORUSMP_ASSERT(request.stage_ == SendRequest::Stage::idle ||
-                           request.stage_ == SendRequest::Stage::wait_answer,
-                       commons_.rank(), peer.rank, request.stage_);
-        request.stage_ = SendRequest::Stage::writing;
+        request.become(SendRequest::Stage::writing, commons_.rank());
         if (request.parts_out_ != 0) {
-            Cables cables{};
-            cables_to(peer, memory, cables);
             for (std::size_t i = 0; i < cables.size(); ++i)
                 if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *cables[i]);
             if (request.parts_left_ == 0) sends_.finish(request);
@@ -135,7 +131,7 @@ void RemoteWrites::on_part_end(Connection& connection, std::uint32_t send_handle
     if (request == nullptr) return;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} to {}: a write has {}, {} were left",
                   send_handle, request->peer_, ok ? "ended" : "failed", request->parts_left_);
-    TORUSMP_ASSERT(request->parts_left_ != 0, commons_.rank(), request->peer_, request->stage_,
+    TORUSMP_ASSERT(request->parts_left_ != 0, commons_.rank(), request->peer_, request->stage(),
                    request->parts_, ok);
     if (!ok) request->part_failed_ = true;
     // A message may take many writes over one link; the last one notifies.

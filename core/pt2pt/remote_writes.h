@@ -28,8 +28,8 @@ class RemoteWrites {
     void on_part_end(Connection& connection, std::uint32_t send_handle, bool ok);
 
   private:
-    transport::Transfer write(SendRequest& request, Connection& way, const Peer& peer,
-                              const transport::RemoteMemory& memory);
+    transport::Transfer write(SendRequest& request, Connection& connection, const Peer& peer,
+                              const transport::RemoteMemory& memory, Cables& cables);
     transport::Transfer write_part(SendRequest& request, Connection& connection,
                                    const transport::RemoteMemory& memory, std::size_t from,
                                    std::size_t bytes);

@@ -35,13 +35,9 @@ Transfer read_layout(ReceiveRequest& request, Connection& connection,
 }  // namespace
 
 RtsBody Rendezvous::request_of(SendRequest& request, Peer& peer) {
-    TORUSMP_ASSERT(
-        request.stage_ == SendRequest::Stage::idle || request.stage_ == SendRequest::Stage::eager,
-        commons_.rank(), peer.rank, request.stage_, request.buffer_.bytes);
-    TORUSMP_ASSERT(request.exposed_at_ == nullptr, commons_.rank(), peer.rank, request.stage_);
-    request.stage_ = SendRequest::Stage::wait_answer;
-    request.retracting_ = false;
+    TORUSMP_ASSERT(request.exposed_at_ == nullptr, commons_.rank(), peer.rank, request.stage());
     sends_.name(request);
+    request.become(SendRequest::Stage::wait_answer, commons_.rank());
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, tag {}: asks",
                   request.send_handle_, request.buffer_.bytes, peer.rank, request.tag_);
     RtsBody body{request.send_handle_, request.ordinal_, request.buffer_.bytes, {}};
@@ -79,7 +75,7 @@ void Rendezvous::ask_by(Connection& connection, SendRequest& request, Peer& peer
 
 void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const RtsBody& body) {
     Peer& peer = connections_.peer(source);
-    TORUSMP_ASSERT(!request.posted_ && !request.complete(), commons_.rank(), source, tag,
+    TORUSMP_ASSERT(!request.posted() && !request.complete(), commons_.rank(), source, tag,
                    body.send_handle, body.bytes);
     if (request.receive_handle_ != 0) receives_.close(request);
     request.status_.source = source;
@@ -107,7 +103,7 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
             TORUSMP_TRACE(message, debug, commons_.rank(), "receive of {} B from {}, tag {}: reads",
                           body.bytes, source, tag);
             if (transfer == Transfer::pending) {
-                request.reading_ = true;
+                request.become(ReceiveRequest::Stage::reading, commons_.rank());
                 return;
             }
             sender_.send(peer, PacketKind::fin, fin);
@@ -117,6 +113,7 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
     TORUSMP_TRACE(message, debug, commons_.rank(),
                   "receive {} of {} B from {}, tag {}: is ready to be written",
                   request.receive_handle_, body.bytes, source, tag);
+    request.become(ReceiveRequest::Stage::arriving, commons_.rank());
     sender_.send(peer, PacketKind::cts, CtsBody{body.send_handle, request.receive_handle_, mine});
 }
 
@@ -160,9 +157,9 @@ void Rendezvous::on_transfer_end(Connection& connection, std::uint64_t cookie, b
         return writes_.on_part_end(connection, send_handle, ok);
     ReceiveRequest* request = receives_.find(std::uint32_t(cookie >> 32));
     if (request == nullptr) return;
-    TORUSMP_ASSERT(request->reading_ && !request->posted_, commons_.rank(), connection.peer,
-                   request->receive_handle_, request->expected_, ok);
-    request->reading_ = false;
+    TORUSMP_ASSERT(request->stage() == ReceiveRequest::Stage::reading, commons_.rank(),
+                   connection.peer, request->stage(), request->receive_handle_, request->expected_,
+                   ok);
     if (ok)
         sender_.send(connections_.peer(connection.peer), PacketKind::fin,
                      SendHandleBody{request->send_handle_, 0});

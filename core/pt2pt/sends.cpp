@@ -17,8 +17,7 @@ void stop_waiting(SendRequest& request) {
 
 SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t send_handle) {
     SendRequest* request = send_handles_.find(send_handle);
-    if (request == nullptr || request->peer_ != peer.rank ||
-        request->stage_ != SendRequest::Stage::wait_answer)
+    if (request == nullptr || request->peer_ != peer.rank || !request->awaits_answer())
         return nullptr;
     stop_waiting(*request);
     return request;
@@ -26,8 +25,8 @@ SendRequest* Sends::take_answered(const Peer& peer, std::uint32_t send_handle) {
 
 void Sends::finish(SendRequest& request, Error error) {
     TORUSMP_ASSERT(request.send_handle_ == 0 || find(request.send_handle_) == &request,
-                   commons_.rank(), request.peer_, request.send_handle_, request.stage_, error);
-    TORUSMP_ASSERT(error != Error::none || request.stage_ != SendRequest::Stage::stream ||
+                   commons_.rank(), request.peer_, request.send_handle_, request.stage(), error);
+    TORUSMP_ASSERT(error != Error::none || request.stage() != SendRequest::Stage::stream ||
                        request.position_ == request.buffer_.bytes,
                    commons_.rank(), request.peer_, request.position_, request.buffer_.bytes);
     if (request.send_handle_ != 0) {
@@ -37,7 +36,7 @@ void Sends::finish(SendRequest& request, Error error) {
     if (request.rails_ != nullptr) Rail::forget(request);
     if (request.exposed_at_ != nullptr)
         std::exchange(request.exposed_at_, nullptr)->deregister_memory(request.exposed_);
-    request.stage_ = SendRequest::Stage::idle;
+    request.become(SendRequest::Stage::idle);
     commons_.complete(request, error);
 }
 
@@ -46,8 +45,8 @@ void Sends::peer_lost(Peer& peer, Error error) {
     const bool cables_live = connections_.reaches(peer);
     send_handles_.for_each([&](SendRequest& request) {
         // A stream is in a queue, and ends in its turn.
-        if (request.peer_ != peer.rank || request.stage_ == SendRequest::Stage::stream) return;
-        if (request.stage_ == SendRequest::Stage::writing && cables_live) return;
+        if (request.peer_ != peer.rank || request.stage() == SendRequest::Stage::stream) return;
+        if (request.stage() == SendRequest::Stage::writing && cables_live) return;
         lost.push_back(&request);
     });
     for (SendRequest* request : lost) {
@@ -58,7 +57,7 @@ void Sends::peer_lost(Peer& peer, Error error) {
 
 void Sends::report(Waits& waits) const {
     send_handles_.for_each([&](const SendRequest& r) {
-        const bool asked = r.stage_ == SendRequest::Stage::wait_answer;
+        const bool asked = r.awaits_answer();
         waits.add(Waits::Operation{
             .kind = Waits::Operation::Kind::send,
             .stage = asked ? Waits::Operation::Stage::unmet : Waits::Operation::Stage::moving,

@@ -33,11 +33,8 @@ class PooledRail final : public Rail {
 
 void Streams::start(SendRequest& request, Peer& peer, Connection& way,
                     const transport::RemoteMemory& target) {
-    TORUSMP_ASSERT(
-        request.stage_ != SendRequest::Stage::eager && request.stage_ != SendRequest::Stage::stream,
-        commons_.rank(), peer.rank, request.stage_, request.send_handle_);
     TORUSMP_ASSERT(request.rails_ == nullptr, commons_.rank(), peer.rank);
-    request.stage_ = SendRequest::Stage::stream;
+    request.become(SendRequest::Stage::stream, commons_.rank());
     request.sender_ = this;
     request.position_ = 0;
     request.target_ = target;
@@ -93,8 +90,8 @@ bool Streams::emit(SendRequest& request, Connection& connection) {
         return true;
     }
     TORUSMP_ASSERT(
-        request.stage_ == SendRequest::Stage::stream && request.position_ <= request.buffer_.bytes,
-        commons_.rank(), peer.rank, request.stage_, request.position_, request.buffer_.bytes);
+        request.stage() == SendRequest::Stage::stream && request.position_ <= request.buffer_.bytes,
+        commons_.rank(), peer.rank, request.stage(), request.position_, request.buffer_.bytes);
     const std::size_t left = request.buffer_.bytes - request.position_;
     const std::size_t piece = std::min(left, commons_.options.fragment());
     const transport::RemoteAddress place = place_of(request, peer, connection);

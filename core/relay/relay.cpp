@@ -37,7 +37,7 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     const bool turns = (in.turns >> out->link->index() & 1) != 0;
     const int virtual_channel = header.virtual_channel + (turns ? 1 : 0);
     if (virtual_channel >= out->virtual_channels) {
-        faults_.close(in, Error::protocol, "a packet that is not on a path of the torus");
+        faults_.close(in, Error::protocol, "a packet that is not on a path of the links");
         return Verdict::taken;
     }
     const unsigned needed = out->credits.to_relay(turns);

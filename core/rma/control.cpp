@@ -19,11 +19,6 @@ constexpr std::size_t stretch = 8192;      // bytes that are copied, or combined
 constexpr unsigned spins_per_yield = 256;  // a holder that is not running needs the core
 constexpr unsigned yields_per_look = 256;
 
-std::int32_t own_process() {
-    static const auto process = std::int32_t(getpid());
-    return process;
-}
-
 bool is_dead(std::int32_t process) {
     return process != 0 && kill(process, 0) != 0 && errno == ESRCH;
 }
@@ -38,44 +33,78 @@ const std::byte* block_of(const Buffer& buffer, std::size_t from, std::size_t by
 
 }  // namespace
 
-bool Control::try_lock(bool exclusive, Rank holder) {
-    std::uint32_t found = epoch.load(std::memory_order_relaxed);
-    while (exclusive ? found == 0 : (found & exclusive_bit) == 0) {
-        const std::uint32_t wanted = exclusive ? exclusive_bit | std::uint32_t(holder) : found + 1;
-        if (epoch.compare_exchange_weak(found, wanted)) return true;
-    }
+std::size_t Control::bytes(std::size_t places) {
+    const std::size_t beyond = places > inside ? (places - inside) * sizeof(slots_[0]) : 0;
+    return sizeof(Control) + (beyond + alignof(Control) - 1) / alignof(Control) * alignof(Control);
+}
+
+bool Control::is_shared() const {
+    for (std::size_t place = 0; place < places_; ++place)
+        if (slot(place).load() != 0) return true;
     return false;
 }
 
-bool Control::unlock(bool exclusive) {
+// Each side announces itself and then looks for the other, so at least one of two sees the other.
+Control::Try Control::try_lock(bool exclusive, Rank holder, std::uint32_t place) {
+    TORUSMP_ASSERT(place < places_, place, places_);
+    if (exclusive_.load() != 0 || (exclusive && is_shared())) return Try::held;
+    if (!exclusive) {
+        slot(place).fetch_add(1);
+        if (exclusive_.load() == 0) return Try::taken;
+        slot(place).fetch_sub(1);
+        return Try::withdrawn;
+    }
+    std::uint32_t none = 0;
+    if (!exclusive_.compare_exchange_strong(none, exclusive_bit | std::uint32_t(holder)))
+        return Try::held;
+    if (is_shared()) {
+        exclusive_.store(0);
+        return Try::withdrawn;
+    }
+    grants_.store(grants() + 1, std::memory_order_relaxed);
+    return Try::taken;
+}
+
+bool Control::unlock(bool exclusive, std::uint32_t place) {
     if (exclusive) {
-        TORUSMP_ASSERT((epoch.load() & exclusive_bit) != 0, epoch.load());
-        epoch.store(0);
+        TORUSMP_ASSERT(exclusive_.load() != 0, exclusive_.load());
+        exclusive_.store(0);
     } else {
-        [[maybe_unused]] const std::uint32_t before = epoch.fetch_sub(1);
-        TORUSMP_ASSERT(before != 0 && (before & exclusive_bit) == 0, before);
+        [[maybe_unused]] const std::uint32_t before = slot(place).fetch_sub(1);
+        TORUSMP_ASSERT(before != 0, before, place);
     }
     return waiting.load() != 0;
 }
 
-Rank Control::exclusive_holder() const {
-    const std::uint32_t found = epoch.load(std::memory_order_relaxed);
-    return (found & exclusive_bit) != 0 ? Rank(found & ~exclusive_bit) : any_source;
+void Control::release(Rank dead, std::uint32_t place) {
+    std::uint32_t held = exclusive_bit | std::uint32_t(dead);
+    exclusive_.compare_exchange_strong(held, 0);
+    slot(place).store(0);
 }
 
-BusyLock::BusyLock(Control& control) : control_(control) {
+Rank Control::exclusive_holder() const {
+    const std::uint32_t found = exclusive_.load(std::memory_order_relaxed);
+    return found != 0 ? Rank(found & ~exclusive_bit) : any_source;
+}
+
+std::int32_t BusyLock::find_process() {
+    process.store(std::int32_t(getpid()), std::memory_order_relaxed);
+    return process.load(std::memory_order_relaxed);
+}
+
+void BusyLock::wait() {
     const std::int32_t self = own_process();
     for (unsigned turn = 1;; ++turn) {
         std::int32_t found = 0;
-        if (control.busy.load(std::memory_order_relaxed) == 0 &&
-            control.busy.compare_exchange_weak(found, self, std::memory_order_acquire))
+        if (control_.busy.load(std::memory_order_relaxed) == 0 &&
+            control_.busy.compare_exchange_weak(found, self, std::memory_order_acquire))
             return;
         if (turn % spins_per_yield != 0) continue;
         sched_yield();
         if (turn % (spins_per_yield * yields_per_look) != 0) continue;
-        found = control.busy.load(std::memory_order_relaxed);
+        found = control_.busy.load(std::memory_order_relaxed);
         if (is_dead(found) &&
-            control.busy.compare_exchange_strong(found, self, std::memory_order_acquire))
+            control_.busy.compare_exchange_strong(found, self, std::memory_order_acquire))
             return;
     }
 }

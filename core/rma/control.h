@@ -8,41 +8,94 @@
 // operation takes. Any thread of any process may call.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "core/request.h"
 
 namespace torusmp::core::rma {
 
-struct alignas(128) Control {
-    // The epoch lock: the number of shared holders, or exclusive_bit and the rank that holds it.
-    static constexpr std::uint32_t exclusive_bit = 1u << 31;
-    std::atomic<std::uint32_t> epoch{0};
-    // Those that wait for the epoch lock; whoever releases it wakes the members if this is not 0.
+// Each process that maps a Control has a place in it, where it counts the shared locks that it
+// holds for itself and for members of other hosts. So what a process holds can be released when it
+// dies.
+class alignas(128) Control {
+  public:
+    enum class Try : std::uint8_t {
+        taken,
+        held,      // by others
+        withdrawn  // it was free for a moment, in which others may have found it taken: wake them
+    };
+
+    explicit Control(std::uint32_t places = 1) : places_(places) {}
+    // Bytes of a Control with so many places. Those beyond the object itself must be 0.
+    static std::size_t bytes(std::size_t places);
+
+    // A shared lock is free if nobody holds an exclusive one, whoever waits: a rank that waits for
+    // one may hold others.
+    Try try_lock(bool exclusive, Rank holder, std::uint32_t place);
+    // Returns whether somebody waits. Precondition: the caller, or the member for which it acts,
+    // holds the lock.
+    bool unlock(bool exclusive, std::uint32_t place);
+    // Releases what a dead process held, whose rank and place these are.
+    void release(Rank dead, std::uint32_t place);
+    // The rank that holds the lock exclusively; any_source if there is none.
+    Rank exclusive_holder() const;
+    // Whether a process holds shared locks.
+    bool shares(std::uint32_t place) const { return slot(place).load() != 0; }
+    // How often it was locked exclusively.
+    std::uint32_t grants() const { return grants_.load(std::memory_order_relaxed); }
+
+    // Those that wait for the lock; whoever releases it wakes the members if this is not 0.
     std::atomic<std::uint32_t> waiting{0};
     // The process that is in the middle of an accumulate; 0 if none.
     std::atomic<std::int32_t> busy{0};
 
-    bool try_lock(bool exclusive, Rank holder);
-    // Returns whether somebody waits. Precondition: the caller, or the member for which it acts,
-    // holds the lock.
-    bool unlock(bool exclusive);
-    // The rank that holds the lock exclusively; any_source if there is none.
-    Rank exclusive_holder() const;
+  private:
+    static constexpr std::uint32_t exclusive_bit = 1u << 31;
+    static constexpr std::size_t inside = 27;  // slots
+
+    const std::atomic<std::uint32_t>& slot(std::size_t place) const {
+        return reinterpret_cast<const std::atomic<std::uint32_t>*>(
+            this + 1)[std::ptrdiff_t(place) - std::ptrdiff_t(inside)];
+    }
+    std::atomic<std::uint32_t>& slot(std::size_t place) {
+        return const_cast<std::atomic<std::uint32_t>&>(std::as_const(*this).slot(place));
+    }
+    bool is_shared() const;
+
+    std::atomic<std::uint32_t> exclusive_{0};  // exclusive_bit and the rank that holds it
+    std::atomic<std::uint32_t> grants_{0};
+    const std::uint32_t places_;
+    std::array<std::atomic<std::uint32_t>, inside> slots_{};  // the first; others follow the object
 };
+static_assert(sizeof(Control) == 128);
 
 // Holds Control::busy. The holder copies and computes a few KiB and never waits, so others spin. A
 // process that died inside has lost its lock: the next one takes it.
 class BusyLock {
   public:
-    explicit BusyLock(Control& control);
+    explicit BusyLock(Control& control) : control_(control) {
+        std::int32_t nobody = 0;
+        if (!control.busy.compare_exchange_strong(nobody, own_process(), std::memory_order_acquire))
+            [[unlikely]]
+            wait();
+    }
     ~BusyLock() { control_.busy.store(0, std::memory_order_release); }
     BusyLock(const BusyLock&) = delete;
     BusyLock& operator=(const BusyLock&) = delete;
 
   private:
+    static std::int32_t own_process() {
+        const std::int32_t known = process.load(std::memory_order_relaxed);
+        return known != 0 ? known : find_process();
+    }
+    static std::int32_t find_process();
+    void wait();
+    static inline constinit std::atomic<std::int32_t> process{0};
+
     Control& control_;
 };
 

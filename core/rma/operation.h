@@ -11,8 +11,8 @@ namespace torusmp::core::rma {
 
 class Window;
 
-// Memory of a target: `bytes` bytes at an offset in its window, or, with a layout, the first `bytes`
-// that it describes from that offset on.
+// Memory of a target: `bytes` bytes at an offset in its window, or, with a layout, the first
+// `bytes` that it describes from that offset on.
 struct Place {
     std::uint64_t at = 0;
     std::size_t bytes = 0;
@@ -45,6 +45,9 @@ class Operation : public Request {
     std::size_t sent_ = 0;      // bytes of the place that were asked for
     std::size_t answered_ = 0;  // bytes of the result that have arrived
     bool refused_ = false;
+    bool moving_ = false;  // its bytes go as a message that is not complete
+    bool over_ = false;    // such an operation waits for nothing but that message
+    Error error_ = Error::none;
 };
 
 }  // namespace torusmp::core::rma

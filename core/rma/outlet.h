@@ -27,9 +27,7 @@ class Windows::Outlet final : public Outgoing {
         return operation;
     }
     // Whether the next packet must wait for an answer.
-    bool must_wait() const {
-        return is_answered(front->action) && unanswered == most_unanswered;
-    }
+    bool must_wait() const { return is_answered(front->action) && unanswered == most_unanswered; }
 
     Peer& peer;
     Operation* front = nullptr;

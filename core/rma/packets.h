@@ -13,7 +13,9 @@ enum class Action : std::uint8_t {
     get,
     get_accumulate,
     compare_and_swap,
-    flush,  // answered when all that this origin asked before is done
+    put_message,  // the bytes follow as a message, see Bulk; answered when they are in place
+    get_message,  // the target sends the bytes as a message
+    flush,        // answered when all that this origin asked before is done
     lock_shared,
     lock_exclusive,
     unlock_shared,  // answered like flush
@@ -34,7 +36,10 @@ constexpr bool has_result(Action action) {
 }
 // Actions that access memory.
 constexpr bool has_pieces(Action action) {
-    return action <= Action::compare_and_swap;
+    return action <= Action::get_message;
+}
+constexpr bool is_message(Action action) {
+    return action == Action::put_message || action == Action::get_message;
 }
 
 // Followed by the pieces of the target's memory, and by what is put there.
@@ -44,7 +49,7 @@ struct AskBody {
     std::uint32_t operation;   // the origin's id of the operation; 0: no answer
     std::uint32_t number;      // packets of this kind from this rank to the target before it
     std::uint64_t position;    // of its bytes in the operation's data
-    std::uint32_t bytes;       // in all pieces
+    std::uint32_t bytes;       // in all pieces; 0 if they are a message
     std::uint16_t arithmetic;  // for accumulates, see Window::Find
     Action action;
     std::uint8_t pieces;

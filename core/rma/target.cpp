@@ -7,21 +7,11 @@
 #include <cstring>
 
 #include "base/assert.h"
+#include "core/rma/asked.h"
+#include "core/rma/bulk.h"
 #include "core/rma/outlet.h"
 
 namespace torusmp::core::rma {
-
-// A packet that asks, after its checks.
-struct Windows::Asked {
-    Peer& peer;
-    Window& window;
-    AskBody body;
-    std::array<PieceBody, most_pieces> pieces;
-
-    Window::Dealings& dealings() const { return window.dealings[body.origin]; }
-    Control& control() const { return *window.parts[std::size_t(window.self)].control; }
-    std::span<const PieceBody> all() const { return {pieces.data(), body.pieces}; }
-};
 
 // An answer to a get that waits for a credit.
 class Windows::LateAnswer final : public Outgoing {
@@ -69,11 +59,13 @@ bool Windows::on_ask(Peer& peer, const transport::PacketHeader& header, const st
     std::memcpy(asked.pieces.data(), payload + sizeof body, front - sizeof body);
     std::uint64_t bytes = 0;
     for (const PieceBody& piece : asked.all()) {
-        if (piece.bytes > body.bytes - bytes) return false;
+        if (!is_message(body.action) && piece.bytes > body.bytes - bytes) return false;
         bytes += piece.bytes;
     }
-    if (bytes != body.bytes || has_pieces(body.action) != (body.pieces != 0)) return false;
+    if (has_pieces(body.action) != (body.pieces != 0)) return false;
     const std::size_t data = header.length - front;
+    if (is_message(body.action)) return data == 0 && bulk_->serve(asked);
+    if (bytes != body.bytes) return false;
     switch (body.action) {
         case Action::put:
         case Action::accumulate:
@@ -228,76 +220,18 @@ bool Windows::step(const Asked& asked) {
         case Action::unlock_shared:
             if (dealings.shared_locks == 0) return false;
             --dealings.shared_locks;
-            if (asked.control().unlock(false)) wake(asked.window);
+            if (asked.control().unlock(false, asked.window.place)) wake(asked.window);
             break;
         case Action::unlock_exclusive:
             if (!dealings.exclusive_lock) return false;
             dealings.exclusive_lock = false;
-            if (asked.control().unlock(true)) wake(asked.window);
+            if (asked.control().unlock(true, asked.window.place)) wake(asked.window);
             break;
         default:
             break;
     }
     answer(asked.peer, dealings, asked.body.operation);
     return true;
-}
-
-// ---- locks ----
-
-void Windows::await_lock(const Waiter& waiter) {
-    const bool others = std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
-        return it.control == waiter.control;
-    });
-    const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
-    if (!others && waiter.control->try_lock(waiter.exclusive, holder)) return grant(waiter);
-    waiter.control->waiting.fetch_add(1);
-    waiters_.push_back(waiter);
-    if (listed_) return;
-    listed_ = true;
-    progress_.add_task(*this);
-}
-
-void Windows::grant(const Waiter& waiter) {
-    if (waiter.operation != nullptr) return finish(*waiter.operation, Error::none);
-    Window::Dealings& dealings = waiter.window->dealings[std::size_t(waiter.origin)];
-    if (waiter.exclusive)
-        dealings.exclusive_lock = true;
-    else
-        ++dealings.shared_locks;
-    answer(connections_.peer(waiter.window->members[std::size_t(waiter.origin)]), dealings,
-           waiter.asked_by);
-}
-
-// Grants what is free, in the order of the requests for each lock.
-bool Windows::advance() {
-    std::vector<const Control*> taken;
-    for (std::size_t i = 0; i < waiters_.size();) {
-        const Waiter waiter = waiters_[i];
-        const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
-        if (std::find(taken.begin(), taken.end(), waiter.control) != taken.end() ||
-            !waiter.control->try_lock(waiter.exclusive, holder)) {
-            taken.push_back(waiter.control);
-            ++i;
-            continue;
-        }
-        waiter.control->waiting.fetch_sub(1);
-        waiters_.erase(waiters_.begin() + std::ptrdiff_t(i));
-        grant(waiter);
-    }
-    if (!waiters_.empty()) return false;
-    listed_ = false;
-    return true;
-}
-
-void Windows::unlock(Window& window, int target, bool exclusive) {
-    const Progress::Guard guard(progress_);
-    if (window.parts[std::size_t(target)].control->unlock(exclusive)) wake(window);
-}
-
-// Wakes all that may wait for a lock which was released.
-void Windows::wake(const Window& window) {
-    commons_.stirred = true;
-    for (const Rank rank : window.neighbours) shared_.wake(rank);
 }
 
 }  // namespace torusmp::core::rma

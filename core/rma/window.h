@@ -13,6 +13,7 @@
 
 #include "core/rma/control.h"
 #include "core/rma/operation.h"
+#include "core/rma/reach.h"
 
 namespace torusmp::core::rma {
 
@@ -26,15 +27,20 @@ class Window {
         std::uint64_t bytes = 0;
         std::byte* memory = nullptr;  // where this rank maps it; null if it does not
         Control* control = nullptr;   // the same
+        Reach reach;                  // memory that is not mapped, but reached without the member
     };
 
     std::vector<Rank> members;
     int self = 0;
-    std::vector<Part> parts;       // by member
-    std::vector<Rank> neighbours;  // the other members that map this rank's Control
-    bool dynamic = false;          // offsets are addresses
+    std::vector<Part> parts;  // by member
+    // The members that map this rank's Control, in the order of their places in each; empty if
+    // only this one does.
+    std::vector<Rank> mates;
+    std::uint32_t place = 0;                           // this rank's
+    bool dynamic = false;                              // offsets are addresses
     std::map<const std::byte*, std::size_t> attached;  // of a dynamic window
     Find find = nullptr;
+    Context context = 0;  // of the messages that carry large accesses
 
     // This rank's own memory at an offset; null if the window does not have all these bytes.
     std::byte* own(std::uint64_t at, std::uint64_t bytes) const {
@@ -60,6 +66,7 @@ class Window {
     // is atomic ----
     // By member: operations of this rank that are not complete, and steps of epochs that have
     // arrived.
+    static constexpr unsigned most_patience = 64;
     struct Dealings {
         std::atomic<std::uint32_t> open{0};
         bool dirty = false;    // something without an answer was sent since the last flush
@@ -67,13 +74,21 @@ class Window {
         Error error = Error::none;
         std::atomic<std::uint32_t> posts{0};
         std::atomic<std::uint32_t> completes{0};
+        // Others waited for the member's lock, if it is mapped, when this rank released it after so
+        // many grants; and how many turns it gives them before it takes the lock again.
+        std::atomic<bool> left{false};
+        std::atomic<std::uint32_t> left_at{0};
+        std::atomic<unsigned> patience{most_patience};
         // Locks that this rank has taken for the member.
         std::uint32_t shared_locks = 0;
         bool exclusive_lock = false;
+        std::uint32_t arriving = 0;  // puts of the member that are messages
     };
     std::vector<Dealings> dealings;
     std::atomic<std::uint32_t> open{0};   // operations to all members
     std::atomic<std::uint32_t> dirty{0};  // members
+    // Messages of other members' large accesses that still need this rank's memory.
+    std::atomic<std::uint32_t> served{0};
     std::uint32_t id = 0;
 };
 

@@ -8,6 +8,7 @@
 #include <array>
 
 #include "base/assert.h"
+#include "core/rma/bulk.h"
 #include "core/rma/outlet.h"
 
 namespace torusmp::core::rma {
@@ -45,13 +46,14 @@ std::size_t next_pieces(const Operation& operation, const Options& options,
 }  // namespace
 
 Windows::Windows(Commons& commons, Connections& connections, PacketSender& sender,
-                 Progress& progress, SharedMemory& shared)
+                 Progress& progress, SharedMemory& shared, Messages& messages)
     : commons_(commons),
       connections_(connections),
       sender_(sender),
       progress_(progress),
       shared_(shared),
-      outlets_(std::size_t(connections.size())) {}
+      outlets_(std::size_t(connections.size())),
+      bulk_(std::make_unique<Bulk>(*this, messages)) {}
 
 Windows::~Windows() = default;
 
@@ -69,8 +71,25 @@ void Windows::add(Window& window) {
 
 void Windows::remove(Window& window) {
     const Progress::Guard guard(progress_);
-    TORUSMP_ASSERT(window.open == 0, commons_.rank(), window.id, window.open.load());
+    TORUSMP_ASSERT(window.open == 0 && window.served == 0, commons_.rank(), window.id,
+                   window.open.load(), window.served.load());
     windows_.remove(window.id);
+}
+
+transport::RemoteMemory Windows::name_of(transport::Bytes memory) {
+    const Progress::Guard guard(progress_);
+    return connections_.interfaces().front()->register_memory(memory, nullptr);
+}
+
+void Windows::reach(Window& window, int member, const transport::RemoteMemory& name) {
+    const Progress::Guard guard(progress_);
+    Window::Part& part = window.parts[std::size_t(member)];
+    if (name.length == 0 || name.length != part.bytes) return;
+    Connection& connection =
+        connections_.to(connections_.peer(window.members[std::size_t(member)]));
+    part.memory = connection.channel->map(name, 0, std::size_t(name.length));
+    if (part.memory == nullptr && connection.channel->could_write(name))
+        part.reach = {&connection, name};
 }
 
 void Windows::start(Operation& operation) {
@@ -79,7 +98,11 @@ void Windows::start(Operation& operation) {
     const Rank rank = window.members[std::size_t(operation.target)];
     commons_.open(operation, rank);
     operation.sent_ = operation.answered_ = 0;
-    operation.refused_ = false;
+    operation.refused_ = operation.moving_ = operation.over_ = false;
+    operation.error_ = Error::none;
+    if (bulk_->takes(operation))
+        operation.action =
+            operation.action == Action::put ? Action::put_message : Action::get_message;
     Window::Dealings& dealings = window.dealings[std::size_t(operation.target)];
     ++dealings.open;
     ++window.open;
@@ -106,7 +129,7 @@ void Windows::advance_outlet(Outlet& way) {
     if (connection.down()) return fail_queued(way, Error::unreachable);
     bool done = false;
     while (!done && sender_.may_leave(connection)) done = way.emit(connection);
-    if (done || way.front == nullptr) return;
+    if (done || way.front == nullptr || way.queued) return;
     way.queued = true;
     sender_.enqueue(connection, way, PacketSender::Queue::stream);
 }
@@ -125,7 +148,9 @@ void Windows::send_next(Outlet& way, Connection& connection, Operation& operatio
         std::array<PieceBody, most_pieces> pieces;
     } ask;
     std::size_t bytes = 0, pieces = 0;
-    if (has_pieces(operation.action))
+    const bool moves = is_message(operation.action);
+    if (moves) ask.pieces[pieces++] = {operation.place.at, operation.place.bytes};
+    if (has_pieces(operation.action) && !moves)
         pieces = next_pieces(operation, commons_.options, ask.pieces, bytes);
     ask.body = {.window = operation.window_->parts[std::size_t(operation.target)].id,
                 .origin = std::uint32_t(operation.window_->self),
@@ -138,17 +163,17 @@ void Windows::send_next(Outlet& way, Connection& connection, Operation& operatio
                 .pieces = std::uint8_t(pieces)};
     const std::size_t front = sizeof(AskBody) + pieces * sizeof(PieceBody);
     const bool compares = operation.action == Action::compare_and_swap;
-    const std::size_t data = operation.data.bytes == 0 ? 0 : compares ? 2 * bytes : bytes;
+    const std::size_t data = moves || operation.data.bytes == 0 ? 0 : compares ? 2 * bytes : bytes;
     transport::PacketHeader header = sender_.header_to(way.peer, PacketKind::window_ask, 0);
-    sender_.transmit_packed(connection, header,
-                            {reinterpret_cast<const std::byte*>(&ask), front}, operation.data,
-                            data == 0 ? 0 : operation.sent_, data);
+    sender_.transmit_packed(connection, header, {reinterpret_cast<const std::byte*>(&ask), front},
+                            operation.data, data == 0 ? 0 : operation.sent_, data);
     connection.statistics.count_control(header.length);
     if (is_answered(operation.action)) ++way.unanswered;
-    operation.sent_ += bytes;
+    operation.sent_ += moves ? operation.place.bytes : bytes;
     if (operation.sent_ < operation.place.bytes) return;
     way.pop();
     if (!is_answered(operation.action)) finish(operation, Error::none);
+    if (moves) bulk_->begin(operation);
 }
 
 void Windows::finish(Operation& operation, Error error) {
@@ -174,20 +199,23 @@ bool Windows::on_answer(Peer& peer, const transport::PacketHeader& header,
     if (!read_body(header, payload, body)) return false;
     Operation* const operation = operations_.find(body.operation);
     Outlet& way = outlet(peer.rank);
-    if (operation == nullptr || operation->peer() != peer.rank || way.unanswered == 0) return false;
+    if (operation == nullptr || operation->peer() != peer.rank || way.unanswered == 0 ||
+        operation->action == Action::get_message)
+        return false;
     const std::size_t data = header.length - sizeof body;
     const bool result = has_result(operation->action);
-    if (!result ? body.bytes != 0
-                : body.position > operation->sent_ ||
-                      body.bytes > operation->sent_ - body.position ||
-                      body.bytes > operation->place.bytes - operation->answered_)
+    if (!result
+            ? body.bytes != 0
+            : body.position > operation->sent_ || body.bytes > operation->sent_ - body.position ||
+                  body.bytes > operation->place.bytes - operation->answered_)
         return false;
     if (data != (body.refused != 0 ? 0 : body.bytes)) return false;
     if (data != 0) operation->result.unpack(body.position, payload + sizeof body, data);
     operation->refused_ |= body.refused != 0;
     operation->answered_ += body.bytes;
     --way.unanswered;
-    if (!result || operation->answered_ == operation->place.bytes) finish(*operation, Error::none);
+    operation->over_ = !result || operation->answered_ == operation->place.bytes;
+    if (operation->over_ && !operation->moving_) finish(*operation, Error::none);
     advance_outlet(way);
     return true;
 }
@@ -198,7 +226,7 @@ void Windows::peer_lost(Peer& peer, Error error) {
     operations_.for_each([&](Operation& operation) {
         if (operation.peer() == peer.rank) lost.push_back(&operation);
     });
-    for (Operation* operation : lost) finish(*operation, error);
+    for (Operation* operation : lost) lose(*operation, error);
     std::vector<Operation*> unlockable;
     std::erase_if(waiters_, [&](const Waiter& waiter) {
         const Rank origin = waiter.window->members[std::size_t(waiter.origin)];
@@ -212,21 +240,11 @@ void Windows::peer_lost(Peer& peer, Error error) {
     windows_.for_each([&](Window& window) { give_up_locks(window, peer.rank); });
 }
 
-// Releases what a dead rank held: the locks that this rank took for it, and an exclusive lock that
-// it took itself. A shared one that it took itself cannot be told from those of others.
-void Windows::give_up_locks(Window& window, Rank dead) {
-    const auto found = std::find(window.members.begin(), window.members.end(), dead);
-    if (found == window.members.end()) return;
-    Window::Dealings& dealings = window.dealings[std::size_t(found - window.members.begin())];
-    Control* const own = window.parts[std::size_t(window.self)].control;
-    for (; dealings.shared_locks != 0; --dealings.shared_locks) own->unlock(false);
-    if (dealings.exclusive_lock) own->unlock(true);
-    dealings.exclusive_lock = false;
-    for (const Window::Part& part : window.parts) {
-        std::uint32_t held = Control::exclusive_bit | std::uint32_t(dead);
-        if (part.control != nullptr) part.control->epoch.compare_exchange_strong(held, 0);
-    }
-    wake(window);
+// An operation keeps its memory until a message from or to it has ended.
+void Windows::lose(Operation& operation, Error error) {
+    operation.over_ = true;
+    operation.error_ = error;
+    if (!operation.moving_) finish(operation, error);
 }
 
 void Windows::report(Waits& waits) const {
@@ -241,24 +259,6 @@ void Windows::report(Waits& waits) const {
                                    .id = static_cast<const Request*>(&operation)});
     });
     for (const Waiter& waiter : waiters_) report_lock(waits, waiter);
-}
-
-// A lock that this rank waits for is reported as a wait for its holder, if that is known.
-void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
-    const Window& window = *waiter.window;
-    const Rank holder = waiter.control->exclusive_holder();
-    const auto part =
-        std::find_if(window.parts.begin(), window.parts.end(),
-                     [&](const Window::Part& it) { return it.control == waiter.control; });
-    const Rank target = window.members[std::size_t(part - window.parts.begin())];
-    if (waiter.operation != nullptr)
-        waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
-                                   .peer = holder != any_source ? holder : target,
-                                   .id = static_cast<const Request*>(waiter.operation)});
-    waits.notes.push_back(fmt::format(
-        "{} waits for the lock of a window of {}, which {}",
-        commons_.name_of(window.members[std::size_t(waiter.origin)]), commons_.name_of(target),
-        holder != any_source ? commons_.name_of(holder) + " holds" : "other ranks share"));
 }
 
 }  // namespace torusmp::core::rma

@@ -16,6 +16,7 @@
 
 #include "core/progress/progress.h"
 #include "core/pt2pt/id_table.h"
+#include "core/pt2pt/messages.h"
 #include "core/rma/window.h"
 #include "core/sharing/shared_memory.h"
 
@@ -24,11 +25,11 @@ namespace torusmp::core::rma {
 class Windows final : public PeerLossListener, private Task {
   public:
     Windows(Commons& commons, Connections& connections, PacketSender& sender, Progress& progress,
-            SharedMemory& shared);
+            SharedMemory& shared, Messages& messages);
     ~Windows();
 
     // Assigns the window its id. It stays in place until it is removed, which its members do when
-    // no operation on it is under way.
+    // no operation on it is under way and none is served.
     void add(Window& window);
     void remove(Window& window);
     // Completes the operation now or later. A lock is taken directly if its Control is mapped;
@@ -36,6 +37,14 @@ class Windows final : public PeerLossListener, private Task {
     void start(Operation& operation);
     // Releases a lock whose Control is mapped, after the operations under it are complete.
     void unlock(Window& window, int target, bool exclusive);
+    // Takes a lock whose Control is mapped, if it is free. Ranks that waited when this one released
+    // it get a chance first.
+    bool lock_now(Window& window, int target, bool exclusive);
+
+    // The memory of this rank's program, for the ranks of its host.
+    transport::RemoteMemory name_of(transport::Bytes memory);
+    // Makes such memory of a member accessible, if it is mapped here or the kernel copies.
+    void reach(Window& window, int member, const transport::RemoteMemory& name);
 
     bool on_ask(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_answer(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -45,6 +54,7 @@ class Windows final : public PeerLossListener, private Task {
   private:
     class Outlet;
     class LateAnswer;
+    class Bulk;
     // Waits for a lock: an operation of this rank, or a member of another host.
     struct Waiter {
         Window* window;
@@ -60,6 +70,7 @@ class Windows final : public PeerLossListener, private Task {
     void send_next(Outlet& outlet, Connection& connection, Operation& operation);
     void finish(Operation& operation, Error error);
     void fail_queued(Outlet& outlet, Error error);
+    void lose(Operation& operation, Error error);
 
     struct Asked;
     bool access(const Asked& asked, const std::byte* data);
@@ -71,6 +82,9 @@ class Windows final : public PeerLossListener, private Task {
     bool step(const Asked& asked);
     void await_lock(const Waiter& waiter);
     void grant(const Waiter& waiter);
+    bool take(const Window& window, Control& control, bool exclusive, Rank holder);
+    void give_way(Window& window, int target);
+    std::vector<Rank> holders_of(const Window& window, int target) const;
     void wake(const Window& window);
     void report_lock(Waits& waits, const Waiter& waiter) const;
     void give_up_locks(Window& window, Rank dead);
@@ -84,10 +98,11 @@ class Windows final : public PeerLossListener, private Task {
     Progress& progress_;
     SharedMemory& shared_;
     IdTable<Window> windows_;
-    IdTable<Operation> operations_;  // those that are answered
+    IdTable<Operation> operations_;                 // those that are answered
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
     bool listed_ = false;  // as a task
+    const std::unique_ptr<Bulk> bulk_;
 };
 
 }  // namespace torusmp::core::rma

@@ -42,11 +42,11 @@ Runtime& TimedRank::runtime() const {
 }
 
 void TimedRank::compute(double nanoseconds) const {
-    job_->ranks_.world().compute(job_->interface(rank_), nanoseconds);
+    job_->compute(rank_, nanoseconds);
 }
 
 sim::Time TimedRank::now() const {
-    return job_->ranks_.world().program_at(job_->interface(rank_));
+    return job_->now(rank_);
 }
 
 TimedJob::TimedJob(const TimedOptions& options)

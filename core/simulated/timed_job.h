@@ -59,8 +59,13 @@ class TimedJob {
     sim::Time run(const std::vector<std::unique_ptr<Program>>& by_rank);
     std::uint64_t packets() const { return ranks_.world().counters().packets; }
 
+    // See TimedRank.
+    void compute(Rank rank, double nanoseconds) {
+        ranks_.world().compute(interface(rank), nanoseconds);
+    }
+    sim::Time now(Rank rank) { return ranks_.world().program_at(interface(rank)); }
+
   private:
-    friend class TimedRank;
     sim::Interface& interface(Rank rank) { return *interfaces_[std::size_t(rank)]; }
     void give_turn(Rank rank, const std::vector<std::unique_ptr<Program>>& programs);
     void settle();

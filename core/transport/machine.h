@@ -15,12 +15,12 @@
 
 namespace torusmp::transport {
 
-// As in config/network.h, with the findings of the transports.
+// The functions of config/network.h, with the findings of the transports.
 config::HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 config::HostFacts facts_of_links(const config::Settings& settings, int node);
 config::HostFacts parse_facts(std::string_view text);
 
-// As in config/network.h; if the settings request a transport, each cable must be able to use it.
+// The same. If the settings request a transport, each cable must be able to use it.
 std::vector<config::MachineFault> find_faults(const config::Settings& settings,
                                               const std::vector<config::HostFacts>& by_node,
                                               const config::Locations& locations = {},

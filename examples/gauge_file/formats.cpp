@@ -15,7 +15,7 @@ using namespace wilson;
 
 namespace {
 
-// Of the sites of this rank: add(bytes, index).
+// Calls add(bytes, index) for each site of this rank.
 template <class Add>
 void for_each_encoded(const GaugeData& data, const Lattice& lattice, const GaugeField& field,
                       Add&& add) {

@@ -31,7 +31,7 @@ class WaitGraph {
         return nodes_[std::size_t(node)].clauses;
     }
 
-    // By node: it waits, and will wait forever.
+    // By node: whether it waits forever.
     std::vector<bool> stuck() const;
     // Groups of stuck nodes that do not depend on a stuck node outside the group: each is a circle
     // of dependences, or a single node that waits for a node that is gone. Every stuck node depends

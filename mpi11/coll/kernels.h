@@ -73,7 +73,7 @@ collectives::Combine kernel(OpCode op, Values values);
 
 // Bytes from one element to the next; 0 for none.
 std::size_t element_size(Values values);
-// As text, for messages: "integers", "pairs of a value and an index".
+// The name in messages, for example "integers", "pairs of a value and an index".
 std::string_view describe(Values values);
 
 }  // namespace torusmp::mpi

@@ -36,7 +36,8 @@ class Reduction {
     // back.
     void load(std::byte* vector, const void* address, std::size_t count);
     void store(void* address, const std::byte* vector, std::size_t count);
-    // With a function of the program: inout = in op inout, in the form in which they are sent.
+    // Calls the function of the program: inout = in op inout, for vectors in the form in which they
+    // are sent.
     void apply(std::byte* in, std::byte* inout, std::size_t count) const;
 
   private:

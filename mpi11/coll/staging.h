@@ -99,7 +99,7 @@ class BlockPieces {
     std::size_t bytes_ = 0;
     std::vector<std::size_t> sizes_;  // by block, if not even
     std::vector<std::size_t> offsets_;
-    // With library memory: the positions of the blocks in the program's memory.
+    // If the blocks are in library memory: their places in the program's memory.
     std::vector<core::Buffer> buffers_;
     std::vector<LayoutHold> holds_;
     collectives::Scratch own_;

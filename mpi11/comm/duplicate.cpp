@@ -102,7 +102,7 @@ int duplicate(const char* call, MPI_Comm comm, const MPI_Info* info, MPI_Comm* n
     });
 }
 
-// With an address in C.
+// For C, where the new handle is stored at an address.
 int duplicate_into(MPI_Comm* newcomm, const char* call, MPI_Comm comm, const MPI_Info* info,
                    MPI_Request* request) {
     if (newcomm == nullptr)

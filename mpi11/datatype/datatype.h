@@ -85,7 +85,7 @@ class ElementLayout : public core::Layout {
   public:
     explicit ElementLayout(const TypeMap& map)
         : Layout(map.shape, map.extent()), signature_(map.signature) {}
-    // Of one message.
+    // The layout of one message.
     ElementLayout(core::Shape shape, Signature signature)
         : Layout(std::move(shape)), signature_(std::move(signature)) {}
     const Signature& signature() const { return signature_; }

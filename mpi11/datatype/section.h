@@ -46,7 +46,7 @@ class Section {
     int place_;
     int rank_ = 0;
     std::array<std::ptrdiff_t, most_dimensions> strides_{};
-    // Of the first dimensions, by their number.
+    // The element n describes the first n dimensions.
     std::array<std::size_t, most_dimensions + 1> sizes_{};
     std::array<core::Shape, most_dimensions + 1> wholes_;
 };

@@ -115,7 +115,7 @@ int PMPI_Abi_get_info(MPI_Info* info) {
     });
 }
 
-// Of each kind of resource, whether this process is restricted to a single one.
+// Reports, for each kind of resource, whether this process is restricted to a single one.
 #pragma weak MPI_Get_hw_resource_info = PMPI_Get_hw_resource_info
 int PMPI_Get_hw_resource_info(MPI_Info* hw_info) {
     return api("MPI_Get_hw_resource_info", [&] {

@@ -62,8 +62,8 @@ struct Users {
     bool world = false;  // between MPI_Init and MPI_Finalize
     bool qmp = false;    // MPI was initialized only for QMP_get_hidden_comm
     int sessions = 0;    // open ones
-    // The process that has opened the first session; -1 if none has. Sessions are a front end of the
-    // job from then until this process exits: they may come and go, the job is left only once.
+    // The process that has opened the first session; -1 if none has. Sessions are a front end of
+    // the job from then until this process exits: they may come and go, the job is left only once.
     pid_t sessions_of = -1;
 };
 Users users;
@@ -137,7 +137,7 @@ void forget_job() {
     library().process.reset();
 }
 
-// Of a process that has had sessions.
+// Called at the exit of a process that has had sessions.
 void leave_at_exit() {
     job::Process* const process = library().process.get();
     if (getpid() != users.sessions_of || process == nullptr || in_effect()) return;

@@ -55,6 +55,13 @@ void count(const char* plural) {
     if (number != 0) print_line("{} not freed: {}", plural, number);
 }
 
+void list_open_epochs() {
+    Slab<Window>::only().for_each([](const Window& window) {
+        if (const char* const epoch = window.open_epoch())
+            print_line("{} has an open epoch of {}", window.comm->describe(), epoch);
+    });
+}
+
 }  // namespace
 
 void report_leaks() {
@@ -63,6 +70,7 @@ void report_leaks() {
     count<Communicator>("communicators");
     count<File>("files");
     count<Window>("windows");
+    list_open_epochs();
     count<Datatype>("datatypes");
     count<ErrorHandler>("error handlers");
 }

@@ -84,15 +84,19 @@ io::Outcome outcome_alone(File& file, bool write, Offset position, const core::B
     if (buffer.bytes == 0) return {};
     const Deed deed(file, write);
     const io::View& view = file.view.bytes;
-    const Offset from = view.offset_of(position);
-    const Offset end = file.atomic ? view.offset_of(position + Offset(buffer.bytes) - 1) + 1 : from;
-    const io::RangeLock lock(file.locks(), from, end, !write);
-    if (lock.error() != 0) return {0, lock.error()};
-    return write ? io::write(file.store(), view, position, buffer)
-                 : io::read(file.store(), view, position, buffer, file.hints());
+    const auto move = [&] {
+        return write ? io::write(file.store(), view, position, buffer)
+                     : io::read(file.store(), view, position, buffer, file.hints());
+    };
+    if (!file.atomic) [[likely]]
+        return move();
+    const Offset last = position + Offset(buffer.bytes) - 1;
+    const io::RangeLock lock(file.locks(), view.offset_of(position), view.offset_of(last) + 1,
+                             !write);
+    return lock.error() != 0 ? io::Outcome{0, lock.error()} : move();
 }
 
-// By this process alone; returns the bytes that were moved.
+// An independent access. Returns the number of bytes moved.
 std::size_t move_alone(File& file, bool write, Offset position, const core::Buffer& buffer) {
     check_reach(file, position, buffer.bytes);
     const io::Outcome outcome = outcome_alone(file, write, position, buffer);

@@ -2,6 +2,7 @@
 #include "mpi11/file/file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "mpi11/file/access.h"
@@ -12,6 +13,11 @@ namespace {
 // Ranks that move data in collective calls, where they all share a host and no hint says more.
 constexpr int most_on_one_host = 4;
 
+std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+}
+
 }  // namespace
 
 File::File(Communicator& with, std::string name, int mode)
@@ -19,6 +25,7 @@ File::File(Communicator& with, std::string name, int mode)
       comm(with),
       path(std::move(name)),
       amode(mode),
+      number(next_number()),
       writing("writing " + path),
       reading("reading " + path) {
     release(with);  // comm holds it now
@@ -27,14 +34,6 @@ File::File(Communicator& with, std::string name, int mode)
     comm->name = "the file " + path;
     view.etype = view.filetype = Reference<Datatype>(datatype_of(Basic::byte));
     view.representation = &native_representation();
-}
-
-Deed::Deed(const File& file, bool write) {
-    runtime().set_deed(write ? file.writing : file.reading);
-}
-
-Deed::~Deed() {
-    runtime().set_deed({});
 }
 
 File::~File() {

@@ -21,6 +21,7 @@
 #include "io/view.h"
 #include "mpi11/comm/communicator.h"
 #include "mpi11/datatype/datatype.h"
+#include "mpi11/environment/library.h"
 #include "mpi11/error/error.h"
 #include "mpi11/file/representation.h"
 
@@ -56,6 +57,7 @@ class File : public Object {
     const Reference<Communicator> comm;
     const std::string path;
     const int amode;
+    const std::uint64_t number;             // no other file of this process has it
     const std::string writing, reading;     // a call, for reports of this process
     io::Residence residence;                // the same on all members
     std::string keeper_host;                // of the member that makes the file and serves it
@@ -94,8 +96,11 @@ class File : public Object {
 // While it lives, a report of this process's death says that it was writing, or reading, the file.
 class Deed {
   public:
-    Deed(const File& file, bool write);
-    ~Deed();
+    Deed(const File& file, bool write) {
+        runtime().begin_deed(2 * file.number + (write ? 1 : 0),
+                             write ? file.writing : file.reading);
+    }
+    ~Deed() { runtime().end_deed(); }
     Deed(const Deed&) = delete;
     Deed& operator=(const Deed&) = delete;
 };

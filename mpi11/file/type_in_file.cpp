@@ -35,7 +35,7 @@ std::vector<MPI_Count> numbers_of(const Recipe& recipe) {
 
 void rebuild(Datatype& type, const Representation& representation, MPI_Datatype* made);
 
-// Of a predefined one: as many bytes as it takes in the file.
+// A predefined datatype becomes the number of bytes that it has in the file.
 void rebuild_basic(const Datatype& type, const Representation& representation, MPI_Datatype* made) {
     check(PMPI_Type_contiguous_c(MPI_Count(representation.size_of(type)), MPI_BYTE, made));
 }

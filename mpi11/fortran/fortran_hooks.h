@@ -26,7 +26,7 @@ int call_fortran_delete(void (*function)(), bool wide, MPI_Fint object, int keyv
 int call_fortran_query(void (*function)(), void* extra, MPI_Status& status);
 int call_fortran_free(void (*function)(), void* extra);
 int call_fortran_cancel(void (*function)(), void* extra, bool complete);
-// Of a data representation: function extent(type, extent, extra, ierror), and
+// For a data representation: function extent(type, extent, extra, ierror), and
 // convert(user, type, count, file, position, extra, ierror), whose count is large if wide. Return
 // ierror.
 int call_fortran_extent(void (*function)(), MPI_Datatype type, MPI_Aint& extent, void* extra);

@@ -17,10 +17,9 @@ void pmpi_session_create_errhandler_(MPI_Session_errhandler_function* function,
     });
 }
 
-// Without the null that C counts.
+// Lengths do not include the null character, unlike in C.
 void pmpi_session_get_nth_pset_(const MPI_Fint* session, const MPI_Fint* info, const MPI_Fint* n,
-                                MPI_Fint* pset_len, char* pset_name, Ierror ierror,
-                                Length length) {
+                                MPI_Fint* pset_len, char* pset_name, Ierror ierror, Length length) {
     char name[MPI_MAX_PSET_NAME_LEN] = "";
     int found = sizeof name;
     const int code = PMPI_Session_get_nth_pset(from_fortran<MPI_Session>(*session),
@@ -34,15 +33,15 @@ void pmpi_session_get_nth_pset_(const MPI_Fint* session, const MPI_Fint* info, c
 void pmpi_session_get_pset_info_(const MPI_Fint* session, const char* pset_name, MPI_Fint* info,
                                  Ierror ierror, Length length) {
     ierror = PMPI_Session_get_pset_info(from_fortran<MPI_Session>(*session),
-                                         trimmed(pset_name, length).c_str(),
-                                         Argument<MPI_Info*>(info).in_c());
+                                        trimmed(pset_name, length).c_str(),
+                                        Argument<MPI_Info*>(info).in_c());
 }
 
 void pmpi_group_from_session_pset_(const MPI_Fint* session, const char* pset_name,
                                    MPI_Fint* newgroup, Ierror ierror, Length length) {
     ierror = PMPI_Group_from_session_pset(from_fortran<MPI_Session>(*session),
-                                           trimmed(pset_name, length).c_str(),
-                                           Argument<MPI_Group*>(newgroup).in_c());
+                                          trimmed(pset_name, length).c_str(),
+                                          Argument<MPI_Group*>(newgroup).in_c());
 }
 
 void pmpi_comm_create_from_group_(const MPI_Fint* group, const char* stringtag,
@@ -55,15 +54,15 @@ void pmpi_comm_create_from_group_(const MPI_Fint* group, const char* stringtag,
 }
 
 void pmpi_intercomm_create_from_groups_(const MPI_Fint* local_group, const MPI_Fint* local_leader,
-                                        const MPI_Fint* remote_group,
-                                        const MPI_Fint* remote_leader, const char* stringtag,
-                                        const MPI_Fint* info, const MPI_Fint* errhandler,
-                                        MPI_Fint* newintercomm, Ierror ierror, Length length) {
+                                        const MPI_Fint* remote_group, const MPI_Fint* remote_leader,
+                                        const char* stringtag, const MPI_Fint* info,
+                                        const MPI_Fint* errhandler, MPI_Fint* newintercomm,
+                                        Ierror ierror, Length length) {
     ierror = PMPI_Intercomm_create_from_groups(
         from_fortran<MPI_Group>(*local_group), *local_leader,
-        from_fortran<MPI_Group>(*remote_group), *remote_leader,
-        c_string(stringtag, length).c_str(), from_fortran<MPI_Info>(*info),
-        from_fortran<MPI_Errhandler>(*errhandler), Argument<MPI_Comm*>(newintercomm).in_c());
+        from_fortran<MPI_Group>(*remote_group), *remote_leader, c_string(stringtag, length).c_str(),
+        from_fortran<MPI_Info>(*info), from_fortran<MPI_Errhandler>(*errhandler),
+        Argument<MPI_Comm*>(newintercomm).in_c());
 }
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both ends of a partitioned message share (MPI-4.1, chapter 4).
+// The common base of both ends of a partitioned message (MPI-4.1, chapter 4).
 //
-// The object belongs to its request. When the request ends, it outlives it until its announcement
-// has been sent or received. One thread at a time starts and completes it; any thread marks
-// partitions or looks for them meanwhile.
+// The object belongs to its request, and outlives it until its announcement has been sent or
+// received. One thread at a time may start and complete the message; meanwhile any thread may mark
+// partitions as ready, or test whether they have arrived.
 #pragma once
 
 #include <atomic>
@@ -26,9 +26,9 @@ class Message : public Work {
   public:
     virtual ~Message() = default;
     void give_back() final;
-    // The announcement is out, or in: the object may end.
+    // Whether the announcement has been sent or received, so that the object may be destroyed.
     virtual bool settled() const = 0;
-    // At the end of MPI: what can no longer arrive is given up.
+    // Called when MPI ends: cancels receives that can no longer be matched.
     virtual void give_up() {}
 
   protected:
@@ -37,7 +37,7 @@ class Message : public Work {
     // Throws Failure unless 0 <= partition < partitions.
     static void check_partition(int partition, int partitions);
 
-    Communicator& comm_;  // held by the request, then by hold_
+    Communicator& comm_;  // kept alive by the request, and afterwards by hold_
     const int peer_;
     const int tag_;
 
@@ -45,7 +45,8 @@ class Message : public Work {
     Reference<Communicator> hold_;
 };
 
-// For MPI_Finalize, after the program's last request.
+// Cancels what can no longer be matched, and waits until all announcements are settled. Called by
+// MPI_Finalize.
 void finish();
 
 }  // namespace torusmp::mpi::partitioned

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the partitions of a message become pieces, each of which is sent as soon as its partitions are
-// ready. The sender decides; the receiver learns it from the announcement and finds the pieces that
-// overlap its own partitions, of which there may be another number.
+// How the partitions of a message are grouped into pieces. A piece is sent as soon as all its
+// partitions are ready. The sender chooses the pieces and announces them. The receiver may have a
+// different number of partitions, so it computes which pieces overlap each of its own.
 //
 // Pure values; any thread may read them.
 #pragma once
@@ -12,7 +12,7 @@
 
 namespace torusmp::mpi::partitioned {
 
-// More pieces than this would cost more in requests than early partitions gain.
+// With more pieces, the requests would cost more time than an earlier start gains.
 inline constexpr int most_pieces = 1024;
 
 class Pieces {
@@ -42,7 +42,7 @@ class Pieces {
     struct Range {
         int first, end;
     };
-    // The pieces with any of the bytes [from, from + bytes); of an empty message all.
+    // The pieces that contain any of the bytes [from, from + bytes). All pieces if that is empty.
     Range overlapping(std::size_t from, std::size_t bytes) const {
         if (bytes == 0 || partition_bytes_ == 0) return {0, count()};
         const auto piece = [&](std::size_t at) { return piece_of(int(at / partition_bytes_)); };
@@ -55,9 +55,9 @@ class Pieces {
     int each_ = 1;  // partitions of a piece; the last may have fewer
 };
 
-// What the sender tells the receiver when it makes its request. Announcements match by
-// communicator, source and tag, in the order of the calls; the pieces then match by context and tag,
-// which are the sender's own.
+// What MPI_Psend_init sends to the receiver. Announcements are matched by communicator, source and
+// tag, in the order of the calls. Pieces are matched by the context and the tags that the sender has
+// chosen here.
 struct Announcement {
     std::uint64_t partition_bytes = 0;
     std::int32_t partitions = 0;

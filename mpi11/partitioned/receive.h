@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The receiving end of a partitioned message. Its receives are posted at the start or, the first
-// time, when the announcement has arrived: by progress, whatever the program waits for. Any thread
-// may look for partitions.
+// The receiving end of a partitioned message. MPI_Start posts one receive for each piece. The first
+// time it may have to wait for the announcement; progress then posts the receives, whatever the
+// program is waiting for. Any thread may test whether partitions have arrived.
 #pragma once
 
 #include <atomic>
@@ -39,9 +39,9 @@ class Receive final : public Message, public core::Task {
         core::ReceiveRequest request;
         core::Buffer memory;
         LayoutHold layout;
-        // A piece that does not begin and end with elements of a scattered buffer.
+        // The buffer is scattered and this piece splits an element: the piece arrives here.
         std::unique_ptr<std::byte[]> aside;
-        bool placed = false;  // in the buffer, from there; guarded by mutex_
+        bool placed = false;  // copied from there to the buffer; guarded by mutex_
     };
     bool posted() const { return posted_.load(std::memory_order_acquire); }
     void describe();
@@ -65,11 +65,11 @@ class Receive final : public Message, public core::Task {
     // What follows is set before posted_, under the Runtime's lock.
     Pieces pieces_;
     std::unique_ptr<Piece[]> piece_;
-    std::string wrong_;  // the two ends do not fit; empty if they do
+    std::string wrong_;  // why the two ends do not fit; empty if they do
     std::atomic<bool> posted_{false};
     std::atomic<bool> pending_{false};   // progress waits for the announcement
-    std::mutex mutex_;                   // of what is beside the buffer
-    mutable std::atomic<int> first_{0};  // pieces before it have arrived
+    std::mutex mutex_;                   // guards the copies from Piece::aside
+    mutable std::atomic<int> first_{0};  // all pieces before this one have arrived
 };
 
 }  // namespace torusmp::mpi::partitioned

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending end of a partitioned message. Any thread may mark partitions as ready; the last one of
-// a piece sends it.
+// The sending end of a partitioned message. Any thread may mark partitions as ready. A piece is sent
+// by the thread that marks its last partition.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ class Send final : public Message {
     Send(const Memory& memory, Communicator& comm, int dest, int tag);
     ~Send() override;
 
-    // Throws Failure for a partition out of range or marked before.
+    // Marks a partition as ready. Throws Failure if it is out of range or already marked.
     void ready(int partition);
     int partitions() const { return pieces_.partitions(); }
 
@@ -33,7 +33,7 @@ class Send final : public Message {
     struct Piece {
         core::Buffer memory;
         LayoutHold layout;
-        std::atomic<int> missing{0};  // partitions
+        std::atomic<int> missing{0};  // partitions that are not ready
         core::SendRequest request;
     };
     void announce();
@@ -42,9 +42,9 @@ class Send final : public Message {
     const Pieces pieces_;
     const std::unique_ptr<Piece[]> piece_;
     const std::unique_ptr<std::atomic<bool>[]> ready_;  // by partition
-    std::atomic<int> unsent_{0};                        // pieces
-    mutable std::atomic<int> first_{0};                 // those before it are complete
-    // The links to the receiver, if it is a neighbour over more than one: pieces take turns.
+    std::atomic<int> unsent_{0};                        // pieces that are not sent
+    mutable std::atomic<int> first_{0};                 // all pieces before this one are complete
+    // The links to the receiver, if there are several. Pieces are spread over them in turn.
     std::vector<routing::Direction> links_;
     Announcement announcement_;
     core::SendRequest announcing_;

@@ -11,10 +11,10 @@
 namespace torusmp::mpi {
 
 // Requests are constructed once and reused, like core's requests inside them.
-class RequestPool {
+class Request::Pool {
   public:
-    static RequestPool& only() {
-        static RequestPool* const pool = std::make_unique<RequestPool>().release();
+    static Pool& only() {
+        static Pool* const pool = std::make_unique<Pool>().release();
         return *pool;
     }
     // Calls keep(request) for this many requests.
@@ -22,15 +22,15 @@ class RequestPool {
     void take(int count, Keep&& keep) {
         const SharedLock lock(mutex_);
         for (; count > 0; --count) {
-            if (Request::free_ == nullptr) grow();
-            keep(Request::pop());
+            if (free_ == nullptr) grow();
+            keep(pop());
         }
     }
     // Gives back this many requests returned by next().
     template <class Next>
     void give(int count, Next&& next) {
         const SharedLock lock(mutex_);
-        for (; count > 0; --count) Request::push(next());
+        for (; count > 0; --count) push(next());
     }
     void for_each(const std::function<void(Request&)>& visit) {
         const SharedLock lock(mutex_);
@@ -46,7 +46,7 @@ class RequestPool {
         auto* const chunk =
             reinterpret_cast<Request*>(ObjectMemory::take(chunk_size * sizeof(Request)));
         chunks_.push_back(chunk);
-        for (std::size_t i = chunk_size; i-- > 0;) Request::push(*::new (chunk + i) Request);
+        for (std::size_t i = chunk_size; i-- > 0;) push(*::new (chunk + i) Request);
     }
 
     std::mutex mutex_;
@@ -60,7 +60,7 @@ class Request::Kept {
     ~Kept() { give_back(count_); }
     Request& take() {
         if (first_ == nullptr)
-            RequestPool::only().take(at_once, [this](Request& request) { push(request); });
+            Pool::only().take(at_once, [this](Request& request) { push(request); });
         return pop();
     }
     void give(Request& request) {
@@ -82,7 +82,7 @@ class Request::Kept {
         request.next_free_ = std::exchange(first_, &request);
     }
     void give_back(int count) {
-        RequestPool::only().give(count, [this]() -> Request& { return pop(); });
+        Pool::only().give(count, [this]() -> Request& { return pop(); });
     }
 
     Request* first_ = nullptr;
@@ -98,7 +98,7 @@ Request::Kept& Request::kept() {
 Request& Request::take_slowly() {
     if (shared_by_threads) return kept().take();
     Request* taken = nullptr;
-    RequestPool::only().take(1, [&](Request& request) { taken = &request; });
+    Pool::only().take(1, [&](Request& request) { taken = &request; });
     return *taken;
 }
 
@@ -118,7 +118,7 @@ void Request::give(Request& request) {
 }
 
 void Request::for_each(const std::function<void(Request&)>& visit) {
-    RequestPool::only().for_each(visit);
+    Pool::only().for_each(visit);
 }
 
 void Work::cancel() {

@@ -127,7 +127,7 @@ class Request : public Object {
     }
 
   private:
-    friend class RequestPool;
+    class Pool;
     class Kept;
     static Kept& kept();
     Request() : Object(Kind::dead) {}

@@ -8,6 +8,7 @@
 #include "mpi11/entry.h"
 #include "mpi11/error/check.h"
 #include "mpi11/rma/arithmetic.h"
+#include "mpi11/rma/quick.h"
 #include "mpi11/rma/transfer.h"
 
 namespace torusmp::mpi::windows {
@@ -118,6 +119,38 @@ void access_here(const Window& window, const Access& call, const core::rma::Arit
     }
 }
 
+// The kernel copies; the target is on this host and does not map the memory.
+void access_reached(const Window& window, const Access& call,
+                    const core::rma::Arithmetic& arithmetic, const Buffer& origin,
+                    const Buffer& result, const Place& place) {
+    const core::rma::Window::Part& part = window.core.parts[std::size_t(call.target)];
+    const auto lock = runtime().lock();
+    bool done = false;
+    switch (call.action) {
+        case Action::put:
+            done = core::rma::put(part.reach, place, origin);
+            break;
+        case Action::get:
+            done = core::rma::get(part.reach, place, origin);
+            break;
+        case Action::compare_and_swap:
+            done = core::rma::compare_and_swap(*part.control, part.reach, place,
+                                               static_cast<const std::byte*>(call.compare),
+                                               origin.base, result.base);
+            break;
+        default:
+            done = core::rma::apply(*part.control, part.reach, arithmetic, origin, place,
+                                    call.action == Action::get_accumulate ? &result : nullptr);
+    }
+    const Rank peer = window.comm->peer(call.target);
+    if (!done && !runtime().state().fault_of(peer).empty())
+        fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", call.target,
+             why_failed(core::Error::unreachable, peer));
+    if (!done)
+        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} is no longer there",
+             call.target);
+}
+
 // What every kind of access has in common. Returns the transfer if it is under way and the program
 // waits for it by a request.
 Transfer* move_data(Window& window, const Access& call) {
@@ -125,8 +158,10 @@ Transfer* move_data(Window& window, const Access& call) {
     const bool accumulates =
         call.action == Action::accumulate || call.action == Action::get_accumulate;
     ArithmeticOf chosen;
-    if (accumulates) chosen = arithmetic_of(call.op, call.there.type);
-    const bool keeps = accumulates && chosen.arithmetic.keeps;
+    if (accumulates) checked<Op>(call.op);
+    // An access to nothing needs no operation that fits the type.
+    if (accumulates && call.there.count > 0) chosen = arithmetic_of(call.op, call.there.type);
+    const bool keeps = accumulates && call.op == MPI_NO_OP;
     if (keeps && call.action == Action::accumulate)
         fail(MPI_ERR_OP, "found MPI_NO_OP, expected it in a call that fetches only");
     Place place;
@@ -160,8 +195,14 @@ Transfer* move_data(Window& window, const Access& call) {
         if (accumulates) check_element(chosen, call.result.type, "result");
         check_sizes(result, place);
     }
+    if (window.log != nullptr)
+        window.log->note(call.name, call.action, call.target, place);
     if (find_here(window, call, place, there)) {
         access_here(window, call, chosen.arithmetic, origin, result, there);
+        return nullptr;
+    }
+    if (window.core.parts[std::size_t(call.target)].reach.connection != nullptr) {
+        access_reached(window, call, chosen.arithmetic, origin, result, place);
         return nullptr;
     }
     Transfer& transfer = Transfer::take(window, call.action, call.target);
@@ -243,12 +284,18 @@ TORUSMP_ENTRIES(Put,
                 (const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win),
-                windows::run_call(PUT(origin_addr, put), win))
+                windows::quick::put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                    target_count, target_datatype, win)
+                    ? MPI_SUCCESS
+                    : windows::run_call(PUT(origin_addr, put), win))
 TORUSMP_ENTRIES(Get,
                 (void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win),
-                windows::run_call(PUT(origin_addr, get), win))
+                windows::quick::get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
+                                    target_count, target_datatype, win)
+                    ? MPI_SUCCESS
+                    : windows::run_call(PUT(origin_addr, get), win))
 TORUSMP_ENTRIES(Rput,
                 (const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
@@ -273,7 +320,11 @@ TORUSMP_ENTRIES(Accumulate,
                 (const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
                  MPI_Datatype target_datatype, MPI_Op op, MPI_Win win),
-                windows::run_call(ACCUMULATE, win))
+                origin_datatype == target_datatype && origin_count == target_count &&
+                        windows::quick::accumulate(origin_addr, nullptr, target_rank, target_disp,
+                                                   target_count, target_datatype, op, win)
+                    ? MPI_SUCCESS
+                    : windows::run_call(ACCUMULATE, win))
 TORUSMP_ENTRIES(Raccumulate,
                 (const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
@@ -309,6 +360,9 @@ extern "C" {
 #pragma weak MPI_Fetch_and_op = PMPI_Fetch_and_op
 int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype datatype,
                       int target_rank, MPI_Aint target_disp, MPI_Op op, MPI_Win win) {
+    if (result_addr != nullptr && windows::quick::accumulate(origin_addr, result_addr, target_rank,
+                                                             target_disp, 1, datatype, op, win))
+        return MPI_SUCCESS;
     return windows::run_call({.name = "MPI_Fetch_and_op",
                      .action = torusmp::core::rma::Action::get_accumulate,
                      .origin = {origin_addr, 1, datatype},
@@ -324,6 +378,9 @@ int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype d
 int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, void* result_addr,
                           MPI_Datatype datatype, int target_rank, MPI_Aint target_disp,
                           MPI_Win win) {
+    if (windows::quick::compare_and_swap(origin_addr, compare_addr, result_addr, datatype,
+                                         target_rank, target_disp, win))
+        return MPI_SUCCESS;
     return windows::compare_and_swap({.name = "MPI_Compare_and_swap",
                                            .action = torusmp::core::rma::Action::compare_and_swap,
                                            .origin = {origin_addr, 1, datatype},

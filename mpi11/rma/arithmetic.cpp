@@ -6,7 +6,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// Behind the operations of reductions.
+// The codes after those of the operations of reductions.
 constexpr int replace_code = op_codes;
 constexpr int no_op_code = op_codes + 1;
 constexpr int codes = 16;
@@ -41,8 +41,7 @@ bool find_arithmetic(std::uint16_t number, core::rma::Arithmetic& found) {
 ArithmeticOf arithmetic_of(MPI_Op handle, MPI_Datatype datatype) {
     const Op& op = checked<Op>(handle);
     const Datatype& type = committed(datatype);
-    if (!op.built_in())
-        fail(MPI_ERR_OP, "found {}, expected a predefined operation", op.name);
+    if (!op.built_in()) fail(MPI_ERR_OP, "found {}, expected a predefined operation", op.name);
     ArithmeticOf chosen;
     chosen.element = element_of(type);
     int code = int(op.code);

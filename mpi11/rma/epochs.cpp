@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Epochs: fences, post and start, locks, and the completion of accesses (MPI-5.0, section 12.5).
+// Epochs of active targets, fences and post and start, and the completion of accesses (MPI-5.0,
+// section 12.5). locks.cpp has those of passive targets.
 #include <algorithm>
 #include <deque>
 
@@ -33,25 +34,6 @@ class AwaitedMembers final : public core::Awaited {
     const std::vector<Rank>& members_;
 };
 
-void check_assert(int found, int allowed) {
-    if ((found & ~allowed) != 0)
-        fail(MPI_ERR_ASSERT, "found assertion {}, of which this call does not know {}", found,
-             found & ~allowed);
-}
-
-[[noreturn]] void out_of_epoch(const char* found, const char* expected) {
-    fail(MPI_ERR_RMA_SYNC, "found {}, expected {}", found, expected);
-}
-
-// Orders accesses to mapped memory before what follows. A program may spin in such calls, none of
-// which needs the Runtime; now and then it must run nonetheless, for those that ask this rank.
-void order() {
-    constexpr unsigned calls_per_poll = 16;
-    static thread_local unsigned calls = 0;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (++calls % calls_per_poll == 0) runtime().progress();
-}
-
 void check_dealings(Window& window, int target) {
     core::Error error = core::Error::none;
     {
@@ -78,37 +60,6 @@ void begin(Window& window, Operation& operation, Action action, int target) {
     operation.action = action;
     operation.target = target;
     runtime().windows().start(operation);
-}
-
-// One step of an epoch that the target answers.
-void ask(Window& window, const char* call, Action action, int target) {
-    Operation operation;
-    {
-        // An unlock flushes. Another thread finds the flag or the open operation.
-        const auto lock = runtime().lock();
-        if (action == Action::unlock_shared || action == Action::unlock_exclusive)
-            window.clean(target);
-        begin(window, operation, action, target);
-    }
-    runtime().wait(operation, call);
-    check_answer(window, operation);
-}
-
-void lock_target(Window& window, const char* call, int target, bool exclusive) {
-    core::rma::Control* const control = window.core.parts[std::size_t(target)].control;
-    if (control != nullptr && control->try_lock(exclusive, runtime().rank())) return;
-    ask(window, call, exclusive ? Action::lock_exclusive : Action::lock_shared, target);
-}
-
-void unlock_target(Window& window, const char* call, int target, Window::Lock how) {
-    const bool exclusive = how == Window::Lock::exclusive;
-    const bool mapped = window.core.parts[std::size_t(target)].control != nullptr;
-    if (mapped || how == Window::Lock::unchecked) flush(window, call, target, false);
-    if (how == Window::Lock::unchecked) return;
-    if (mapped) return runtime().windows().unlock(window.core, target, exclusive);
-    // Answered when all accesses before it are done.
-    flush(window, call, target, true);
-    ask(window, call, exclusive ? Action::unlock_exclusive : Action::unlock_shared, target);
 }
 
 // The positions of a group's members in the window.
@@ -171,7 +122,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
             fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
                  why_failed(core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
-    order();
+    order(window);
 }
 
 // ---- the calls ----
@@ -185,16 +136,17 @@ void fence(Window& window, const char* call, int assertion) {
         out_of_epoch("an epoch of MPI_Win_start or MPI_Win_post", "its end before MPI_Win_fence");
     window.fence_open = (assertion & MPI_MODE_NOSUCCEED) == 0;
     window.fence_used = false;
+    if (window.log != nullptr) window.log->compare_all(call);
     flush(window, call, -1, false);
     if (window.size() > 1) run(barrier(*window.comm));
-    order();
+    order(window);
 }
 
 void post(Window& window, MPI_Group group, int assertion) {
     check_assert(assertion, MPI_MODE_NOCHECK | MPI_MODE_NOSTORE | MPI_MODE_NOPUT);
     if (window.exposed) out_of_epoch("an earlier MPI_Win_post", "MPI_Win_wait for it first");
     if (window.fence_used) out_of_epoch("an open epoch of MPI_Win_fence", "another fence first");
-    order();
+    order(window);
     window.exposed = members_of(window, group);
     if ((assertion & MPI_MODE_NOCHECK) != 0) return;
     for (const int member : window.exposed->ranks()) signal(window, Action::post, member);
@@ -209,16 +161,17 @@ void start(Window& window, const char* call, MPI_Group group, int assertion) {
     if ((assertion & MPI_MODE_NOCHECK) == 0)
         await_signals(window, call, targets, &core::rma::Window::Dealings::posts);
     window.started = std::move(targets);
-    order();
+    order(window);
 }
 
 void complete(Window& window, const char* call) {
     if (!window.started) out_of_epoch("no access epoch", "MPI_Win_start before MPI_Win_complete");
-    order();
+    order(window);
     const Members targets = *std::exchange(window.started, std::nullopt);
     for (const int member : targets.ranks()) {
         // What leaves in packets is done before the signal, which follows it.
         flush(window, call, member, true);
+        if (window.log != nullptr) window.log->clear(member);
         window.clean(member);
         signal(window, Action::complete, member);
     }
@@ -233,7 +186,7 @@ bool test(Window& window) {
     }
     take_signals(window, *window.exposed, completes);
     window.exposed.reset();
-    order();
+    order(window);
     return true;
 }
 
@@ -243,79 +196,30 @@ void wait(Window& window, const char* call) {
     await_signals(window, call, origins, &core::rma::Window::Dealings::completes);
 }
 
-void check_no_other_epoch(const Window& window) {
-    if (window.started || window.fence_used)
-        out_of_epoch("an access epoch of another kind", "its end before a lock");
-    if (window.lock_all) out_of_epoch("an earlier MPI_Win_lock_all", "MPI_Win_unlock_all first");
-}
-
-void lock(Window& window, const char* call, int type, int target, int assertion) {
-    if (type != MPI_LOCK_EXCLUSIVE && type != MPI_LOCK_SHARED)
-        fail(MPI_ERR_LOCKTYPE, "found lock type {}, expected MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED",
-             type);
-    check_assert(assertion, MPI_MODE_NOCHECK);
-    check_target(window, target);
-    check_no_other_epoch(window);
-    if (target == MPI_PROC_NULL) return;
-    std::atomic<Window::Lock>& held = window.locked[std::size_t(target)];
-    if (held != Window::Lock::none)
-        fail(MPI_ERR_RMA_SYNC, "found rank {} locked already, expected MPI_Win_unlock first",
-             target);
-    const bool exclusive = type == MPI_LOCK_EXCLUSIVE;
-    if ((assertion & MPI_MODE_NOCHECK) == 0) {
-        lock_target(window, call, target, exclusive);
-        held = exclusive ? Window::Lock::exclusive : Window::Lock::shared;
-    } else {
-        held = Window::Lock::unchecked;
-    }
-    ++window.locks;
-    order();
-}
-
-void unlock(Window& window, const char* call, int target) {
-    check_target(window, target);
-    if (target == MPI_PROC_NULL) return;
-    const Window::Lock held = window.locked[std::size_t(target)];
-    if (held == Window::Lock::none || window.lock_all)
-        fail(MPI_ERR_RMA_SYNC, "found rank {}, which is not locked by MPI_Win_lock", target);
-    order();
-    window.locked[std::size_t(target)] = Window::Lock::none;
-    --window.locks;
-    unlock_target(window, call, target, held);
-}
-
-void begin_lock_all(Window& window, int assertion) {
-    check_assert(assertion, MPI_MODE_NOCHECK);
-    check_no_other_epoch(window);
-    if (window.locks != 0) out_of_epoch("an earlier MPI_Win_lock", "MPI_Win_unlock first");
-    window.lock_all_unchecked = (assertion & MPI_MODE_NOCHECK) != 0;
-    window.lock_all = true;
-    order();
-}
-
-void end_lock_all(Window& window, const char* call) {
-    if (!window.lock_all) out_of_epoch("no lock of all ranks", "MPI_Win_lock_all first");
-    order();
-    window.lock_all = false;
-    flush(window, call, -1, false);
-    for (int target = 0; target < window.size(); ++target) {
-        const Window::Lock held =
-            window.locked[std::size_t(target)].exchange(Window::Lock::none);
-        if (held == Window::Lock::shared) unlock_target(window, call, target, held);
-    }
-}
-
-void flush_passive(Window& window, const char* call, int target, bool local) {
-    if (target != -1) check_target(window, target);
-    if (target == MPI_PROC_NULL) return;
-    const bool any = window.lock_all || window.locks != 0;
-    if (target == -1 ? !any
-                     : !window.lock_all && window.locked[std::size_t(target)] == Window::Lock::none)
-        out_of_epoch("no lock of the target", "MPI_Win_lock or MPI_Win_lock_all first");
-    flush(window, call, target, local);
-}
-
 }  // namespace
+
+void check_assert(int found, int allowed) {
+    if ((found & ~allowed) != 0)
+        fail(MPI_ERR_ASSERT, "found assertion {}, of which this call does not know {}", found,
+             found & ~allowed);
+}
+
+[[noreturn]] void out_of_epoch(const char* found, const char* expected) {
+    fail(MPI_ERR_RMA_SYNC, "found {}, expected {}", found, expected);
+}
+
+void ask(Window& window, const char* call, Action action, int target) {
+    Operation operation;
+    {
+        // An unlock flushes. Another thread finds the flag or the open operation.
+        const auto lock = runtime().lock();
+        if (action == Action::unlock_shared || action == Action::unlock_exclusive)
+            window.clean(target);
+        begin(window, operation, action, target);
+    }
+    runtime().wait(operation, call);
+    check_answer(window, operation);
+}
 
 void check_target(const Window& window, int target) {
     if (unsigned(target) >= unsigned(window.size()) && target != MPI_PROC_NULL)
@@ -323,34 +227,9 @@ void check_target(const Window& window, int target) {
              window.size() - 1);
 }
 
-void check_epoch(Window& window, int target) {
-    if (window.locked[std::size_t(target)].load(std::memory_order_acquire) != Window::Lock::none)
-        return;
-    if (window.lock_all) {
-        // Taken with the first access, so that locks of ranks that nobody accesses cost nothing.
-        // Threads may take it twice, and give it up twice.
-        if (!window.lock_all_unchecked) lock_target(window, "MPI_Win_lock_all", target, false);
-        const Window::Lock taken =
-            window.lock_all_unchecked ? Window::Lock::unchecked : Window::Lock::shared;
-        const Window::Lock before = window.locked[std::size_t(target)].exchange(taken);
-        if (before == Window::Lock::shared)
-            unlock_target(window, "MPI_Win_lock_all", target, Window::Lock::shared);
-        return;
-    }
-    if (window.started) {
-        if (window.started->contains(target)) return;
-        fail(MPI_ERR_RMA_SYNC, "found rank {}, which is not in the group of MPI_Win_start", target);
-    }
-    if (window.fence_open) {
-        window.fence_used.store(true, std::memory_order_relaxed);
-        return;
-    }
-    out_of_epoch("an access outside of any epoch",
-                 "MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first");
-}
-
 void flush(Window& window, const char* call, int target, bool local) {
-    order();
+    order(window);
+    if (window.log != nullptr && !local) window.log->clear(target);
     if (window.core.open == 0 && (local || window.core.dirty == 0)) return;
     const int first = target < 0 ? 0 : target;
     const int last = target < 0 ? window.size() - 1 : target;
@@ -417,61 +296,8 @@ int PMPI_Win_test(MPI_Win win, int* flag) {
     });
 }
 
-#pragma weak MPI_Win_lock = PMPI_Win_lock
-int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win) {
-    constexpr const char* call = "MPI_Win_lock";
-    return window_api(call, win, [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
-}
-
-#pragma weak MPI_Win_unlock = PMPI_Win_unlock
-int PMPI_Win_unlock(int rank, MPI_Win win) {
-    constexpr const char* call = "MPI_Win_unlock";
-    return window_api(call, win, [&](Window& window) { windows::unlock(window, call, rank); });
-}
-
-#pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
-int PMPI_Win_lock_all(int assertion, MPI_Win win) {
-    return window_api("MPI_Win_lock_all", win, [&](Window& w) { windows::begin_lock_all(w, assertion); });
-}
-
-#pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all
-int PMPI_Win_unlock_all(MPI_Win win) {
-    constexpr const char* call = "MPI_Win_unlock_all";
-    return window_api(call, win, [&](Window& window) { windows::end_lock_all(window, call); });
-}
-
-#pragma weak MPI_Win_flush = PMPI_Win_flush
-int PMPI_Win_flush(int rank, MPI_Win win) {
-    constexpr const char* call = "MPI_Win_flush";
-    return window_api(call, win, [&](Window& w) {
-        if (rank == -1) fail(MPI_ERR_RANK, "found target rank -1");
-        windows::flush_passive(w, call, rank, false);
-    });
-}
-
-#pragma weak MPI_Win_flush_all = PMPI_Win_flush_all
-int PMPI_Win_flush_all(MPI_Win win) {
-    constexpr const char* call = "MPI_Win_flush_all";
-    return window_api(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, false); });
-}
-
-#pragma weak MPI_Win_flush_local = PMPI_Win_flush_local
-int PMPI_Win_flush_local(int rank, MPI_Win win) {
-    constexpr const char* call = "MPI_Win_flush_local";
-    return window_api(call, win, [&](Window& w) {
-        if (rank == -1) fail(MPI_ERR_RANK, "found target rank -1");
-        windows::flush_passive(w, call, rank, true);
-    });
-}
-
-#pragma weak MPI_Win_flush_local_all = PMPI_Win_flush_local_all
-int PMPI_Win_flush_local_all(MPI_Win win) {
-    constexpr const char* call = "MPI_Win_flush_local_all";
-    return window_api(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, true); });
-}
-
 #pragma weak MPI_Win_sync = PMPI_Win_sync
 int PMPI_Win_sync(MPI_Win win) {
-    return window_api("MPI_Win_sync", win, [&](Window&) { windows::order(); });
+    return window_api("MPI_Win_sync", win, [&](Window& window) { windows::order(window); });
 }
 }

@@ -5,6 +5,7 @@
 // the first of them makes and all map; behind them is the memory of windows that have some made for
 // them. Without such a block, each member has its own, and others reach it by packets.
 #include <algorithm>
+#include <cstring>
 #include <new>
 
 #include "core/transport/api/memory.h"
@@ -74,6 +75,8 @@ std::vector<Wish> agree_on_wishes(Communicator& comm, const Plan& plan,
 struct Offsets {
     std::vector<int> mates;            // members of the window on this host
     std::vector<std::size_t> memory;   // by position among them
+    std::size_t control = 0;           // bytes of a Control
+    std::size_t names = 0;             // of the program's memory
     std::size_t bytes = 0;
 };
 
@@ -87,7 +90,9 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
                       window.flavor == MPI_WIN_FLAVOR_SHARED;
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
-    offsets.bytes = offsets.mates.size() * sizeof(core::rma::Control);
+    offsets.control = core::rma::Control::bytes(offsets.mates.size());
+    offsets.names = offsets.mates.size() * offsets.control;
+    offsets.bytes = offsets.names + offsets.mates.size() * sizeof(core::SharedMemory::Name);
     if (made) offsets.bytes = rounded(offsets.bytes, page);
     for (const int member : offsets.mates) {
         const auto size = std::size_t(wishes[std::size_t(member)].member.size);
@@ -125,8 +130,11 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
             machine.shared().make(*window.block, offsets.bytes, int(offsets.mates.size()) - 1) ? 1
                                                                                              : 0;
     }
+    if (setup.made != 0)
+        std::memset(window.block->memory(), 0, offsets.mates.size() * offsets.control);
     for (std::size_t i = 0; i < offsets.mates.size() && setup.made != 0; ++i)
-        ::new (window.block->memory() + i * sizeof(core::rma::Control)) core::rma::Control;
+        ::new (window.block->memory() + i * offsets.control)
+            core::rma::Control(std::uint32_t(offsets.mates.size()));
     for (std::size_t i = 1; i < offsets.mates.size(); ++i) {
         const Rank mate = comm.peer(offsets.mates[i]);
         if (setup.made != 0) {
@@ -147,10 +155,10 @@ void use_block(Window& window, const Offsets& offsets) {
     for (std::size_t i = 0; i < offsets.mates.size(); ++i) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
-        part.control = reinterpret_cast<core::rma::Control*>(start) + i;
+        part.control = reinterpret_cast<core::rma::Control*>(start + i * offsets.control);
         if (made) part.memory = start + offsets.memory[i];
-        if (member != window.core.self)
-            window.core.neighbours.push_back(window.comm->peer(member));
+        if (member == window.core.self) window.core.place = std::uint32_t(i);
+        window.core.mates.push_back(window.comm->peer(member));
     }
 }
 
@@ -200,6 +208,26 @@ void exchange_ids(Window& window, const char* call, int error) {
     }
 }
 
+// The memory of MPI_Win_create: the members of a host tell each other by their block where it is.
+std::byte* name_place(const Window& window, const Offsets& offsets, std::size_t place) {
+    return window.block->memory() + offsets.names + place * sizeof(core::SharedMemory::Name);
+}
+
+void publish_memory(const Window& window, const Offsets& offsets) {
+    const core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
+    const auto name = runtime().windows().name_of({own.memory, std::size_t(own.bytes)});
+    std::memcpy(name_place(window, offsets, window.core.place), &name, sizeof name);
+}
+
+void reach_memory(Window& window, const Offsets& offsets) {
+    for (std::size_t place = 0; place < offsets.mates.size(); ++place) {
+        if (place == window.core.place) continue;
+        core::SharedMemory::Name name;
+        std::memcpy(&name, name_place(window, offsets, place), sizeof name);
+        runtime().windows().reach(window.core, offsets.mates[place], name);
+    }
+}
+
 void fill(Window& window, const Plan& plan, const std::vector<Wish>& wishes) {
     check_one_host(window);
     for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
@@ -207,16 +235,21 @@ void fill(Window& window, const Plan& plan, const std::vector<Wish>& wishes) {
         window.core.parts[rank].bytes = std::uint64_t(wishes[rank].member.size);
     }
     window.core.find = find_arithmetic;
+    window.core.context = window.comm->context(Traffic::messages);
     const Offsets offsets = lay_out(window, wishes);
     int error = MPI_SUCCESS;
-    if (share_block(window, offsets, plan.call))
+    const bool shares = share_block(window, offsets, plan.call);
+    if (shares)
         use_block(window, offsets);
     else
         error = make_alone(window);
     core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
     if (window.flavor == MPI_WIN_FLAVOR_CREATE) own.memory = static_cast<std::byte*>(plan.base);
+    const bool reaches = shares && window.flavor == MPI_WIN_FLAVOR_CREATE;
+    if (reaches) publish_memory(window, offsets);
     runtime().windows().add(window.core);
     exchange_ids(window, plan.call, error);
+    if (reaches) reach_memory(window, offsets);
     window.set_predefined_attributes(own.memory);
 }
 
@@ -308,6 +341,7 @@ void free_window(MPI_Win* win, Window& window) {
     delete_attributes(window);
     flush(window, call, -1, false);
     if (window.size() > 1) run(barrier(*window.comm));
+    runtime().wait_until([&] { return window.core.served == 0; }, call);
     *win = MPI_WIN_NULL;
     release(window);
 }

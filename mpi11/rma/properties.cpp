@@ -72,6 +72,11 @@ int PMPI_Win_set_name(MPI_Win win, const char* win_name) {
 
 #pragma weak MPI_Win_get_name = PMPI_Win_get_name
 int PMPI_Win_get_name(MPI_Win win, char* win_name, int* resultlen) {
+    // For the null handle it is also the name (MPI-4.1, section 7.8).
+    if (win == MPI_WIN_NULL)
+        return api("MPI_Win_get_name", [&] {
+            copy_name(Window::null_name, "win_name", win_name, resultlen);
+        });
     return window_api("MPI_Win_get_name", win, [&](Window& window) {
         copy_name(window.name, "win_name", win_name, resultlen);
     });

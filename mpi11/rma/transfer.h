@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An access that goes in packets, with all that it needs until it is complete.
+// An access to a window that is carried out by packets, with everything that it needs until it is
+// complete.
 //
-// Pooled: it returns to the pool by itself when it is complete, unless a request of the program
-// holds it. Any thread may take one.
+// Transfers are pooled. A complete one returns to the pool by itself, unless a request of the program
+// refers to it. Any thread may take one.
 #pragma once
 
 #include <array>
@@ -13,18 +14,18 @@
 
 namespace torusmp::mpi {
 
-// The layout of memory that is not one block.
+// The layout of memory; null if that is one block.
 using AnyLayout = std::shared_ptr<const core::Layout>;
 
 class Transfer final : public Work {
   public:
-    // With a reference to the window.
+    // From the pool. It holds a reference to the window.
     static Transfer& take(Window& window, core::rma::Action action, int target);
 
     Transfer() : operation(*this) {}
     ~Transfer() = default;
 
-    // ---- of a request ----
+    // ---- Work ----
     void start() override {}
     bool complete() const override { return operation.complete(); }
     void finish() override;
@@ -44,7 +45,7 @@ class Transfer final : public Work {
     bool requested = false;
     Window* window = nullptr;
     AnyLayout data_layout, result_layout, place_layout;
-    std::array<std::byte, 64> operands;  // of MPI_Compare_and_swap
+    std::array<std::byte, 64> operands;  // copies of the operands of MPI_Compare_and_swap
 
   private:
     Transfer* next_free_ = nullptr;

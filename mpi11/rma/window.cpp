@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/rma/window.h"
 
+#include "job/settings.h"
+#include "mpi11/environment/library.h"
+
 namespace torusmp::mpi {
 
 Window::Window(Communicator& with, int made_by)
@@ -18,6 +21,8 @@ Window::Window(Communicator& with, int made_by)
     locked = std::vector<std::atomic<Lock>>(count);
     const auto lock = runtime().lock();
     block.emplace(runtime().shared());
+    if (library().process->settings()[job::setting::mpi_check])
+        log = std::make_unique<AccessLog>(*this);
 }
 
 Window::~Window() {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind an MPI_Win: memory of the members of a communicator that they access without each
-// other's calls (MPI-5.0, chapter 12).
+// The object behind an MPI_Win: memory of the members of a communicator, which the other members
+// access without a call of the owner (MPI-5.0, chapter 12).
 //
-// It has a communicator of its own, a duplicate of the program's. Any thread may access memory under
-// an epoch; epochs are opened and closed by one thread at a time.
+// A window has its own communicator, a duplicate of the program's. Any thread may access memory
+// inside an epoch; one thread at a time opens and closes epochs.
 #pragma once
 
 #include <array>
@@ -19,6 +19,7 @@
 #include "mpi11/comm/members.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/error/error.h"
+#include "mpi11/rma/access_log.h"
 
 namespace torusmp::mpi {
 
@@ -31,15 +32,15 @@ class Window : public Object {
     static constexpr const char* null_name = "MPI_WIN_NULL";
     static constexpr const char* noun = "window";
 
-    // What the members exchange.
+    // What the members know of each other.
     struct Member {
         MPI_Aint size = 0;  // bytes
-        MPI_Aint unit = 1;  // bytes of a displacement
+        MPI_Aint unit = 1;  // displacement unit, in bytes
     };
     // How this rank has locked a target.
     enum class Lock : std::uint8_t { none, shared, exclusive, unchecked };
 
-    // Takes the reference to a communicator made for it.
+    // Takes over the reference to the communicator, which was created for the window.
     Window(Communicator& comm, int flavor);
     ~Window();
 
@@ -48,48 +49,55 @@ class Window : public Object {
     core::rma::Window::Dealings& dealings(int target) {
         return core.dealings[std::size_t(target)];
     }
-    // Whether accesses to the target have to be flushed; they are then regarded as flushed.
+    // Returns whether accesses to the target have to be flushed, and marks them as flushed.
     bool clean(int target) {
         const auto lock = runtime().lock();
         if (!std::exchange(dealings(target).dirty, false)) return false;
         --core.dirty;
         return true;
     }
-    // Null if the key is not one of the standard's.
+    // The value of an attribute that the standard defines; null for other keys.
     const Attributes::Entry* predefined_attribute(int number) const;
     void set_predefined_attributes(void* base);
-    // Whether an epoch of any kind is open.
-    bool in_epoch() const {
-        return fence_used || started.has_value() || exposed.has_value() || locks != 0 || lock_all;
+    // The call that has opened an epoch which is still open; null if there is none. A fence opens one
+    // only if accesses follow it.
+    const char* open_epoch() const {
+        if (locks != 0) return "MPI_Win_lock";
+        if (lock_all) return "MPI_Win_lock_all";
+        if (started) return "MPI_Win_start";
+        if (exposed) return "MPI_Win_post";
+        return fence_used ? "MPI_Win_fence" : nullptr;
     }
 
     const Reference<Communicator> comm;
     const int flavor;
     std::string name;
     Info::Entries hints;
-    std::shared_ptr<Attributes> attributes;  // null if none yet
+    std::shared_ptr<Attributes> attributes;  // null until the program sets one
     std::vector<Member> members;
     core::rma::Window core;
-    std::unique_ptr<core::rma::Control> own_control;  // null if it is in the block
-    std::optional<core::SharedBlock> block;           // of this host's members
-    void* memory = nullptr;  // from the Runtime's allocate(), for this window
+    std::unique_ptr<core::rma::Control> own_control;  // null if it is in `block`
+    std::optional<core::SharedBlock> block;           // shared by the members on this host
+    void* memory = nullptr;  // allocated by the Runtime for this window; null if it has none
+    std::unique_ptr<AccessLog> log;   // null unless mpi.check is set
+    std::atomic<unsigned> orders{0};  // calls of windows::order()
 
     // ---- epochs ----
-    bool fence_open = false;         // accesses may follow the last fence
-    std::atomic<bool> fence_used{false};  // and have
+    bool fence_open = false;         // the last fence has opened an epoch
+    std::atomic<bool> fence_used{false};  // there were accesses in that epoch
     std::optional<Members> started;  // the targets of MPI_Win_start, as members of the window
     bool started_unchecked = false;
     std::optional<Members> exposed;  // the origins of MPI_Win_post
-    int locks = 0;                   // targets that are locked by MPI_Win_lock
+    int locks = 0;                   // number of targets locked by MPI_Win_lock
     bool lock_all = false;
     bool lock_all_unchecked = false;
-    std::vector<std::atomic<Lock>> locked;  // by target; under lock_all taken with the first access
+    std::vector<std::atomic<Lock>> locked;  // by target; with lock_all, set by the first access
 
   private:
     std::array<Attributes::Entry, MPI_WIN_MODEL - MPI_WIN_BASE + 1> predefined;
 };
 
-// The body of a function on a window: body(Window&).
+// Runs the body of an MPI function on a window, body(Window&), and raises its errors.
 template <class Body>
 int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
@@ -104,15 +112,29 @@ int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
     }
 }
 
-// ---- synchronization (epochs.cpp) ----
+// ---- synchronization ----
 namespace windows {
 
-// Throws Failure unless this rank may access the target now.
+// Throws Failure unless this rank may access the target now; takes a lock of MPI_Win_lock_all.
 void check_epoch(Window& window, int target);
-// MPI_PROC_NULL is allowed.
+// Throws Failure if the target is not a member. MPI_PROC_NULL is allowed.
 void check_target(const Window& window, int target);
-// Waits until the operations of this rank on the target, or on all targets (-1), are complete here
-// and, unless `local`, there. Throws Failure for what went wrong with them.
+// Throws Failure for an assertion that the call does not know.
+void check_assert(int found, int allowed);
+[[noreturn]] void out_of_epoch(const char* found, const char* expected);
+// Orders accesses to mapped memory before what follows. A program may spin in such calls, none of
+// which needs the Runtime; now and then it must run nonetheless, for those that ask this rank.
+inline void order(Window& window) {
+    constexpr unsigned calls_per_poll = 64;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    const unsigned calls = window.orders.load(std::memory_order_relaxed) + 1;
+    window.orders.store(calls, std::memory_order_relaxed);
+    if (calls % calls_per_poll == 0) runtime().progress();
+}
+// One step of an epoch that the target answers. Throws Failure for what went wrong with accesses.
+void ask(Window& window, const char* call, core::rma::Action action, int target);
+// Waits until the operations of this rank on the target, or on all targets (-1), are complete at
+// this rank and, unless `local` is set, at the target. Throws Failure if one of them has failed.
 void flush(Window& window, const char* call, int target, bool local);
 
 }  // namespace windows

@@ -3,7 +3,7 @@
 // that contain the calling process.
 //
 //   mpi://WORLD       all ranks of the job
-//   mpi://SELF        the calling one
+//   mpi://SELF        the calling process
 //   torus://HOST      the ranks of its host
 //   torus://row/D     the ranks that differ from it in the coordinate of dimension D alone
 //   torus://plane/D   the ranks that agree with it in the coordinate of dimension D
@@ -20,9 +20,9 @@
 
 namespace torusmp::mpi {
 
-// In an order that is the same on all ranks.
+// The names of all process sets, in the same order on all ranks.
 std::vector<std::string> names_of_process_sets();
-// Nullopt if there is no such set. Letters may be large or small.
+// The members of a process set; nullopt if the name is unknown. Upper and lower case are the same.
 std::optional<Members> process_set(std::string_view name);
 
 }  // namespace torusmp::mpi

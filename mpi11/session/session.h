@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The object behind an MPI_Session (MPI-4.1, section 11.3): one of any number of users of this
-// process's membership in the job (environment/instance.h).
+// The object behind an MPI_Session (MPI-4.1, section 11.3). A process may have any number of
+// sessions; while it has one, it is a member of the job (environment/instance.h).
 //
-// Groups and communicators that come from a session refer to it, so it lives as long as they do; its
-// handle ends at MPI_Session_finalize. Any thread may create and finalize sessions.
+// The handle is valid until MPI_Session_finalize. The object lives longer if groups or communicators
+// of the session exist, which refer to it. Any thread may create and finalize sessions.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class Session : public Object {
 
     Reference<ErrorHandler> error_handler;
     const int thread_level;
-    std::shared_ptr<SendBuffer> buffer;  // null if none was attached yet
+    std::shared_ptr<SendBuffer> buffer;  // null until one is attached
     bool open = true;                    // until MPI_Session_finalize
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The body of a function on a session: its errors go to the session's handler.
+// session_api() runs the body of an MPI function on a session, and passes its errors to the
+// session's error handler.
 #pragma once
 
 #include "mpi11/error/check.h"

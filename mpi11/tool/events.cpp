@@ -131,7 +131,8 @@ class Events {
                     others = keep(held, instance) || others;
             }
         }
-        for (const auto& [held, callback] : direct) call_back(*held, callback, instance, first_direct);
+        for (const auto& [held, callback] : direct)
+            call_back(*held, callback, instance, first_direct);
         if (others) want_attention();
     }
     void deliver() {
@@ -187,14 +188,15 @@ class Events {
     std::deque<Waiting> waiting_;
 };
 
-// Of each link, by direction; changed under the Runtime's lock.
+// The last state of each link, by direction. Changed under the Runtime's lock.
 std::array<std::atomic<LinkState>, 2 * routing::max_dimensions> last_states{};
 
 void on_link(const routing::LinkNews& news) {
     using State = routing::LinkNews::State;
-    last_states[std::size_t(news.direction.index())] = news.state == State::dead    ? link_down
-                                                       : news.state == State::alive ? link_on_cable
-                                                                                    : link_on_detour;
+    last_states[std::size_t(news.direction.index())] = news.state == State::dead ? link_down
+                                                       : news.state == State::alive
+                                                           ? link_on_cable
+                                                           : link_on_detour;
     const int kind = news.state == State::dead    ? cable_died
                      : news.state == State::alive ? cable_returned
                                                   : link_detours;
@@ -323,8 +325,7 @@ int PMPI_T_event_handle_set_info(MPI_T_event_registration event_registration, MP
 }
 
 #pragma weak MPI_T_event_handle_get_info = PMPI_T_event_handle_get_info
-int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration,
-                                 MPI_Info* info_used) {
+int PMPI_T_event_handle_get_info(MPI_T_event_registration event_registration, MPI_Info* info_used) {
     return tool::call([&] {
         tool::Events::only().find(event_registration);
         tool::required(info_used) = handle_of(make<Info>());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the parts of the tools interface share (MPI-4.1, chapter 15). Its functions may be called at
-// any time, from any thread; they return codes and call no error handler.
+// Common parts of the tools interface (MPI-4.1, chapter 15). MPI_T functions may be called at any
+// time, from any thread. They return error codes and never call an error handler.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace torusmp::mpi::tool {
 
-// Thrown for a code that is returned.
+// Thrown inside a function that has to return this error code.
 struct Refusal {
     int code;
 };
@@ -23,11 +23,12 @@ struct Refusal {
     throw Refusal{code};
 }
 
-// Guards all state of the interface, but not the events (events.h).
+// Guards all state of the interface except events, which have their own lock (events.h).
 std::mutex& guard();
 bool initialized();
 
-// The body of a function: under the guard, between MPI_T_init_thread and MPI_T_finalize.
+// Runs the body of an MPI_T function under the guard. Returns an error code outside of
+// MPI_T_init_thread and MPI_T_finalize.
 template <class Body>
 int call(Body&& body) noexcept {
     try {
@@ -54,8 +55,9 @@ T& required(T* out) {
     return *out;
 }
 
-// Copies a text, cut to *length with its null; then *length is the length of the whole with its
-// null. Without a place for the text only the length is returned.
+// Copies a text to `out`, which has room for *length characters, and cuts it if it is longer. Sets
+// *length to the length of the whole text. Both lengths include the null character. If `out` is
+// null, only sets *length.
 inline void put_text(std::string_view text, char* out, int* length) {
     if (length == nullptr) return;
     if (out != nullptr && *length > 0) {
@@ -72,7 +74,7 @@ auto& at(List& list, int index) {
     return list[std::size_t(index)];
 }
 
-// Throws for an unknown name.
+// The index of the first element that matches. Throws Refusal if there is none.
 template <class List, class Matches>
 int index_of(const List& list, Matches&& matches) {
     const auto found = std::find_if(std::begin(list), std::end(list), matches);
@@ -80,12 +82,12 @@ int index_of(const List& list, Matches&& matches) {
     return int(found - std::begin(list));
 }
 
-// The first indices of a list.
+// Copies at most `length` numbers of the list to `indices`.
 inline void put_indices(const std::vector<int>& list, int length, int indices[]) {
     for (std::size_t i = 0; i < list.size() && int(i) < length; ++i) (&required(indices))[i] = list[i];
 }
 
-// Objects behind handles of one kind.
+// The objects behind the handles of one kind.
 template <class T, class Handle>
 class Handles {
   public:
@@ -93,7 +95,7 @@ class Handles {
         objects_.push_back(std::move(object));
         return reinterpret_cast<Handle>(objects_.back().get());
     }
-    // Throws for a handle that is not one.
+    // Throws Refusal with `error` for an unknown handle.
     T& find(Handle handle, int error) {
         for (const auto& object : objects_)
             if (reinterpret_cast<Handle>(object.get()) == handle) return *object;
@@ -113,12 +115,12 @@ class Handles {
 MPI_T_enum link_states();
 enum LinkState : int { link_absent, link_on_cable, link_on_detour, link_down };
 
-// What categories contain, by index.
+// The members of a category, as indices.
 std::vector<int> control_variables_of(std::string_view category);
 std::vector<int> performance_variables_of(std::string_view category);
 std::vector<int> events_of(std::string_view category);
 
-// The job is about to be left: performance variables keep their last values.
+// Saves the values of the performance variables. To be called before the process leaves the job.
 void keep_counters();
 
 }  // namespace torusmp::mpi::tool

@@ -183,6 +183,18 @@ void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& c
     }
 }
 
+// Whether at least one end of each missing cable is a device on which nothing is heard. Without one
+// there is no sign that the cable ever was.
+bool are_likely(const std::vector<Cable>& missing, const std::vector<CableEnd>& idle) {
+    const auto is_idle = [&](const CableEnd& end) {
+        return std::any_of(idle.begin(), idle.end(), [&](const CableEnd& other) {
+            return other.node == end.node && (other == end || end.port >= routing::unknown_port);
+        });
+    };
+    return std::all_of(missing.begin(), missing.end(),
+                       [&](const Cable& cable) { return is_idle(cable.a) || is_idle(cable.b); });
+}
+
 // ---- Why the cables do not form a torus ----
 
 // Agents name the host in what they print, so hosts fail alike if the rest is equal.
@@ -259,8 +271,9 @@ class CableGraphFile {
         for (const auto& [a, b] : pairs_) ++count[std::size_t(a)], ++count[std::size_t(b)];
         for (std::size_t node = 0; node < hosts_.size(); ++node)
             if (count[node] > 2 * routing::max_dimensions)
-                return fmt::format("{} has {} cables: expected at most {}. Choose some with --devices",
-                                   hosts_[node], count[node], 2 * routing::max_dimensions);
+                return fmt::format(
+                    "{} has {} cables: expected at most {}. Choose some with --devices",
+                    hosts_[node], count[node], 2 * routing::max_dimensions);
         const std::vector<std::vector<std::string>> parts = connected_parts();
         if (parts.size() == 1) return {};
         std::vector<std::string> texts;
@@ -269,9 +282,7 @@ class CableGraphFile {
                            fmt::join(texts, "; "));
     }
 
-    std::string shape() const {
-        return fmt::format("graph of {} hosts", hosts_.size());
-    }
+    std::string shape() const { return fmt::format("graph of {} hosts", hosts_.size()); }
 
     std::string write(const std::string& agent) {
         const std::vector<int> order = routing::nearby_order(int(hosts_.size()), pairs_);
@@ -341,15 +352,18 @@ class CableGraphFile {
 }  // namespace
 
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
-                   const std::function<bool(const std::string&)>& wanted,
-                   const std::string& agent, bool chosen) {
+                   const std::function<bool(const std::string&)>& wanted, const std::string& agent,
+                   bool chosen) {
     Discovery discovery;
     const CableMap cable_map(results, wanted);
     std::vector<Cable> cables = cable_map.cables(discovery.notes);
     discovery.cables = cables.size();
     discovery.reason = cannot_ask(hosts, results, agent);
     if (!discovery.reason.empty()) return discovery;
-    routing::Completion completion = routing::complete_torus(hosts, cables, cable_map.idle());
+    const std::vector<CableEnd> idle = cable_map.idle();
+    routing::Completion completion = routing::complete_torus(hosts, cables, idle);
+    if (!are_likely(completion.missing, idle))
+        completion = {routing::recognize_torus(hosts, cables), {}};
     discovery.torus = std::move(completion.torus.found);
     if (const auto& torus = discovery.torus) {
         const Devices devices = name_devices(*torus, cable_map);

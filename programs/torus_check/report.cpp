@@ -45,7 +45,7 @@ std::string cable_table(const CheckReport& report, bool all) {
 std::string end_json(const LinkEnd& end) {
     return fmt::format("{{\"node\": {}, \"host\": {}, \"device\": {}, \"direction\": {}}}",
                        end.node, json_quote(end.host), json_quote(end.device),
-                       json_quote(config::direction_name(end.direction)));
+                       end.link.empty() ? "null" : json_quote(end.link));
 }
 
 std::string rate_json(const Rate& rate) {

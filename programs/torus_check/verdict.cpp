@@ -68,16 +68,16 @@ class Judge {
     const std::string& host(int node) const { return host_names(settings_)[std::size_t(node)]; }
 
     LinkEnd end_at(int node, Direction direction) const {
-        return {node, host(node), config::link_device(settings_, node, direction), direction};
+        return {node, host(node), config::link_device(settings_, node, direction), direction,
+                config::link_name(settings_, direction)};
     }
 
     std::string describe(const EndKey& end) const {
         const auto link = expected_.find(end);
-        return fmt::format(
-            "{} {}{}", host(end.first), end.second,
-            link == expected_.end()
-                ? std::string(" (no link)")
-                : config::direction_note(settings_, link->second.direction));
+        return fmt::format("{} {}{}", host(end.first), end.second,
+                           link == expected_.end()
+                               ? std::string(" (no link)")
+                               : config::direction_note(settings_, link->second.direction));
     }
 
     // ---- What should be, and what was heard ----
@@ -343,8 +343,8 @@ const char* name_of(Fault fault) {
 }
 
 std::string describe(const LinkEnd& end) {
-    return fmt::format("{} {} ({})", end.host, end.device.empty() ? "?" : end.device,
-                       config::direction_name(end.direction));
+    return fmt::format("{} {}{}", end.host, end.device.empty() ? "?" : end.device,
+                       end.link.empty() ? "" : fmt::format(" ({})", end.link));
 }
 
 std::vector<CableResult> judge(const config::Settings& settings,

@@ -37,6 +37,7 @@ struct LinkEnd {
     std::string host;
     std::string device;  // empty if not in [links]
     routing::Direction direction;
+    std::string link;  // "0+"; empty for a cable of a graph
 };
 
 // Measurements from one end of a cable to the other; zeros if there are none.

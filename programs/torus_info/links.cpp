@@ -22,7 +22,7 @@ namespace {
 
 LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     LinkReport link;
-    link.direction = end.direction;
+    link.link = config::link_name(settings, end.direction);
     link.device = link_device(settings, end.node, end.direction);
     link.to = host_names(settings)[std::size_t(peer)];
     try {
@@ -44,6 +44,14 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
 // Longer lists of cables are printed as one line per direction.
 constexpr std::size_t most_cable_lines = 32;
 
+std::string link_text(const std::string& link) {
+    return link.empty() ? "cable" : link;
+}
+
+std::string link_json(const std::string& link) {
+    return link.empty() ? "null" : base::json_quote(link);
+}
+
 std::string device_text(const std::string& device) {
     return device.empty() ? "?" : device;
 }
@@ -52,8 +60,8 @@ std::vector<base::Row> each_cable(const std::vector<CableReport>& cables,
                                   const std::string& carriers) {
     std::vector<base::Row> rows{{"link", "from", "device", "to", "device", "carries"}};
     for (const CableReport& cable : cables)
-        rows.push_back({direction_name(cable.direction), cable.from, device_text(cable.device),
-                        cable.to, device_text(cable.far_device), carriers});
+        rows.push_back({link_text(cable.link), cable.from, device_text(cable.device), cable.to,
+                        device_text(cable.far_device), carriers});
     return rows;
 }
 
@@ -65,7 +73,7 @@ std::vector<base::Row> each_direction(const std::vector<CableReport>& cables,
     };
     std::map<std::string, Sum> sums;
     for (const CableReport& cable : cables) {
-        Sum& sum = sums[direction_name(cable.direction)];
+        Sum& sum = sums[link_text(cable.link)];
         ++sum.cables;
         sum.devices.insert(
             fmt::format("{} to {}", device_text(cable.device), device_text(cable.far_device)));
@@ -92,10 +100,10 @@ std::vector<CableReport> cables_of(const Settings& settings) {
             const routing::Direction direction{d, +1};
             const auto peer = torus.neighbour(node, direction);
             if (!peer || *peer == node) continue;
-            cables.push_back({direction, host_names(settings)[std::size_t(node)],
-                              link_device(settings, node, direction),
-                              host_names(settings)[std::size_t(*peer)],
-                              link_device(settings, *peer, direction.opposite())});
+            cables.push_back(
+                {config::link_name(settings, direction), host_names(settings)[std::size_t(node)],
+                 link_device(settings, node, direction), host_names(settings)[std::size_t(*peer)],
+                 link_device(settings, *peer, direction.opposite())});
         }
     return cables;
 }
@@ -133,9 +141,9 @@ std::string cables_json(const Settings& settings) {
         parts.push_back(fmt::format(
             "{{\"direction\": {}, \"from\": {}, \"device\": {}, \"to\": {}, \"far_device\": {}, "
             "\"carriers\": [{}]}}",
-            base::json_quote(direction_name(cable.direction)), base::json_quote(cable.from),
-            base::json_quote(cable.device), base::json_quote(cable.to),
-            base::json_quote(cable.far_device), fmt::join(carriers, ", ")));
+            link_json(cable.link), base::json_quote(cable.from), base::json_quote(cable.device),
+            base::json_quote(cable.to), base::json_quote(cable.far_device),
+            fmt::join(carriers, ", ")));
     return base::json_enclose(parts, '[', ']', 1);
 }
 
@@ -155,8 +163,8 @@ std::vector<LinkReport> links_of(const Settings& settings, int node) {
 std::string links_text(const std::vector<LinkReport>& links) {
     std::vector<base::Row> rows{{"link", "device", "to", "carries", "why"}};
     for (const LinkReport& link : links)
-        rows.push_back({direction_name(link.direction), link.device.empty() ? "?" : link.device,
-                        link.to, link.carrier.empty() ? "nothing" : link.carrier, link.why});
+        rows.push_back({link_text(link.link), link.device.empty() ? "?" : link.device, link.to,
+                        link.carrier.empty() ? "nothing" : link.carrier, link.why});
     std::string text = base::format_table(rows);
     std::set<std::string> reported;
     for (const LinkReport& link : links)
@@ -171,8 +179,7 @@ std::string links_json(const std::vector<LinkReport>& links) {
         parts.push_back(fmt::format(
             "{{\"direction\": {}, \"device\": {}, \"to\": {}, \"carrier\": {}, \"why\": {}, "
             "\"advice\": {}}}",
-            base::json_quote(direction_name(link.direction)), base::json_quote(link.device),
-            base::json_quote(link.to),
+            link_json(link.link), base::json_quote(link.device), base::json_quote(link.to),
             link.carrier.empty() ? "null" : base::json_quote(link.carrier),
             base::json_quote(link.why), base::json_quote(link.advice)));
     return base::json_enclose(parts, '[', ']', 1);

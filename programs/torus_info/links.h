@@ -12,7 +12,7 @@
 namespace torusmp::torus_info {
 
 struct LinkReport {
-    routing::Direction direction;
+    std::string link;     // "0+"; empty for a cable of a graph
     std::string device;   // empty if [links] names none
     std::string to;       // the host at the far end
     std::string carrier;  // a transport; empty if none, see `why`
@@ -25,8 +25,8 @@ std::vector<LinkReport> links_of(const config::Settings& settings, int node);
 
 // A cable as the geometry file describes it; no host is queried.
 struct CableReport {
-    routing::Direction direction;  // seen from `from`
-    std::string from, device;      // host and device; empty device: [links] names none
+    std::string link;          // "0+", seen from `from`; empty for a cable of a graph
+    std::string from, device;  // host and device; empty device: [links] names none
     std::string to, far_device;
 };
 

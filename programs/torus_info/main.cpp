@@ -60,8 +60,8 @@ int print_help(const po::options_description& options) {
     std::ostringstream text;
     text << options;
     fmt::print(
-        "Usage: torus-info [options]\n       torus-info netplan [options]\nExplains a geometry "
-        "file: its links, the effective settings with their origins, and this host.\n\n{}{}",
+        "Explains a geometry file: its links, the effective settings with their origins, and this "
+        "host.\n\nUsage: torus-info [options]\n       torus-info netplan [options]\n\n{}{}",
         text.str(), examples);
     return exit_ok;
 }

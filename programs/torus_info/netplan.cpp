@@ -2,6 +2,7 @@
 #include "programs/torus_info/netplan.h"
 
 #include <fmt/format.h>
+#include <ifaddrs.h>
 #include <net/if.h>
 #include <poll.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -22,6 +24,7 @@
 
 #include "base/address.h"
 #include "base/printing.h"
+#include "base/socket_address.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "config/geometry.h"
@@ -179,9 +182,23 @@ void check_devices(const NodePlan& plan) {
                 plan.host.empty() ? "" : fmt::format(" (host {})", plan.host)));
 }
 
+// The kernel keeps the label of an address that exists unless the address is removed first.
+std::string remove_without_label(const NodePlan& plan) {
+    ifaddrs* first = nullptr;
+    if (::getifaddrs(&first) != 0) return {};
+    const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> guard(first, &::freeifaddrs);
+    for (const ifaddrs* entry = first; entry; entry = entry->ifa_next) {
+        if (!entry->ifa_addr || std::string_view(entry->ifa_name) != "lo") continue;
+        const auto address = base::address_from(entry->ifa_addr);
+        if (address && address->bytes == plan.address.bytes)
+            return fmt::format("addr del {} dev lo\n", plan.address.with_prefix());
+    }
+    return {};
+}
+
 void apply(const NodePlan& plan) {
     check_devices(plan);
-    if (!try_ip(as_ip_batch(plan)))
+    if (!try_ip(remove_without_label(plan) + as_ip_batch(plan)))
         throw std::runtime_error(
             "ip -batch failed with the error above. It needs root and every device of the plan");
     for (const auto& [name, value] : planned_sysctls(plan)) write_sysctl(name, value);

@@ -10,11 +10,13 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "config/options.h"
 #include "programs/torus_run/front/front.h"
 #include "programs/torus_run/front/options.h"
 #include "programs/torus_run/front/plan.h"
+#include "programs/torus_run/front/restarts.h"
 #include "programs/torus_run/tree/joining.h"
 
 namespace {
@@ -58,10 +60,11 @@ int run(int argc, char** argv) {
     if (options.daemon_timeout) return torus_run::run_remote_daemon(*options.daemon_timeout);
     if (!options.quiet)
         for (const std::string& what : options.ignored) fmt::print(stderr, "torus-run: {}\n", what);
-    const torus_run::Job job = torus_run::plan_job(options);
+    torus_run::Job job = torus_run::plan_job(options);
     if (options.display_map) fmt::print("{}", torus_run::describe_map(job));
     std::fflush(stdout);
-    return torus_run::run_job(job);
+    if (job.restarts > 0) return torus_run::run_with_restarts(options, std::move(job));
+    return torus_run::run_job(job).code;
 }
 
 }  // namespace

@@ -65,8 +65,10 @@ put() {
     printf '%s %s %s\n' $staged "$1" "$path" >>$kept/staged
 }
 
-# setting NAME VALUE, for example net/ipv4/ip_forward 1: set when place is called.
+# setting NAME VALUE, for example net/ipv4/ip_forward 1: set when place is called. A device that is
+# gone has no settings.
 setting() {
+    [ -e /proc/sys/$1 ] || return 0
     old=$(cat /proc/sys/$1)
     [ "$old" = "$2" ] && return
     noted "sysctl $1 " || printf 'sysctl %s %s\n' "$1" "$old" >>$kept/staged.lines
@@ -78,7 +80,47 @@ place() {
     [ ! -s $kept/staged.lines ] || note <$kept/staged.lines
     while read -r name value; do printf '%s\n' "$value" >/proc/sys/$name; done <$kept/staged.settings
     place_files
+    retire
     rm -f $kept/staged*
+}
+
+# Removes addresses, routes and files of an earlier setup that this one does not have, as where a
+# plug was moved. What they replaced returns.
+retire() {
+    awk 'NR == FNR { if ($1 == "route") now["route del " $3]; next }
+        $1 == "ip" && $2 == "route" && $3 == "del" { line = substr($0, 4); if (!(line in now)) print line }' \
+        $kept/batch $kept/journal >$kept/staged.retired
+    strays $kept/batch >>$kept/staged.retired
+    [ ! -s $kept/staged.retired ] || ip -force -batch $kept/staged.retired 2>/dev/null || :
+    cut -d' ' -f3- $kept/staged >$kept/staged.paths
+    while read -r kind number path; do
+        case $kind in new | file) ;; *) continue ;; esac
+        if grep -Fxq -- "$path" $kept/staged.paths; then continue; fi
+        restore $kind $number "$path"
+    done <$kept/journal
+}
+
+# strays FILE: lines that remove the addresses of setups that are on other devices than FILE, lines
+# for ip, has them. A device that gets another name keeps its addresses.
+strays() {
+    ip -o -4 addr show >$kept/before
+    awk 'FILENAME == ARGV[1] { if ($1 == "addr") now[$3 " " $5]; next }
+        FILENAME == ARGV[2] && $2 == "addr" { if ($3 == "del") ours[$4]; else now[$4 " " $6] }
+        FILENAME == ARGV[2] { next }
+        $4 in ours && !(($4 " " $2) in now) { print "addr del " $4 " dev " $2 }' \
+        "$1" $kept/journal $kept/before
+}
+
+# restore new|file N PATH: the file becomes as it was before the first setup.
+restore() {
+    keep_edited $2 "$3"
+    if [ $1 = new ]; then
+        rm -f "$3" "$3.torusmp"
+    else
+        cp -p $kept/$2.saved "$3.torusmp"
+        sync "$3.torusmp"
+        take_place "$3"
+    fi
 }
 
 # Writes all files of put: first the originals and the journal, then the texts beside their places,
@@ -131,10 +173,18 @@ take_place() {
     rm "$1.torusmp"
 }
 
-# Applies lines for ip -batch: link set, addr replace, route replace.
+# Applies lines for ip -batch: link set, addr replace, route replace. Lines for a device that is
+# gone are left out.
 lay() {
-    cat >$kept/batch
+    cat >$kept/lines
     { ip -o link show; ip -o -4 addr show; ip -4 route show; } >$kept/before
+    # An address that exists keeps its label unless it is removed first.
+    awk 'NR == FNR && $2 ~ /:$/ && $3 ~ /^</ { sub(/:$/, "", $2); sub(/@.*/, "", $2); there[$2]; next }
+        NR == FNR { if ($3 == "inet") has[$4 " " $2] = $0; next }
+        { device = ""; for (i = 1; i < NF; ++i) if ($i == "dev") device = $(i + 1) }
+        !(device in there) { next }
+        $6 == "label" && ($3 " " $5) in has && !index(has[$3 " " $5], " " $7 "\\") { print "addr del " $3 " dev " $5 }
+        { print }' $kept/before $kept/lines >$kept/batch
     awk '
         NR == FNR && $2 ~ /:$/ && $3 ~ /^</ {
             name = $2; sub(/:$/, "", name); sub(/@.*/, "", name)
@@ -148,13 +198,14 @@ lay() {
             if (!up[$4]) print "ip link set dev " $4 " down"
             if ($5 == "mtu" && mtu[$4] != $6) print "ip link set dev " $4 " mtu " mtu[$4]
         }
+        $1 == "addr" && $2 == "del" { print "ip addr add " $3 " dev " $5; print "ip addr del " $3 " dev " $5 }
         $1 == "addr" && !(($3 " " $5) in address) { print "ip addr del " $3 " dev " $5 }
         $1 == "route" {
             to = $3; sub(/\/32$/, "", to)
             if (!(to in route)) print "ip route del " $3
             else if (index(route[to] " ", to " via " $5 " dev " $7 " src " $9 " ") != 1) print "ip route replace " route[to]
         }' $kept/before $kept/batch | note
-    ip -batch $kept/batch
+    ip -batch $kept/batch 2>$kept/said || fail "ip refuses to set it up: $(tr "\n" " " <$kept/said)"
 }
 
 # bring_up DEVICE...: and waits until they carry packets; a device without a cable never does.
@@ -218,6 +269,25 @@ look() {
     fi
 }
 
+# reach ADDRESS...: which of them do not answer. A port at which nothing listens answers, too.
+reach() {
+    for address; do
+        (
+            if said=$(LC_ALL=C timeout 3 bash -c "exec 3<>/dev/tcp/$address/1" 2>&1); then exit; fi
+            case $said in *refused*) ;; *) say "silent $address" ;; esac
+        ) &
+    done
+    wait
+}
+
+# Whether the policy of a firewall drops what this host forwards. Asks without a change.
+forwarding() {
+    if { nft list ruleset || iptables-legacy-save; } 2>/dev/null |
+        grep -Eq 'hook forward .*policy drop|^:FORWARD DROP'; then
+        say "drops forwarded"
+    fi
+}
+
 # Undoes the journal from its end. What fails for ip is already undone, or its device is gone.
 undo() {
     only_one
@@ -230,15 +300,12 @@ undo() {
     tac $kept/journal >$kept/back
     sed -n 's/^ip //p' $kept/back >$kept/batch
     ip -force -batch $kept/batch 2>/dev/null || :
+    strays /dev/null >$kept/batch
+    [ ! -s $kept/batch ] || ip -force -batch $kept/batch 2>/dev/null || :
     while read -r kind first rest; do
         case $kind in
             sysctl) if [ -e /proc/sys/$first ]; then printf '%s\n' "$rest" >/proc/sys/$first; fi ;;
-            new) keep_edited "$first" "$rest"; rm -f "$rest" "$rest.torusmp" ;;
-            file)
-                keep_edited "$first" "$rest"
-                cp -p $kept/$first.saved "$rest.torusmp"
-                sync "$rest.torusmp"
-                take_place "$rest" ;;
+            new | file) restore $kind $first "$rest" ;;
             dir) rmdir "$first${rest:+ $rest}" 2>/dev/null || : ;;
         esac
     done <$kept/back

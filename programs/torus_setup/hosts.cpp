@@ -85,8 +85,7 @@ class Crew {
             return finish(host, {});
         }
         if (!failure.empty())
-            return finish(host,
-                          fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+            return finish(host, fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
         replies_[host].no_key = why.find("Permission denied (") != std::string::npos ||
                                 why.find("Host key verification failed") != std::string::npos;
         finish(host, advise(hosts_[host], agent_, why));

@@ -32,9 +32,11 @@
 #include "programs/torus_setup/changes.h"
 #include "programs/torus_setup/facts.h"
 #include "programs/torus_setup/hosts.h"
+#include "programs/torus_setup/ip_check.h"
 #include "programs/torus_setup/keys.h"
 #include "programs/torus_setup/own_host.h"
 #include "programs/torus_setup/picture.h"
+#include "programs/torus_setup/trial.h"
 
 namespace torusmp::torus_setup {
 
@@ -67,9 +69,12 @@ class Setup {
         if (options_.does(Step::discover) && !discover()) return config::exit_failure;
         if (options_.does(Step::apply) && !apply()) return config::exit_failure;
         if (options_.dry_run) return config::exit_ok;
-        if (options_.does(Step::check) && !check()) return config::exit_failure;
-        if (options_.does(Step::run) && !run_first()) return config::exit_failure;
-        return config::exit_ok;
+        // Programs take detours around faulty cables.
+        const bool good = !options_.does(Step::check) || test_cables(options_, geometry_);
+        if (options_.does(Step::check)) check_ip();
+        if (options_.does(Step::run) && !run_first_program(options_, geometry_, good))
+            return config::exit_failure;
+        return good ? config::exit_ok : config::exit_failure;
     }
 
   private:
@@ -143,8 +148,7 @@ class Setup {
         fmt::print("Asking {} hosts\n", options_.hosts.size());
         const std::string call = "look " + launch::quote_for_shell(beside_this("torus-check"));
         facts_.resize(options_.hosts.size());
-        return on_hosts(options_.hosts,
-                        std::vector<std::string>(options_.hosts.size(), call),
+        return on_hosts(options_.hosts, std::vector<std::string>(options_.hosts.size(), call),
                         [&](std::size_t host, const Reply& reply) {
                             facts_[host] = parse_facts(reply.lines);
                             if (options_.service) facts_[host].service = *options_.service;
@@ -227,13 +231,6 @@ class Setup {
         return fmt::format("{}", fmt::join(names, ","));
     }
 
-    void add_common(std::vector<std::string>& words) const {
-        for (const config::Flag& flag : options_.flags) {
-            words.push_back("--set");
-            words.push_back(flag.key + "=" + flag.value);
-        }
-    }
-
     bool discover() {
         const std::string devices = cable_devices();
         if (devices.empty())
@@ -252,7 +249,7 @@ class Setup {
                                        "--probes",
                                        probes_to_discover};
         if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
-        add_common(words);
+        add_settings(words, options_);
         // It fails for faulty cables too, but writes the file; the check reports them again.
         (void)succeeds(words);
         const std::string text = read_file(found.name);
@@ -317,12 +314,12 @@ class Setup {
         config::NetplanOptions netplan = config::default_netplan();
         netplan.to_links = transport::reaches_link_addresses(settings);
         netplan.mtu = options_.mtu;
-        std::vector<config::NodePlan> plans;
+        plans_.clear();
         for (int node = 0; node < int(host_names(settings).size()); ++node)
-            plans.push_back(config::plan_node(settings, node, netplan));
-        names_ = block_of_names(plans);
+            plans_.push_back(config::plan_node(settings, node, netplan));
+        names_ = block_of_names(plans_);
         changes_.clear();
-        for (const config::NodePlan& node : plans) {
+        for (const config::NodePlan& node : plans_) {
             const Facts& facts = facts_[place_of(node.host)];
             changes_.push_back(plan_changes(node, config::find_netplan_format(facts.service),
                                             names_, read_file(geometry_), facts));
@@ -407,28 +404,16 @@ class Setup {
         return std::vector<std::string>(options_.hosts.size(), call);
     }
 
-    // ---- check, run ----
+    // ---- check ----
 
-    bool check() const {
-        fmt::print("Testing every cable\n");
-        std::vector<std::string> words{beside_this("torus-check"), "--config", geometry_};
-        if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
-        add_common(words);
-        return succeeds(words);
-    }
-
-    bool run_first() const {
-        const std::string program =
-            options_.program.empty() ? beside_this("torus-halo-exchange") : options_.program;
-        fmt::print("Running {} on all hosts\n", program);
-        std::vector<std::string> words{beside_this("torus-run"), "--config", geometry_};
-        if (!options_.agent.empty())
-            words.insert(words.end(), {"--set", "launch.agent=" + options_.agent});
-        add_common(words);
-        words.push_back(program);
-        if (!succeeds(words)) return false;
-        fmt::print("The machine is ready: torus-run --config {} PROGRAM\n", geometry_);
-        return true;
+    // Only in a whole setup: before, the addresses need not be there.
+    void check_ip() {
+        if (options_.only) return;
+        const config::Settings settings = load();
+        const IpCheck check(settings, plans_);
+        if (!on_hosts(nodes_, check.calls(), [](std::size_t, const Reply&) { return ""; })) return;
+        for (const std::string& trouble : check.troubles(replies_))
+            fmt::print(stderr, "torus-setup: warning: {}\n", trouble);
     }
 
     Options options_;
@@ -436,8 +421,9 @@ class Setup {
     std::string settings_agent_;
     std::vector<Facts> facts_;  // by options_.hosts
     std::vector<Reply> replies_;
-    std::vector<std::string> nodes_;  // hosts in the order of the file
-    std::vector<Changes> changes_;    // by node
+    std::vector<std::string> nodes_;       // hosts in the order of the file
+    std::vector<config::NodePlan> plans_;  // by node
+    std::vector<Changes> changes_;         // by node
     std::string names_;
 };
 

@@ -158,9 +158,8 @@ Options parse_options(int argc, const char* const* argv) {
 
 std::string help_text() {
     std::ostringstream text;
-    text << "torus-top shows a running job: the states of its ranks and the traffic on its "
-            "links.\n\n"
-            "torus-top [options] [JOB]\n\n"
+    text << "Shows a running job: the states of its ranks and the traffic on its links.\n\n"
+            "Usage: torus-top [options] [JOB]\n\n"
          << describe_options()
          << "\n"
             "Examples:\n"

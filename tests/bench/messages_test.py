@@ -167,6 +167,21 @@ class Forward(Program):
         self.assertIn("nothing was relayed", document["notes"][-1])
 
 
+class Windows(Program):
+    def test_each_access_on_a_host_and_over_links(self):
+        for command, names in (("put", ["put"]), ("get", ["get"]), ("accumulate", ["accumulate", "get_accumulate"]),
+                               ("cas", ["compare_and_swap", "fetch_and_op"])):
+            for links in ((), ("--set", "transport.local=links")):
+                with self.subTest(command=command, links=links):
+                    sizes = () if command == "cas" else ("--sizes", "128:128KiB", "--step", "1024")
+                    document = self.measure(command, "--torus", "2", *sizes, "--window", "4", *links)
+                    self.assertEqual([c["group"] for c in document["columns"]], [n for n in names for _ in range(3)])
+                    for row in document["rows"]:
+                        for flushed, rate, bandwidth in zip(*[iter(f["median"] for f in row["figures"])] * 3):
+                            self.assertGreater(flushed, 0)
+                            self.assertAlmostEqual(bandwidth / rate, row["bytes"], delta=0.01 * row["bytes"])
+
+
 class Loopback(Program):
     """Bare sockets beside us where all ranks share a host."""
 

@@ -112,7 +112,8 @@ TEST_CASE("Bad command lines are refused with what was found and what was expect
     CHECK_THAT(
         refusal({}),
         Contains("expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                 "efficiency, collectives, steps, forward, io, simulate, predict, fit, plot or "
+                 "efficiency, collectives, steps, forward, io, put, get, accumulate, cas, "
+                 "simulate, predict, fit, plot or "
                  "report"));
     CHECK_THAT(refusal({"latencies"}), Contains("'latencies'") && Contains("expected latency"));
     CHECK_THAT(refusal({"latency", "overlap"}), Contains("'overlap'") && Contains("unexpected "

@@ -36,13 +36,17 @@ class BadInput(Program):
 
     def test_command_lines(self):
         self.refused([], "expected latency, bandwidth, sweep, aggregate, relay, overlap, "
-                         "efficiency, collectives, steps, forward, io, simulate, predict, fit, plot or report")
+                         "efficiency, collectives, steps, forward, io, put, get, accumulate, cas, simulate, predict, fit, plot "
+                         "or report")
         self.refused(["overlap", "--raw"], "--raw: overlap")
         self.refused(["collectives", "--operation", "shuffle"], "'shuffle'", "reduce_scatter")
         self.refused(["collectives", "--algorithm", "tree"], "'tree' is not an algorithm of allreduce", "disjoint")
         self.refused(["collectives", "--sizes", "4:4"], "multiples of 8")
         self.refused(["steps", "--sizes", "4:4"], "multiples of 8")
         self.refused(["forward", "--raw"], "--raw: forward")
+        self.refused(["put", "--raw"], "--raw: put")
+        self.refused(["accumulate", "--sizes", "4:4"], "multiples of 8")
+        self.refused(["cas", "--sizes", "8:16"], "expected 8:8")
         self.refused(["latency", "--from", "1"], "--from: found latency", "forward")
         self.refused(["latency", "--algorithm", "tree"], "--algorithm: found latency")
         self.refused(["speed"], "'speed'")

@@ -345,7 +345,7 @@ struct AllKinds {
 
 TEST_CASE("long contents go as messages where the kernel copies faster, with the same results") {
     const double rate = GENERATE(0.0, infinitely_fast);
-    constexpr std::size_t count = 30'000 / sizeof(float);
+    constexpr std::size_t count = 80'000 / sizeof(float);
     JobOptions options = job_of({members}, true);
     options.world.copy_rate = rate;
     std::vector<std::unique_ptr<Group>> groups;

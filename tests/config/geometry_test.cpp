@@ -178,7 +178,7 @@ TEST_CASE("A wrong type is refused with what was found and what is expected") {
         {"[transport]\neager_limit = 1.5\n", "geometry.toml:2: ", {"transport.eager_limit is 1.5"}},
         {"[progress]\nspin = 20\n",
          "geometry.toml:2: ",
-         {"progress.spin is 20", "a number needs a unit", "like 20us"}},
+         {"progress.spin is 20", "a number needs a unit", "like 200us"}},
         {"[torus]\ndims = 4\n", "geometry.toml:2: ", {"torus.dims is 4", "like [4, 8, 8]"}},
         {"[torus]\ndims = [4,\n 8,\n \"x\"]\n", "geometry.toml:4: ", {"dimension 2 is \"x\""}},
         {"[torus]\ndims = [2]\nperiodic = [1]\n", "geometry.toml:3: ", {"dimension 0 is 1"}},

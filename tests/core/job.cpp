@@ -51,6 +51,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.shares_cores = options.shares_cores;
     mine.tolerates_deaths = options.tolerates_deaths;
     mine.hold_down = options.hold_down;
+    mine.dead_links = options.dead_links;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
     mine.set(setting::watchdog, std::chrono::nanoseconds(0));
     mine.log = [this, rank](std::string_view text) {
@@ -75,7 +76,10 @@ Job::Job(const JobOptions& options)
       random_(options.seed * 2 + 1),
       ranks_(plan_of(options)) {
     auto addresses = ranks_.addresses();
-    if (options.misnamed) addresses[std::size_t(*options.misnamed)].back() ^= std::byte{0xff};
+    if (options.misnamed) {
+        auto& address = addresses[std::size_t(*options.misnamed)];
+        address[address.size() - options.misnamed_at] ^= std::byte{0xff};
+    }
     for (const routing::Link& link : options.cut) {
         const auto out = std::uint32_t(link.direction().index());
         const auto in = std::uint32_t(link.direction().opposite().index());
@@ -185,6 +189,12 @@ bool Job::cut_shortcut(Rank rank, Rank peer) {
 void Job::revive_shortcut(Rank rank, Rank peer) {
     const std::uint32_t port = direct_port_base + std::uint32_t(peer);
     world().revive_link(interface(rank, port), port);
+}
+
+bool Job::has_logged(std::string_view text) const {
+    return std::any_of(log_.begin(), log_.end(), [&](const std::string& line) {
+        return line.find(text) != std::string::npos;
+    });
 }
 
 std::string Job::report() const {

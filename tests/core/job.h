@@ -21,7 +21,7 @@ namespace sim = transport::sim;
 
 struct JobOptions {
     std::vector<int> dims{1};
-    std::vector<bool> periodic{};  // empty: all
+    std::vector<bool> periodic{};                   // empty: all
     std::shared_ptr<const routing::Graph> graph{};  // in place of these
     std::uint64_t seed = 1;
     std::size_t eager_limit = 2048;
@@ -36,12 +36,14 @@ struct JobOptions {
     std::uint32_t shortcut_after = 4;
     bool detour = false;
     bool shares_cores = false;
-    bool tolerates_deaths = false;  // then ranks hear of deaths from their connections alone
-    sim::Time hold_down{20'000};       // of cables that die again
-    std::vector<routing::Link> cut{};  // cables that are missing from the start
+    bool tolerates_deaths = false;            // then ranks hear of deaths from their connections alone
+    sim::Time hold_down{20'000};              // of cables that die again
+    std::vector<routing::Link> cut{};         // cables that are missing from the start
+    std::vector<routing::Link> dead_links{};  // those that all ranks know of
     int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
     sim::WorldOptions world{};
     std::optional<Rank> misnamed = {};  // whose address cannot be connected to
+    std::size_t misnamed_at = 1;        // which byte of it is wrong, counted from its end
 };
 
 // Where little fits: messages of more than 512 B are large, two credits are all there are.
@@ -67,6 +69,8 @@ class Job {
     bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
     // What the runtimes said through Options::log, in order, each line preceded by its rank.
     const std::vector<std::string>& log() const { return log_; }
+    // Whether one of these lines contains the text.
+    bool has_logged(std::string_view text) const;
 
     // Moves one runtime, or time. False: nothing moves any more, and nothing will by itself.
     bool turn();

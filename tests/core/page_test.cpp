@@ -190,4 +190,28 @@ TEST_CASE("what pages count by path is what was sent", "[core][page]") {
     CHECK(own == 0);
 }
 
+TEST_CASE("a page shows what a rank is doing outside of memory while it lasts", "[core][page]") {
+    Job job({.dims = {2}});
+    const ControlPage& page = job.page(0);
+    CHECK(page.deed().empty());
+    // Of every length, each followed by one that it begins with, and by a longer one.
+    std::uint64_t number = 0;
+    for (std::size_t length = 1; length < 140; ++length)
+        for (const std::size_t more : {1, 0, 9}) {
+            const std::string text = std::string(length + more, 'x');
+            ++number;
+            for (int again = 0; again < 2; ++again) {
+                job[0].begin_deed(number, text);
+                REQUIRE(page.deed() == text.substr(0, 127));
+                job[0].end_deed();
+                REQUIRE(page.deed().empty());
+            }
+        }
+    job[0].begin_deed(1, "reading /a");
+    job[0].begin_deed(2, "writing /a");
+    CHECK(page.deed() == "writing /a");
+    job[0].begin_deed(1, "reading /a");
+    CHECK(page.deed() == "reading /a");
+}
+
 }  // namespace torusmp::core::page_test

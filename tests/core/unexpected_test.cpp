@@ -204,6 +204,35 @@ TEST_CASE("a source of which nothing is left here goes on while others wait",
     REQUIRE(all.receive_from(3));
 }
 
+TEST_CASE("nothing is sent to a rank that is given up, though its messages are still received",
+          "[core][unexpected]") {
+    JobOptions options = tight_torus({4}, 3);
+    options.unexpected_limit = bound;
+    Flood all(options, 0, 400);
+    Job& job = all.job();
+    std::size_t packets = 0;  // from rank 0 to rank 2
+    job.world().set_interposer(
+        [&](std::size_t from, const transport::PacketHeader& header, std::vector<std::byte>&) {
+            if (from == 0 && header.source == 0 && header.destination == 2) ++packets;
+        });
+    job.run_until([&] { return all.advance(); });
+    job.settle();
+    REQUIRE(packets == 1);  // it holds its messages
+    job.kill(2);
+    job.settle();
+    ReceiveRequest receive;
+    std::vector<std::byte> room(bytes);
+    std::size_t received = 0;
+    do {
+        job[0].receive(receive, Buffer(room.data(), bytes), 2, context, flood);
+        REQUIRE(receive.complete());
+        received += receive.status().error == Error::none ? 1 : 0;
+    } while (receive.status().error == Error::none);
+    CHECK(received > 10);
+    job.settle();
+    CHECK(packets == 1);
+}
+
 TEST_CASE("messages to oneself are never held", "[core][unexpected]") {
     JobOptions options = tight_torus({2}, 1);
     options.unexpected_limit = 0;

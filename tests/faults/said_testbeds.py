@@ -8,8 +8,8 @@
   silent     a cable of a correct job falls silent, both ways or one way; torus-run is asked by SIGUSR1, or ends the
              job by --timeout. It must not call that a hang for ever, and must name the cable when it has been silent
              for a while. Where the cable comes back the job must end well.
-  exchanged  two devices of a host are exchanged, by their plugs or by their names. A job must start around them, or
-             end at once; torus-run and torus-check must say which devices of which host are exchanged.
+  exchanged  two devices of a host are exchanged, by their plugs or by their names. A job must use them as they are
+             and name their cables once; torus-check must say which devices of which host are exchanged.
   lossy      a cable loses packets, or none does: torus-run names it once, or nothing.
 
 Exit codes: 0 all was right, 1 not (the seed is printed; --trials 1 --seed N repeats that one), 2 usage,
@@ -194,21 +194,13 @@ def exchanged(trial):
         await_ready(plan, [(node, one), (node, other)])
     else:
         trial.testbed.swap(f"{node}:{one}", f"{node}:{other}")
-    ring = len(plan.dims) == 1
     named = re.compile(rf"the devices ({one} and {other}|{other} and {one}) of {plan.host(node)} are exchanged: ")
-    began = time.monotonic()
     job = Job(trial, rounds=2)
     try:
-        status = job.end([1] if ring else [0], 60)
-        seconds = time.monotonic() - began
-        lines = [line for line in job.lines() if named.search(line)]
-        if len(lines) != 1:
-            raise Wrong(f"torus-run named the exchange {len(lines)} times, expected once")
-        others = [line for line in job.lines() if line not in lines]
-        if others:
-            raise Wrong("torus-run said more than that")
-        if ring and seconds > 10:
-            raise Wrong(f"the job ended after {seconds:.1f} s, expected at once")
+        job.end([0], 60)
+        wanted = re.compile(rf"the job uses them as they are: from .*{plan.host(node)} ({one}|{other}) ")
+        if len(job.lines()) != 1 or not wanted.search(job.lines()[0]):
+            raise Wrong(f"torus-run said {job.lines()}, expected one line on the cables of {plan.host(node)}")
     finally:
         show(job)
     status, text = trial.check()

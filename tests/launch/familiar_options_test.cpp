@@ -84,6 +84,9 @@ TEST_CASE("Options of other launchers mean what their users expect") {
     CHECK(parse({"-launcher", "rsh"}).settings.flags.front().value == "rsh");
     CHECK(parse({"-launcher-exec", "my ssh"}).settings.flags.front().value == "my ssh");
     CHECK(parse({"-disable-auto-cleanup"}).keep_going);
+    CHECK(parse({"--with-ft", "ulfm"}).keep_going);
+    CHECK(parse({"-with-ft", "mpi"}).keep_going);
+    CHECK_FALSE(parse({"--with-ft", "no"}).keep_going);
     CHECK(bind_of(parse({"--map-by", "socket", "--bind-to", "core"})) == "core");
     CHECK(bind_of(parse({"--map-by", "slot"})).empty());
     CHECK(parse({"-ppn", "3"}).ranks_per_host == 3);
@@ -98,6 +101,7 @@ TEST_CASE("Options of other launchers mean what their users expect") {
 }
 
 TEST_CASE("Values of such options that have no meaning are refused, with those that have") {
+    CHECK_THAT(refusal({"--with-ft", "x"}), Contains("expected ulfm, mpi or no"));
     CHECK_THAT(refusal({"--bind-to", "moon"}), Contains("moon") && Contains("core, socket"));
     CHECK_THAT(refusal({"--map-by", "node"}), Contains("torus.ranks_per_node"));
     CHECK_THAT(refusal({"--map-by", "dist"}), Contains("dist") && Contains("slot, core"));

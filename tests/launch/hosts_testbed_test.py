@@ -325,6 +325,71 @@ class TreeCables(HostsTest):
         self.expect_hosts_empty(self.servers)
 
 
+@unittest.skipUnless("HEAT" in os.environ, "needs the example with checkpoints in HEAT")
+class Restarts(HostsTest):
+    """A lattice on disk, by examples/checkpoints/heat.c."""
+    PLATE, STEPS = ("90", "64"), "20000"
+
+    def heat(self, name, every):
+        return [os.environ["HEAT"], *self.PLATE, self.STEPS, every, self.path(name)]
+
+    def start(self, *options, every="200"):
+        return self.run_on_testbed("--set", "transport.timeout=3s", *options, *self.heat("plate", every))
+
+    def wait_for_checkpoint(self, run, restart):
+        """Steps beyond those with which this start began."""
+        def there():
+            self.assertIsNone(run.process.poll(), run.text(run.errors))
+            text = run.text(run.output)
+            return f"restart {restart}," in text and "checkpoint" in text.split(f"restart {restart},")[1]
+        eventually(f"a checkpoint of start {restart}", there)
+
+    def result(self, name):
+        with open(self.path(name + ".state")) as state:
+            step, which = state.read().split()
+        self.assertEqual(step, self.STEPS)
+        with open(self.path(f"{name}.{which}"), "rb") as plate:
+            return plate.read()
+
+    def check_bits(self):
+        subprocess.run([TORUS_RUN, "-np", "2", *self.heat("undisturbed", self.STEPS)], check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(self.result("plate"), self.result("undisturbed"))
+
+    def lines(self, errors, start):
+        return [line[len("torus-run: "):] for line in errors.splitlines() if line.startswith(f"torus-run: {start}")]
+
+    def test_a_spare_then_fewer_hosts_take_the_ranks_of_nodes_that_are_gone(self):
+        self.up("3x3")
+        run = self.start("--restart-on-death", "3", "--spares", "1", "-np", "8")
+        self.wait_for_checkpoint(run, 0)
+        tool("kill-node", self.testbed, "4")
+        self.wait_for_checkpoint(run, 1)
+        tool("kill-node", self.testbed, "0")
+        output, errors = run.end(0)
+        placed = self.lines(errors, "restart")
+        self.assertEqual(placed[0], f"restart 1 of 3: {self.hosts[8]} takes the place of {self.hosts[4]}", errors)
+        self.assertRegex(placed[-1], r"^restart 2 of 3: 8 ranks on .*, 2 on each$")
+        self.assertEqual(errors.count("all ranks are ended, to start them again"), 2, errors)
+        self.assertEqual(output.count("8 ranks"), 3)
+        self.check_bits()
+        self.expect_hosts_empty(hosts=[host for node, host in enumerate(self.hosts) if node not in (0, 4)])
+
+    def test_a_node_whose_cables_are_pulled_is_left_out(self):
+        self.up("2x2x2")
+        run = self.start("--restart-on-death", "1")
+        self.wait_for_checkpoint(run, 0)
+        for direction in ("0+", "0-", "1+", "1-", "2+", "2-"):
+            tool("cut", self.testbed, f"5:{direction}")
+        output, errors = run.end(0)
+        placed = self.lines(errors, "restart")
+        self.assertRegex(placed[-1], r"^restart 1 of 1: 8 ranks on .*, 2 on each$", errors)
+        self.assertNotIn(self.hosts[5], placed[-1])
+        self.assertEqual(output.count("8 ranks"), 2)
+        self.check_bits()
+        self.expect_hosts_empty()
+
+
 @unittest.skipUnless(SSHD and os.geteuid() == 0 and not os.environ.get("TESTBED_WAS_USER"),
                      "needs sshd (Debian: openssh-server) and root")
 class Ssh(HostsTest):

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include "config/network.h"
 #include "grid.h"
 
@@ -35,7 +37,36 @@ class Wiring {
         heard_[other] = far_one;
         heard_[far_one] = other;
     }
+    // A device gets a name that the settings do not know.
+    void rename(const Plug& plug, const std::string& name) {
+        const Plug far = heard_.at(plug);
+        heard_.erase(plug);
+        heard_[{plug.node, name}] = far;
+        heard_[far] = {plug.node, name};
+    }
     const Plugs& heard() const { return heard_; }
+    // What daemons report.
+    Plugs differing(const config::Settings& settings) const {
+        Plugs differing = heard_;
+        for (const auto& [here, far] : expected_of(settings))
+            if (const auto found = differing.find(here);
+                found != differing.end() && found->second == far)
+                differing.erase(found);
+        return differing;
+    }
+    std::optional<config::Settings> followed(const config::Settings& settings) const {
+        return config::follow_plugs(settings, differing(settings),
+                                    [&](const Plug& plug) { return heard_.count(plug) != 0; });
+    }
+    // Whether each link of these settings has the devices of a cable that is there.
+    bool fits(const config::Settings& settings) const {
+        const Plugs expected = expected_of(settings);
+        return expected.size() == heard_.size() &&
+               std::all_of(expected.begin(), expected.end(), [&](const auto& ends) {
+                   const auto found = heard_.find(ends.first);
+                   return found != heard_.end() && found->second == ends.second;
+               });
+    }
     // What daemons report: those that hear another than the expected one.
     std::optional<PlugNews::Verdict> verdict(PlugNews& news) const {
         const Plugs expected = Wiring(grid_).heard();
@@ -51,6 +82,19 @@ class Wiring {
     }
 
   private:
+    static Plugs expected_of(const config::Settings& settings) {
+        Plugs expected;
+        const routing::Torus torus = *node_torus(settings);
+        for (int node = 0; node < torus.size(); ++node)
+            for (int i = 0; i < 2 * torus.link_dimensions(); ++i) {
+                const auto direction = routing::Direction::from_index(i);
+                if (const auto peer = torus.neighbour(node, direction))
+                    expected[{node, config::link_device(settings, node, direction)}] = {
+                        *peer, config::link_device(settings, *peer, direction.opposite())};
+            }
+        return expected;
+    }
+
     const Grid& grid_;
     Plugs heard_;
 };
@@ -126,13 +170,53 @@ TEST_CASE("Settings without detours let no job go around an exchange") {
     CHECK_THAT(verdict->refusal, Contains("routing.detour = false"));
 }
 
+TEST_CASE("Links follow plugs and names that were exchanged between the same hosts") {
+    for (const auto& dims : {std::vector{2}, {3}, {4}, {2, 2}, {4, 3}}) {
+        const Grid grid(dims);
+        for (int node = 0; node < grid.torus.size(); ++node) {
+            CAPTURE(grid.torus.describe(), node);
+            Wiring wiring(grid);
+            CHECK_FALSE(wiring.followed(grid.settings));
+            wiring.exchange({node, "d0p"}, {node, "d0m"});
+            auto changed = wiring.followed(grid.settings);
+            REQUIRE(changed);
+            CHECK(wiring.fits(*changed));
+            wiring.rename({node, "d0p"}, "eth9");
+            changed = wiring.followed(grid.settings);
+            REQUIRE(changed);
+            CHECK(wiring.fits(*changed));
+            CHECK_FALSE(wiring.followed(*changed));
+        }
+    }
+}
+
+TEST_CASE("Links do not follow a plug that leads to another host") {
+    const Grid grid({4, 4});
+    Wiring wiring(grid);
+    wiring.exchange({0, "d0p"}, {5, "d1p"});
+    CHECK_FALSE(wiring.followed(grid.settings));
+}
+
+TEST_CASE("The cables of a graph follow exchanged plugs") {
+    const torusmp::test::TemporaryFile file(
+        "[torus]\ncables = [\"n0 a - n1 a\", \"n1 b - n2 a\", \"n0 b - n1 c\"]\n"
+        "[nodes]\nhosts = [\"n0\", \"n1\", \"n2\"]\n");
+    const config::Settings settings = torusmp::test::load_file(file);
+    const Plugs heard{
+        {{0, "a"}, {1, "b"}}, {{1, "b"}, {0, "a"}}, {{2, "a"}, {1, "x"}}, {{1, "x"}, {2, "a"}}};
+    const auto changed = config::follow_plugs(settings, heard, [](const Plug& plug) {
+        return plug != Plug{1, "a"};
+    });
+    REQUIRE(changed);
+    CHECK(changed->text(config::setting::cables) == "n0 a - n1 b,n1 x - n2 a,n0 b - n1 c");
+}
+
 TEST_CASE("Damaged reports of plugs are refused") {
     const Grid grid({4});
     PlugNews news(grid.settings);
     const PlugNews::Clock::time_point now(1h);
     for (const char* what : {"", "x", "9 d0p", "-1 d0p", "2"})
         CHECK_FALSE(news.heard(0, {LinkTrouble::Kind::elsewhere, "d0p", what}, now));
-    CHECK_FALSE(news.heard(0, {LinkTrouble::Kind::elsewhere, "eth9", "2 d0p"}, now));
     CHECK_FALSE(news.heard(4, {LinkTrouble::Kind::elsewhere, "d0p", "2 d0p"}, now));
 }
 

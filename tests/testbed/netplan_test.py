@@ -35,6 +35,10 @@ class Netplan(TestbedTest):
         for _ in range(2):
             for node in plan.nodes():
                 self.assertIn("routes set up", self.netplan(plan, node, geometry).stdout)
+                # The testbed has given the address without the label.
+                loopback = subprocess.run(["ip", "-n", plan.host(node), "-o", "-4", "address", "show", "lo"],
+                                          text=True, capture_output=True).stdout
+                self.assertIn("scope global lo:torus", loopback)
         for a, b in itertools.permutations(plan.nodes(), 2):
             self.assertTrue(self.reaches(plan, a, b), f"{a} to {b}")
 

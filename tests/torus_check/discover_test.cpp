@@ -302,6 +302,21 @@ TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no 
                                std::vector<std::string>{}));
 }
 
+TEST_CASE("A cable of which neither end has a device is not taken for a missing one") {
+    MadeUp machine({4});
+    machine.pull({0, "up0"}, {1, "dn0"});
+    machine.pull({3, "up0"}, {0, "dn0"});
+    for (const auto& [node, name] : std::vector<std::pair<int, std::string>>{
+             {0, "up0"}, {0, "dn0"}, {1, "dn0"}, {3, "up0"}})
+        std::erase_if(machine.host(node).facts.devices,
+                      [&](const auto& device) { return device.name == name; });
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
+    CHECK(found.geometry.empty());
+    CHECK(found.holes.empty());
+    CHECK_THAT(found.reason,
+               Contains("no cable was found between these 2 parts: h0; h1, h2 and h3"));
+}
+
 TEST_CASE("Cables that do not join all hosts are refused, and the parts are named") {
     MadeUp machine({3, 3});
     for (const int node : {0, 1, 2, 3, 4, 5, 6, 7, 8}) {

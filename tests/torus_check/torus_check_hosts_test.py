@@ -145,7 +145,7 @@ class Discovery(CheckTest):
             for device in ("d0p", "d0m"):
                 subprocess.run(["ip", "-n", self.plan.host(node), "link", "set", device, "down"], check=True)
         _, done = self.discover("--devices", "d*", status=1)
-        self.assertRegex(done.stderr, '^torus-check: no cables were found: d0[mp] and d0[mp] are down on .*: '
+        self.assertRegex(done.stderr, '(?m)^torus-check: no cables were found: d0[mp] and d0[mp] are down on .*: '
                                       'run "sudo ip link set d0[mp] up; sudo ip link set d0[mp] up" there. No file '
                                       'was written\n$')
 
@@ -157,7 +157,7 @@ class Discovery(CheckTest):
         done = subprocess.run([TORUS_CHECK, "--discover", self.path("f"), "--hosts", "a1,b2,c3", "--agent", agent],
                               text=True, capture_output=True)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "^torus-check: none of the 3 hosts could be asked; a1: the agent [^\r]*ssh: connect "
+        self.assertRegex(done.stderr, "(?m)^torus-check: none of the 3 hosts could be asked; a1: the agent [^\r]*ssh: connect "
                                       "to host a1 port 22: Connection refused[^\r]*\n$")
         self.assertNotIn("\\r", done.stderr)
 
@@ -184,7 +184,7 @@ class Discovery(CheckTest):
                 with open(file) as f:
                     self.assertEqual(f.read(), whole)
                 ends = [f"{self.plan.host(node)} {device}" for node, device in (end, self.plan.peer(*end))]
-                self.assertRegex(done.stderr, f"^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
+                self.assertRegex(done.stderr, f"(?m)^torus-check: the cable from ({ends[0]}|{ends[1]}) [(].[+][)] to "
                                  f"({ends[0]}|{ends[1]}) [(].-[)] is missing or dead: nothing is heard at either end; "
                                  "the file contains it anyway\n$")
                 good = len(self.plan.cables) - 1

@@ -243,6 +243,78 @@ class Cabling(SetupTest):
             kernel.batch("ip", ["link set d0p name other", "link set d0m name d0p", "link set other name d0m"], host)
         self.expect_machine()
 
+    def exchange(self, host, one, other):
+        kernel.batch("ip", [f"link set {one} down", f"link set {other} down", f"link set {one} name other",
+                            f"link set {other} name {one}", f"link set other name {other}"], host)
+
+    def test_a_repeated_setup_follows_exchanged_devices_and_leaves_nothing_of_the_first(self):
+        """The device names change places, as by another order of the kernel; addresses stay with the devices."""
+        self.up("4")
+        before = self.state()
+        self.setup("--yes")
+        self.exchange(self.hosts[1], "d0p", "d0m")
+        self.assertIn("The machine is ready", self.setup("--yes").stdout)
+        self.expect_all_reach_all()
+        self.expect_each_address_once()
+        self.setup("--undo")
+        self.exchange(self.hosts[1], "d0p", "d0m")
+        self.expect_state(before)
+
+    def test_a_device_that_was_renamed_has_its_files_renamed(self):
+        self.up("4")
+        before = self.state()
+        self.setup("--yes")
+        kernel.batch("ip", ["link set d0p down", "link set d0p name eth9"], self.hosts[2])
+        self.assertIn("The machine is ready", self.setup("--yes").stdout)
+        self.expect_all_reach_all()
+        self.expect_each_address_once()
+        names = {os.path.basename(path) for path in self.files(self.hosts[2]) if "/05-torus-" in path}
+        self.assertEqual(names, {"05-torus-lo.network", "05-torus-d0m.network", "05-torus-eth9.network"})
+        self.setup("--undo")
+        kernel.batch("ip", ["link set eth9 name d0p"], self.hosts[2])
+        for host in self.hosts:     # but for the settings of a device, which keeps them under its new name
+            self.assertEqual(self.files(host), before[host][0])
+            self.assertEqual(self.network(host)[:3], before[host][1][:3])
+
+    def expect_each_address_once(self):
+        addresses = [line.split()[3] for host in self.hosts for line in self.network(host)[1]]
+        addresses = [address for address in addresses if address.startswith("10.")]
+        self.assertEqual(len(addresses), len(set(addresses)), addresses)
+
+    def test_an_address_that_is_there_without_its_label_gets_it_and_loses_it_again(self):
+        self.up("3")
+        kernel.batch("ip", ["addr add 10.255.0.1/32 dev lo"], self.hosts[0])
+        before = self.state()
+        self.setup("--yes")
+        self.assertIn("10.255.0.1/32 scope global lo:torus",
+                      run("ip", "-n", self.hosts[0], "-o", "addr", "show", "lo").stdout)
+        self.setup("--undo")
+        self.expect_state(before)
+
+    def test_a_firewall_that_drops_what_a_host_forwards_is_named_with_what_to_do(self):
+        if not shutil.which("nft"):
+            self.skipTest("nft is not installed")
+        self.up("4")
+        run("ip", "netns", "exec", self.hosts[1], "nft",
+            "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }")
+        done = self.setup("--yes")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertIn(f"a firewall of {self.hosts[1]}, between them, drops what it forwards", done.stderr)
+        self.assertIn('iptables -I FORWARD -i d0p -j ACCEPT', done.stderr)
+        run("ip", "netns", "exec", self.hosts[1], "nft", "delete table ip filter")
+        self.assertEqual(self.setup("--yes").stderr, "")
+
+    def test_a_torus_without_one_device_runs_around_it(self):
+        """A card is gone: the file has its cable, the programs a detour."""
+        self.up("3x3")
+        kernel.batch("ip", ["link del d1p"], self.hosts[4])
+        kernel.batch("ip", [f"link add d1p type veth peer name idle netns {self.plan.front()}"], self.hosts[4])
+        before = self.state()
+        done = self.setup("--yes", status=1)
+        self.assertIn("The machine works without the faulty cables above", done.stdout)
+        self.setup("--undo")
+        self.expect_state(before)
+
     def test_two_hosts_with_one_cable(self):
         self.up("2", open_dims=[0])
         done = self.expect_machine()

@@ -111,10 +111,11 @@ class Channel {
     // ---- remote memory ----
     // Moves bytes between local memory and exposed memory of the peer, once connected. `offset` is
     // relative to `remote`. Refuses accesses beyond remote.length, and all accesses if the
-    // transport cannot make them; can_write() and can_read() report this in advance.
+    // transport cannot make them. can_write() and can_read() report in advance whether they are
+    // possible now, and faster than packets.
     virtual bool can_write(const RemoteMemory& /*remote*/) const { return false; }
-    // can_write() regardless of the channel's present state, as long as the channel lives: a write
-    // that core has started over a link continues when its cable is back.
+    // Whether accesses are possible at all, regardless of the channel's present state, as long as
+    // the channel lives: a write that core has started over a link continues when its cable is back.
     virtual bool could_write(const RemoteMemory& remote) const { return can_write(remote); }
     virtual bool can_read(const RemoteMemory& /*remote*/) const { return false; }
     // Local memory consists of up to can().most_pieces pieces, whose array need not outlive the

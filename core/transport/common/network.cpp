@@ -27,6 +27,10 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     log = surroundings.log;
 }
 
+void NetworkChannel::report_down(Sink& sink) {
+    if (!std::exchange(down_told_, true)) sink.on_down(*this, fmt::format("{} ({})", why_, name_));
+}
+
 void NetworkChannel::take_grant(CreditWord credits) {
     TORUSMP_ASSERT((granted_ & credit_guard_bits) == 0, granted_, credits);
     // Checked lane by lane: a lane that overflows would be taken for credits of the next one.
@@ -85,9 +89,7 @@ const PortOptions& NetworkInterface::port_options(std::uint32_t port) const {
 void NetworkInterface::report_news(Sink& sink) {
     for (const Finished& it : std::exchange(transfers_, {}))
         sink.on_transfer(*it.channel, it.cookie, it.ok);
-    for (NetworkChannel* it : std::exchange(fallen_, {}))
-        if (!std::exchange(it->down_told_, true))
-            sink.on_down(*it, fmt::format("{} ({})", it->why_, it->name_));
+    for (NetworkChannel* it : std::exchange(fallen_, {})) it->report_down(sink);
 }
 
 int milliseconds_until(Clock::time_point deadline) {

@@ -53,16 +53,19 @@ class NetworkChannel : public Channel {
     CreditWord collect_grants() override { return std::exchange(granted_, 0); }
     void cork() override { corked_ = true; }
 
+    std::uint32_t port() const { return port_.port; }
+    const std::string& name() const { return name_; }  // both ends, for messages
+    // The error of the last attempt to connect; empty if there was none.
+    const std::string& trouble() const { return trouble_; }
+    // Calls Sink::on_down(), unless core knows already that the channel is down.
+    void report_down(Sink& sink);
+
     // Must be called inside a poll, at whose end on_down() is called.
     virtual void fail(std::string why) = 0;
     // Offers held packets to core again. Returns how many were taken.
     virtual int offer_held(Sink& sink) = 0;
 
   protected:
-    friend class NetworkInterface;
-    template <class>
-    friend class Network;
-
     // Takes credits that returned without a packet. Fails the channel if there are more than
     // outstanding.
     void take_grant(CreditWord credits);
@@ -130,7 +133,7 @@ class Network : public NetworkInterface {
 
     OwnChannel* channel_of(std::uint32_t port) const {
         for (const auto& it : channels_)
-            if (it->port_.port == port) return it.get();
+            if (it->port() == port) return it.get();
         return nullptr;
     }
     int offer_held(Sink& sink) {
@@ -152,8 +155,9 @@ class Network : public NetworkInterface {
 
   private:
     std::string awaited(const NetworkChannel& channel) const {
-        return std::string(name()) + ": " + channel.name_ + ": the other end has not answered yet" +
-               (channel.trouble_.empty() ? "" : ": ") + channel.trouble_ + "\n";
+        return std::string(name()) + ": " + channel.name() +
+               ": the other end has not answered yet" + (channel.trouble().empty() ? "" : ": ") +
+               channel.trouble() + "\n";
     }
 };
 

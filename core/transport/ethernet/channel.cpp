@@ -54,7 +54,7 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
       connection_(connection),
       port_(port.port),
       session_(*this, window),
-      burst_(interface.options_.crowded),
+      burst_(interface.options().crowded),
       reserved_(
           std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
     connection_.owner = this;
@@ -67,7 +67,7 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
 bool EthernetChannel::suits_connection(std::size_t bytes, bool in_a_row) const {
     if (bytes < worth_the_connection) return false;
     return in_a_row || (!session_.is_confirmed(by_connection_) &&
-                        interface_.turn_ - by_connection_turn_ < polls_of_a_row);
+                        interface_.turn() - by_connection_turn_ < polls_of_a_row);
 }
 
 void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {
@@ -77,12 +77,12 @@ void EthernetChannel::send(const PacketHeader& header, ConstBytes payload) {
 void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
     if (over_) return;
     PacketHeader framed = header;
-    if (interface_.options_.checksum && framed.stamp == 0)
+    if (interface_.options().checksum && framed.stamp == 0)
         framed.stamp = tcp::checksum_of(framed, front, payload);
     // As in TCP: packets sent inside a poll leave together, and so do packets in quick succession.
     const bool corked = std::exchange(corked_, false);
-    const bool waits = corked || interface_.polling_;
-    const bool in_a_row = !waits && !burst_.leaves_at_once(interface_.turn_);
+    const bool waits = corked || interface_.polling();
+    const bool in_a_row = !waits && !burst_.leaves_at_once(interface_.turn());
     const bool at_once = !waits && !in_a_row;
     if (!suits_connection(front.size() + payload.size(), in_a_row) &&
         session_.send(framed, front, payload, at_once)) [[likely]] {
@@ -91,7 +91,7 @@ void EthernetChannel::send_parts(const PacketHeader& header, ConstBytes front, C
     }
     const std::uint64_t number = session_.take_number();
     by_connection_ = number + 1;
-    by_connection_turn_ = interface_.turn_;
+    by_connection_turn_ = interface_.turn();
     const NoteHeader note{
         .kind = Note::number, .number = number, .confirmed = session_.tell_confirmed()};
     connection_.send_note(bytes_of(note), {});
@@ -109,7 +109,7 @@ void EthernetChannel::commit(const PacketHeader& header) {
 
 void EthernetChannel::grant(CreditWord credits) {
     if (over_) return;
-    const bool at_once = !corked_ && !interface_.polling_;
+    const bool at_once = !corked_ && !interface_.polling();
     if (!session_.grant(credits, at_once)) return connection_.grant(credits);
     if (!at_once) interface_.make_dirty(*this);
 }
@@ -213,7 +213,7 @@ int EthernetChannel::on_record(const PacketHeader& header, const std::byte* payl
                            header.virtual_channel, header.length));
         return 0;
     }
-    if (interface_.options_.checksum &&
+    if (interface_.options().checksum &&
         header.stamp != tcp::checksum_of(header, {payload, header.length}, {})) {
         refuse("a payload arrived with a wrong checksum: a rank before this link corrupts data");
         return 0;
@@ -284,7 +284,7 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
             else
                 address_frames(everybody, forwarded_type);
             if (ring_ == nullptr) return;
-            session_.begin(interface_.options_.secret, own_, theirs);
+            session_.begin(interface_.options().secret, own_, theirs);
             session_.tend(Clock::now());
             return;
         }
@@ -293,7 +293,7 @@ void EthernetChannel::take_note(Sink& sink, ConstBytes note) {
             session_.take_confirmed(header.confirmed);
             return;
         case Note::records:
-            interface_.taken_ += session_.take_records(header.number, header.grants, note);
+            interface_.on_taken(session_.take_records(header.number, header.grants, note));
             return;
     }
     refuse("a note of unknown kind");

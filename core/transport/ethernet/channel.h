@@ -56,9 +56,13 @@ class EthernetChannel final : public Channel, private Carrier {
     Arrivals arrivals() const override;
     void close(std::string_view why) override;
 
-  private:
-    friend class EthernetInterface;
-
+    // --- for its interface ---
+    std::uint32_t port() const { return port_; }
+    bool is_over() const { return over_; }
+    Session& session() { return session_; }
+    const Session& session() const { return session_; }
+    const tcp::TcpChannel& connection() const { return connection_; }
+    void set_cable(unsigned device) { cable_ = device; }
     // Takes over a socket and its ring, if there is one.
     void attach(std::shared_ptr<RingSocket> ring, const Greeting& own);
     // attach() for frames that the nodes in between forward: uses a ring that all such channels
@@ -73,9 +77,11 @@ class EthernetChannel final : public Channel, private Carrier {
     // Takes a frame from the shared ring.
     int take_frame(Sink& sink, const std::byte* frame, std::size_t bytes);
     void confirm_in_time(bool came);
-    void address_frames(const Mac& to, std::uint16_t type);
     void flush();
     void end();
+
+  private:
+    void address_frames(const Mac& to, std::uint16_t type);
     bool suits_connection(std::size_t bytes, bool in_a_row) const;
     void refuse(std::string why);
 

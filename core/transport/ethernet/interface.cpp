@@ -116,13 +116,13 @@ Channel& EthernetInterface::connect(ConstBytes peer_address, const ChannelOption
     EthernetChannel& channel = *made;
     if (device != nullptr) attach(channel, *device);
     const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
-        return it->port_ == options.local_port;
+        return it->port() == options.local_port;
     });
     if (before == channels_.end()) {
         channels_.push_back(std::move(made));
     } else {
         (*before)->end();
-        counted_ += (*before)->session_.counters();
+        counted_ += (*before)->session().counters();
         replaced_.push_back(std::exchange(*before, std::move(made)));
     }
     // The other end may have waited for it, so that it is already open.
@@ -141,7 +141,7 @@ void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
     const Device& opened = device.far ? forwarded_ : device;
     Greeting own{};
     own.version = frame_version;
-    own.port = channel.port_;
+    own.port = channel.port();
     draw(own.nonce);
     if (opened.ring != nullptr && index != 0) {
         try {
@@ -155,7 +155,7 @@ void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
     }
     const auto ring = own.session != 0 ? opened.ring : nullptr;
     if (!device.far) {
-        channel.cable_ = index;
+        channel.set_cable(index);
         return channel.attach(ring, own);
     }
     channel.attach_shared(ring, own, index, forward_header(*device.far));
@@ -164,7 +164,7 @@ void EthernetInterface::attach(EthernetChannel& channel, Device& device) {
 
 void EthernetInterface::say_goodbye() {
     for (const auto& it : channels_) {
-        if (!it->over_) it->session_.hand_over();
+        if (!it->is_over()) it->session().hand_over();
         it->end();
     }
     connections_.say_goodbye();
@@ -218,8 +218,8 @@ int EthernetInterface::poll_connections(Sink& sink) {
 
 void EthernetInterface::tend(Clock::time_point now) {
     for (const auto& it : channels_) {
-        if (it->connection_.is_over()) it->end();
-        it->session_.tend(now);
+        if (it->connection().is_over()) it->end();
+        it->session().tend(now);
     }
 }
 
@@ -304,13 +304,13 @@ bool EthernetInterface::idle() const {
 
 Counters EthernetInterface::counters() const {
     Counters all = counted_;
-    for (const auto& it : channels_) all += it->session_.counters();
+    for (const auto& it : channels_) all += it->session().counters();
     return all;
 }
 
 bool EthernetInterface::in_frames(std::uint32_t port) const {
     return std::any_of(channels_.begin(), channels_.end(), [&](const auto& it) {
-        return it->port_ == port && it->session_.in_frames();
+        return it->port() == port && it->session().in_frames();
     });
 }
 
@@ -324,7 +324,7 @@ std::string EthernetInterface::statistics() const {
         text += fmt::format("ethernet: no frames to distant ranks: {}\n", forwarded_.trouble);
     std::uint64_t far_frames = 0;
     for (const auto& [port, device] : devices_)
-        if (device.channel != nullptr) far_frames += device.channel->session_.counters().sent;
+        if (device.channel != nullptr) far_frames += device.channel->session().counters().sent;
     if (far_frames != 0)
         text += fmt::format("ethernet: {} frames sent to distant ranks\n", far_frames);
     const Counters all = counters();
@@ -346,8 +346,8 @@ void EthernetInterface::prepare_sleep() {
     auto due = Clock::time_point::max();
     bool owes = false;
     for (const auto& it : channels_) {
-        owes |= it->session_.owes();
-        due = std::min(due, it->session_.due(now));
+        owes |= it->session().owes();
+        due = std::min(due, it->session().due(now));
     }
     if (!owes) {
         confirm_at_ = Clock::time_point::max();
@@ -355,7 +355,7 @@ void EthernetInterface::prepare_sleep() {
         confirm_at_ = now + confirmed_within;
     } else if (now >= confirm_at_) {
         for (const auto& it : channels_)
-            if (it->session_.owes()) it->session_.confirm();
+            if (it->session().owes()) it->session().confirm();
         confirm_at_ = Clock::time_point::max();
     }
     due = std::min(due, confirm_at_);

@@ -51,9 +51,16 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     // Whether packets to that port currently go in frames.
     bool in_frames(std::uint32_t port) const;
 
-  private:
-    friend class EthernetChannel;
+    // --- for its channels ---
+    const InterfaceOptions& options() const { return options_; }
+    bool polling() const { return polling_; }
+    unsigned turn() const { return turn_; }  // polls so far
+    // The channel has frames for the end of the poll.
+    void make_dirty(EthernetChannel& channel);
+    // Packets have been taken out of a note.
+    void on_taken(int packets) { taken_ += packets; }
 
+  private:
     // A port's socket; it outlives the channels that use it one after another.
     struct Device {
         std::string name;
@@ -71,7 +78,6 @@ class EthernetInterface final : public Interface, private tcp::Companion, privat
     void attach(EthernetChannel& channel, Device& device);
     int receive_forwarded();
     Device* device_of(std::uint32_t port);
-    void make_dirty(EthernetChannel& channel);
     void flush_dirty();
     void tend(Clock::time_point now);
     int poll_connections(Sink& sink);

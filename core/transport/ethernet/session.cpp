@@ -135,7 +135,7 @@ FrameHeader Session::header_of(Kind kind, std::uint64_t number) const {
     return header;
 }
 
-// As long as the longest frame: a device on the path may pass only shorter ones.
+// A probe is as long as the longest frame, because a device on the path may pass only shorter ones.
 void Session::send_probe() {
     std::vector<std::byte> whole(Outbox::head_room + outbox_.most_bytes());
     FrameHeader header = header_of(Kind::probe, ++probe_);

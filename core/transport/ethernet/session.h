@@ -64,8 +64,8 @@ class Session {
     // The number of frames kept until they are confirmed: for a link, whose ring has room for more,
     // and for a far rank, whose ring is shared.
     static constexpr unsigned link_window = 128, far_window = 32;
-    // Of frames lost in a row, so many count: after more of them the cable was silent for a moment,
-    // which is another fault.
+    // The most frames lost in a row that are counted as lost. If more are lost, the cable was
+    // silent for a moment, which is another fault.
     static constexpr unsigned most_lost_in_a_row = 8;
     // How often the timer resends before everything goes over the connection.
     static constexpr int most_resends = 7;

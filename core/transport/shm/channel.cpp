@@ -190,8 +190,12 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
 
 bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
-    return remote.as<Key>().kind == KeyKind::process && reachable_ && cross_memory_.chosen() &&
+    return remote.as<Key>().kind == KeyKind::process && could_write(remote) &&
            offset <= remote.length && bytes <= remote.length - offset;
+}
+
+bool ShmChannel::could_write(const RemoteMemory& remote) const {
+    return remote.as<Key>().kind == KeyKind::heap || (reachable_ && cross_memory_.allowed());
 }
 
 bool ShmChannel::kernel_pays(std::size_t bytes, const Port& port) const {
@@ -206,7 +210,7 @@ bool ShmChannel::can_write(const RemoteMemory& remote) const {
     if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
     const CopyChoice choice = remote_.copy_choice.load(std::memory_order_relaxed);
     if (choice == CopyChoice::undecided) return kernel_pays(remote.length, remote_);
-    return cross_memory_.choose(choice == CopyChoice::by_kernel);
+    return choice == CopyChoice::by_kernel;
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {

@@ -52,9 +52,9 @@ class SlotQueue {
     std::uint32_t slots() const { return slots_; }
     std::uint32_t slot() const { return slot_; }
     bool goes_round() const { return round_bytes_ != 0; }
-    // In a round: the payload of the packet whose turn it is.
+    // The place of the next payload in the round.
     std::byte* next_in_round(std::size_t bytes) const { return bulk_ + begin_in_round(bytes); }
-    // Beside the round: room for one short payload.
+    // The place of a short payload, beside the round.
     std::byte* near() const { return bulk_; }
     void pass_in_round(std::size_t bytes) {
         at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
@@ -196,6 +196,8 @@ class ShmChannel final : public Channel {
     CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
+    // Whether the kernel would copy, regardless of whether packets cost less at present.
+    bool could_write(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;

@@ -56,8 +56,6 @@ Clock::duration shortest(Copy&& copy_once) {
 }
 
 constexpr std::size_t worth_timing = std::size_t{64} << 10;
-// The other path must be faster by a tenth before it is taken.
-constexpr double margin = 1.1;
 
 }  // namespace
 
@@ -99,13 +97,11 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 }
 
 bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
-    if (mode_ != CopyMode::automatic) return chosen_ = mode_ == CopyMode::one_copy;
+    if (mode_ != CopyMode::automatic) return mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
     const bool known = path.read != 0 && path.write != 0;
     const double by_packets = known ? rate_of(bytes, path) : by_packets_;
-    by_kernel_now_ = kernel_rate() > by_packets * (by_kernel_now_ ? 1 / margin : margin);
-    if (!by_kernel_now_) asked_ = 0;
-    return chosen_ = by_kernel_now_ && known && !is_trial(++asked_);
+    return kernel_.is_faster(kernel_rate() / by_packets) && known && !kernel_.tries_ours();
 }
 
 // If each rank has a core, the two ends copy side by side, so the slower counts, but for one

@@ -46,10 +46,8 @@ class CrossMemory {
     bool pays(std::size_t bytes, const PacketPath& path);
     // The rate at which the kernel copies, MB/s; 0: it is not asked to.
     double kernel_rate();
-    // What was decided last: the copy that follows must not decide anew.
-    bool chosen() const { return chosen_; }
-    // The peer has decided.
-    bool choose(bool by_kernel) { return chosen_ = by_kernel; }
+    // Whether to copy at all.
+    bool allowed() const { return mode_ != CopyMode::packets; }
     // The kernel has copied this much for a message.
     void copied(std::size_t bytes, Clock::duration time);
 
@@ -64,9 +62,7 @@ class CrossMemory {
     std::atomic<std::uint32_t> measured_{0};
     Rate rate_{measured_, 1};
     double by_packets_ = 0;  // MB/s, as estimated
-    bool by_kernel_now_ = false;
-    bool chosen_ = false;
-    unsigned asked_ = 0;
+    OtherWay kernel_;
 };
 
 }  // namespace torusmp::transport::shm

@@ -80,7 +80,8 @@ CreditWord Channel::collect_grants() {
 }
 
 bool Channel::can_write(const RemoteMemory& remote) const {
-    return world_.allowed(end_, remote, world_.options_.write);
+    return world_.allowed(end_, remote, world_.options_.write) &&
+           !(world_.options_.wavers && world_.random_.below(3) == 0);
 }
 
 // Any pending write counts.

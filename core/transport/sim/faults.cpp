@@ -158,4 +158,10 @@ void World::inject(Interface& interface, std::uint32_t port, PacketHeader header
     launch(end, header, std::move(copy), false, {});
 }
 
+void World::inject_grant(Interface& interface, std::uint32_t port, CreditWord credits) {
+    End& end = end_at(interface, port, "inject_grant");
+    end.grants_under_way.push_back(credits);
+    schedule(now_, EventKind::grant, end, 0);
+}
+
 }  // namespace torusmp::transport::sim

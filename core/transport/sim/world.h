@@ -59,6 +59,7 @@ struct WorldOptions {
     Remote read = Remote::pending;
     bool notifies = false;       // Capabilities::notifies: writes arrive in order
     bool separate_links = true;  // Capabilities::separate_links
+    bool wavers = false;         // can_write() may refuse what it has just allowed
     bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
@@ -316,6 +317,8 @@ class World {
     // Injects a forged packet: it arrives at that port like any other, but has no sender and takes
     // no slot, and its header may hold anything; only `length` is set to the payload's.
     void inject(Interface& interface, std::uint32_t port, PacketHeader header, ConstBytes payload);
+    // Injects forged credits: they arrive at that port like those of a grant.
+    void inject_grant(Interface& interface, std::uint32_t port, CreditWord credits);
     // Sees each packet that a channel sends, and may change its header and payload (`length`
     // follows the payload). May be empty.
     using Interposer = std::function<void(std::size_t from, PacketHeader& header,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A connection that is being established, by a call of this end or of another.
 //
-// Owned by a TcpInterface, which deletes it after the poll in which it is over: until then an event
-// of the poll may name it.
+// Owned by a Connector, which deletes it after the poll in which it is over: until then an event of
+// the poll may name it.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,11 @@ class Attempt {
     base::Descriptor socket;
     Handshake handshake;
     TcpChannel* caller = nullptr;  // null for a pending connection
+
+    // Writes and reads what the handshake needs next. Returns 0, an errno value, or one of these.
+    static constexpr int closed = -1;   // the other end has closed the connection
+    static constexpr int invalid = -2;  // it has sent something invalid: see Handshake::why()
+    int exchange();
 
     bool called() const { return called_; }  // by this end
     Stage stage() const { return stage_; }

@@ -29,10 +29,14 @@ constexpr int reads_a_poll = 4;
 
 }  // namespace
 
-TcpChannel::TcpChannel(TcpInterface& interface, const PortOptions& port)
+TcpChannel::TcpChannel(TcpInterface& interface, const PortOptions& port, Ends ends)
     : NetworkChannel(interface.can(), port),
       interface_(interface),
-      burst_(interface.options_.crowded) {
+      writes_(interface.options().checksum),
+      burst_(interface.options().crowded) {
+    name_ = std::move(ends.name);
+    peer_ = ends.peer;
+    remote_port_ = ends.remote_port;
     in_bytes_ =
         std::max(in_room, 2 * (sizeof(FrameHead) + std::max(port.slot_bytes, longest_note)));
     in_ = std::make_unique_for_overwrite<std::byte[]>(in_bytes_);
@@ -124,7 +128,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     FrameHead head{};
     std::memcpy(&head, from, head_bytes());
     const PacketHeader& header = head.header;
-    if (interface_.options_.checksum && head.checksum != checksum_of(header)) {
+    if (interface_.options().checksum && head.checksum != checksum_of(header)) {
         fail("a header arrived with a wrong checksum: the link corrupts data");
         return false;
     }
@@ -155,7 +159,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     }
     if (there < head_bytes() + header.length) return false;
     const std::byte* payload = from + head_bytes();
-    if (interface_.options_.checksum && frame == Frame::packet &&
+    if (interface_.options().checksum && frame == Frame::packet &&
         header.stamp != checksum_of(header, {payload, header.length}, {})) {
         fail(
             "a payload arrived with a wrong checksum: the link, or a rank before it, corrupts "
@@ -165,13 +169,13 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
     in_begin_ += head_bytes() + header.length;
     switch (frame) {
         case Frame::packet:
-            if (Companion* const companion = interface_.options_.companion)
+            if (Companion* const companion = interface_.options().companion)
                 taken += companion->on_packet(*this, sink, header, payload);
             else
                 taken += deliver(sink, header, payload);
             return true;
         case Frame::note:
-            interface_.options_.companion->on_note(*this, sink, {payload, header.length});
+            interface_.options().companion->on_note(*this, sink, {payload, header.length});
             return true;
         case Frame::grant:
             take_grant(std::bit_cast<ControlFrame>(header).credits);
@@ -180,7 +184,7 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
             if (std::bit_cast<ControlFrame>(header).credits != 0) ++taken;
             return true;
         case Frame::goodbye:
-            state_ = State::finished;
+            become(State::finished);
             drop_socket();
             return false;
         default:
@@ -191,22 +195,22 @@ bool TcpChannel::parse_one(Sink& sink, int& taken) {
 
 // The longest payload that a note may have.
 std::size_t TcpChannel::most_noted() const {
-    return interface_.options_.companion != nullptr ? longest_note : 0;
+    return interface_.options().companion != nullptr ? longest_note : 0;
 }
 
 // The place of the next `bytes` of the arriving write; empty if it no longer exists.
 Bytes TcpChannel::landing_place(std::size_t bytes) const {
     const std::size_t done = incoming_.length - incoming_left_;
-    return interface_.exposures_.find(incoming_.memory(), incoming_.offset + done, bytes);
+    return interface_.find_exposed(incoming_.memory(), incoming_.offset + done, bytes);
 }
 
 // `bytes` more of the arriving write are in place, or dropped.
 void TcpChannel::land(Sink& sink, std::size_t bytes, const std::byte* from) {
-    if (interface_.options_.checksum) incoming_sum_ = crc32c(from, bytes, incoming_sum_);
+    if (interface_.options().checksum) incoming_sum_ = crc32c(from, bytes, incoming_sum_);
     TORUSMP_ASSERT(bytes <= incoming_left_, bytes, incoming_left_, incoming_.offset);
     incoming_left_ -= bytes;
     if (incoming_left_ != 0) return;
-    if (interface_.options_.checksum && incoming_sum_ != incoming_.checksum)
+    if (interface_.options().checksum && incoming_sum_ != incoming_.checksum)
         return fail("a remote write arrived with a wrong checksum: the link corrupts data");
     if (incoming_.notifies == 1) sink.on_notice(*this, incoming_.notice);
 }
@@ -228,7 +232,7 @@ int TcpChannel::take(Sink& sink, const PacketHeader& header, const std::byte* pa
 bool TcpChannel::keep(const PacketHeader& header, const std::byte* payload) {
     const std::size_t slots = port_.credits[header.virtual_channel];
     if (!held_[header.virtual_channel].push(header, payload, slots, port_.slot_bytes)) return false;
-    if (held_count_++ == 0) ++interface_.holding_;
+    if (held_count_++ == 0) interface_.on_held(true);
     return true;
 }
 
@@ -242,7 +246,7 @@ int TcpChannel::offer_held(Sink& sink) {
             if (state_ != State::open) return taken;  // core has closed it, so nothing is held now
             held.pop();
             TORUSMP_ASSERT(held_count_ > held.size(), k, held_count_, held.size());
-            if (--held_count_ == 0) --interface_.holding_;
+            if (--held_count_ == 0) interface_.on_held(false);
         }
     }
     return taken;
@@ -250,11 +254,19 @@ int TcpChannel::offer_held(Sink& sink) {
 
 // ---- states ----
 
+// Calls may fail, and the other end may call instead, any number of times before the two ends meet.
+void TcpChannel::become(State next) {
+    [[maybe_unused]] const bool allowed = next == State::open  ? connecting()
+                                          : next < State::open ? connecting()
+                                                               : !is_over();
+    TORUSMP_ASSERT(allowed, port_.port, state_, next);
+    state_ = next;
+}
+
 void TcpChannel::open(base::Descriptor socket) {
     socket_ = std::move(socket);
-    state_ = State::open;
-    patience_.met = true;
-    if (interface_.options_.companion != nullptr) interface_.options_.companion->on_open(*this);
+    become(State::open);
+    if (interface_.options().companion != nullptr) interface_.options().companion->on_open(*this);
     flush();
 }
 
@@ -270,16 +282,16 @@ void TcpChannel::say_goodbye() {
         }
     }
     if (state_ >= State::finished) return;
-    state_ = State::finished;
+    become(State::finished);
     drop_socket();
 }
 
 bool TcpChannel::is_made_good() const {
-    return mutual_ ? interface_.options_.spares_links : renews_;
+    return calling_.mutual ? interface_.options().spares_links : calling_.renews;
 }
 
 std::string_view TcpChannel::silent() const {
-    return device_name_.empty()
+    return calling_.device_name.empty()
                ? "its host no longer answers: it is down, or a cable on the route is out"
                : "its host no longer answers: it is down, or the cable is out";
 }
@@ -325,7 +337,7 @@ void TcpChannel::drop_socket() {
     if (blocked_) set_blocked(false);
     socket_.reset();
     out_.clear();
-    if (held_count_ != 0) --interface_.holding_;
+    if (held_count_ != 0) interface_.on_held(false);
     held_count_ = 0;
     // Core may be reading one of the slots.
     for (HeldSlots& held : held_) held.clear();
@@ -334,14 +346,10 @@ void TcpChannel::drop_socket() {
 void TcpChannel::fail(std::string why) {
     if (state_ >= State::finished) return;
     why_ = std::move(why);
-    state_ = State::down;
-    interface_.drop_calls(*this);
+    become(State::down);
     drop_socket();
-    for (; first_write_ < writes_.size(); ++first_write_)
-        interface_.transfers_.push_back({this, writes_[first_write_].cookie, false});
-    writes_.clear();
-    first_write_ = 0;
-    interface_.fallen_.push_back(this);
+    writes_.drop([&](std::uint64_t cookie) { interface_.on_write_end(*this, cookie, false); });
+    interface_.on_fall(*this);
 }
 
 }  // namespace torusmp::transport::tcp

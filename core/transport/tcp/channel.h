@@ -20,20 +20,17 @@
 #include "core/transport/common/burst.h"
 #include "core/transport/common/byte_queue.h"
 #include "core/transport/common/network.h"
-#include "core/transport/common/patience.h"
+#include "core/transport/tcp/calling.h"
 #include "core/transport/tcp/companion.h"
 #include "core/transport/tcp/frame.h"
 #include "core/transport/tcp/held_slots.h"
 #include "core/transport/tcp/silence.h"
+#include "core/transport/tcp/write_queue.h"
 
 namespace torusmp::transport::tcp {
 
 class TcpInterface;
 
-// The opaque part of RemoteMemory: the id in Exposures.
-using MemoryId = std::uint64_t;
-
-inline constexpr std::size_t most_gathered = 64;
 inline constexpr Capabilities capabilities{.notifies = true,
                                            .separate_links = true,
                                            .polls_kernel = true,
@@ -43,9 +40,14 @@ inline constexpr Capabilities capabilities{.notifies = true,
 
 class TcpChannel final : public NetworkChannel {
   public:
-    TcpChannel(TcpInterface& interface, const PortOptions& port);
+    struct Ends {
+        std::string name;  // both ends, for messages
+        Id peer;
+        std::uint32_t remote_port;
+    };
+    TcpChannel(TcpInterface& interface, const PortOptions& port, Ends ends);
 
-    bool has_met() const override { return patience_.met; }
+    bool has_met() const override { return calling_.patience.met; }
     void send(const PacketHeader& header, ConstBytes payload) override;
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
     std::byte* reserve(int virtual_channel, std::size_t bytes) override;
@@ -74,39 +76,35 @@ class TcpChannel final : public NetworkChannel {
     }
     bool is_open() const { return state_ == State::open; }
     bool is_over() const { return state_ >= State::finished; }
+    // Whether nothing waits to be sent.
+    bool is_idle() const { return is_over() || (out_.empty() && writes_.empty()); }
+
+    // --- for its interface and the Connector ---
+    State state() const { return state_; }
+    // The one place where the state changes. Precondition: the transition is allowed.
+    void become(State next);
+    Id peer() const { return peer_; }
+    std::uint32_t remote_port() const { return remote_port_; }
+    Calling& calling() { return calling_; }
+    const Calling& calling() const { return calling_; }
+    void set_trouble(std::string trouble) { trouble_ = std::move(trouble); }
+    // Whether core repairs the loss of the connection: a link by a detour, a shortcut by the relay.
+    bool is_made_good() const;
+    void open(base::Descriptor socket);
+    void say_goodbye();
+    // Reads what has arrived. Returns how many packets and writes were taken.
+    int receive(Sink& sink);
+    // Sends as much as the socket accepts.
+    void flush();
+    // Sends what waited for the end of the poll.
+    void flush_queued();
+    // Asks the peer's kernel for an answer if there was none for a while, and fails if there was
+    // none for longer than `patience`. Returns when to check again.
+    Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds patience);
+    // Its cable is dead: data that was passed to the kernel need not be sent any more.
+    void cut(std::string why);
 
   private:
-    friend class TcpInterface;
-
-    // A remote write that has not been sent completely.
-    struct Write {
-        std::uint64_t memory;  // the peer's id of the memory
-        std::uint64_t offset;
-        ConstBytes left;
-        std::uint64_t cookie;
-        std::optional<std::uint64_t> notice;
-        std::vector<ConstBytes> behind;  // further stretches of memory, in order
-        std::size_t next = 0;            // index of the next of these
-
-        std::size_t bytes() const;  // in all
-        std::size_t stretches_left() const;
-        void advance(std::size_t bytes);
-        // Calls visit(from, bytes) for the stretches that make up [skip, skip + bytes) of it.
-        template <class Visit>
-        void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
-    };
-    struct FrameHead {
-        PacketHeader header;
-        std::uint32_t checksum;
-    };
-
-    // The part of a write that makes one frame.
-    struct Piece {
-        FrameHead head;
-        std::size_t bytes;  // of payload
-        std::size_t sent;   // of both
-    };
-
     // --- out ---
     std::size_t head_bytes() const;
     FrameHead head_of(const PacketHeader& header, ConstBytes front, ConstBytes payload) const;
@@ -114,63 +112,32 @@ class TcpChannel final : public NetworkChannel {
     void send_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void queue_frame(const PacketHeader& header, ConstBytes front, ConstBytes payload);
     void send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload);
-    // Sends as much as the socket accepts.
-    void flush();
     bool flush_some();
-    Piece piece_at(const Write& write, std::size_t skip) const;
-    void piece_out(std::size_t bytes);
     void set_blocked(bool blocked);
 
     // --- in ---
-    int receive(Sink& sink);
     bool receive_some(Sink& sink);
     int parse(Sink& sink);
     bool parse_one(Sink& sink, int& taken);
-    bool check(const FrameHead& head) const;
     std::size_t most_noted() const;
     int deliver(Sink& sink, const PacketHeader& header, const std::byte* payload);
     bool keep(const PacketHeader& header, const std::byte* payload);
-    void begin_incoming(const PacketHeader& header);
     Bytes landing_place(std::size_t bytes) const;
     void land(Sink& sink, std::size_t bytes, const std::byte* from);
     void end_of_stream();
 
-    // Whether core repairs the loss of the connection: a link by a detour, a shortcut by the relay.
-    bool is_made_good() const;
     std::string_view silent() const;
-    void open(base::Descriptor socket);
-    void say_goodbye();
-    // Asks the peer's kernel for an answer if there was none for a while, and fails if there was
-    // none for longer than `patience`. Returns when to check again.
-    Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds patience);
-    // Its cable is dead: data that was passed to the kernel need not be sent any more.
-    void cut(std::string why);
     void drop_socket();
 
     TcpInterface& interface_;
     base::Descriptor socket_;
-    std::string device_name_;  // device that the connection is bound to, if any
-    unsigned device_ = 0;      // its index
-    unsigned leaves_by_ = 0;   // for a shortcut: the device of the kernel's route; 0 if not known
-    Endpoint theirs_;          // for calls
-    std::optional<Pair> pair_;
-    unsigned calls_ = 0;
+    Calling calling_;
     SilenceWatch silence_;
 
-    bool renews_ = false;  // ChannelOptions::renews
-    // For a link: it may be connected again after it has gone down, and then waits for its cable.
-    bool mutual_ = false;
-    Patience patience_;
-    std::string stranger_;  // a caller on its cable that does not belong there
-    Clock::time_point call_at_ = Clock::time_point::max();  // if it is not open by then
-
     ByteQueue out_;
-    std::vector<Write> writes_;
-    std::size_t first_write_ = 0;
-    Piece piece_{};             // the piece of the first write that is being sent
-    bool piece_begun_ = false;  // there is one
-    bool full_ = false;         // the last call took less than it was given
-    bool blocked_ = false;      // so the socket is watched until there is room
+    WriteQueue writes_;
+    bool full_ = false;     // the last call took less than it was given
+    bool blocked_ = false;  // so the socket is watched until there is room
     Burst burst_;
     std::unique_ptr<std::byte[]> reserved_;  // where a packet is packed; as large as a slot
 

@@ -22,39 +22,37 @@ constexpr std::size_t worth_a_call = 4096;
 constexpr std::size_t most_queued = 64u << 10;  // bytes of small frames that wait for others
 // Up to this size a copy costs less than the kernel's extra time for a list of parts.
 constexpr std::size_t most_joined = 256;
-// Pieces of writes sent in one system call: in measurements, longer calls carried more.
-constexpr std::size_t pieces_a_call = 4;
 
-// Makes one system call for all parts; `bytes` is their sum.
-ssize_t give(int socket, std::span<iovec> parts, std::size_t bytes) {
+// Makes one system call for all parts.
+ssize_t give(int socket, Parts& parts) {
     constexpr int flags = MSG_NOSIGNAL | MSG_DONTWAIT;
-    if (parts.size() == 1) return ::send(socket, parts[0].iov_base, bytes, flags);
-    if (bytes <= most_joined) {
+    const std::span<iovec> list = parts.list();
+    if (list.size() == 1) return ::send(socket, list[0].iov_base, parts.bytes(), flags);
+    if (parts.bytes() <= most_joined) {
         std::array<std::byte, most_joined> whole;
         std::size_t at = 0;
-        for (const iovec& part : parts) {
+        for (const iovec& part : list) {
             std::memcpy(whole.data() + at, part.iov_base, part.iov_len);
             at += part.iov_len;
         }
-        return ::send(socket, whole.data(), bytes, flags);
+        return ::send(socket, whole.data(), at, flags);
     }
     msghdr message{};
-    message.msg_iov = parts.data();
-    message.msg_iovlen = parts.size();
+    message.msg_iov = list.data();
+    message.msg_iovlen = list.size();
     return sendmsg(socket, &message, flags);
 }
 
 }  // namespace
 
 std::size_t TcpChannel::head_bytes() const {
-    return interface_.options_.checksum ? sizeof(PacketHeader) + sizeof(std::uint32_t)
-                                        : sizeof(PacketHeader);
+    return tcp::head_bytes(interface_.options().checksum);
 }
 
-TcpChannel::FrameHead TcpChannel::head_of(const PacketHeader& header, ConstBytes front,
-                                          ConstBytes payload) const {
+FrameHead TcpChannel::head_of(const PacketHeader& header, ConstBytes front,
+                              ConstBytes payload) const {
     FrameHead head{header, 0};
-    if (interface_.options_.checksum) {
+    if (interface_.options().checksum) {
         // A relayed packet carries the checksum that its source made.
         if (head.header.stamp == 0) head.header.stamp = checksum_of(head.header, front, payload);
         head.checksum = checksum_of(head.header);
@@ -66,7 +64,7 @@ TcpChannel::FrameHead TcpChannel::head_of(const PacketHeader& header, ConstBytes
 bool TcpChannel::sends_at_once(std::size_t bytes) {
     if (blocked_ || corked_ || state_ != State::open) return false;
     if (bytes >= worth_a_call) return true;
-    return !interface_.polling_ && burst_.leaves_at_once(interface_.turn_);
+    return !interface_.polling() && burst_.leaves_at_once(interface_.turn());
 }
 
 void TcpChannel::send(const PacketHeader& header, ConstBytes payload) {
@@ -94,8 +92,10 @@ void TcpChannel::queue_frame(const PacketHeader& header, ConstBytes front, Const
     out_.push(payload);
     if (out_.size() >= most_queued && !blocked_ && state_ == State::open)
         flush();
-    else
-        interface_.make_dirty(*this);
+    else if (!dirty_ && !blocked_ && state_ == State::open) {
+        dirty_ = true;
+        interface_.on_queued(*this);
+    }
 }
 
 // Sends the parts in place: one call takes the queue and the parts, and what the socket does not
@@ -103,19 +103,12 @@ void TcpChannel::queue_frame(const PacketHeader& header, ConstBytes front, Const
 void TcpChannel::send_gathered(const FrameHead& head, ConstBytes front, ConstBytes payload) {
     const std::array<ConstBytes, 3> frame{std::as_bytes(std::span(&head, 1)).first(head_bytes()),
                                           front, payload};
-    std::array<iovec, 1 + frame.size()> parts;
-    std::size_t count = 0;
-    std::size_t bytes = 0;
-    const auto add = [&](const std::byte* from, std::size_t size) {
-        if (size == 0) return;
-        parts[count++] = {const_cast<std::byte*>(from), size};
-        bytes += size;
-    };
-    add(out_.front(), out_.size());
-    for (const ConstBytes& part : frame) add(part.data(), part.size());
-    const ssize_t sent = give(socket_.get(), {parts.data(), count}, bytes);
+    Parts parts;
+    parts.add(out_.front(), out_.size());
+    for (const ConstBytes& part : frame) parts.add(part.data(), part.size());
+    const ssize_t sent = give(socket_.get(), parts);
     std::size_t taken = sent > 0 ? std::size_t(sent) : 0;
-    if (taken == bytes) [[likely]]
+    if (taken == parts.bytes()) [[likely]]
         return out_.clear();
     if (sent < 0 && errno != EAGAIN && errno != EINTR)
         return fail(fmt::format("sending failed: {}", std::strerror(errno)));
@@ -154,58 +147,22 @@ bool TcpChannel::can_write(const RemoteMemory& remote) const {
     return could_write(remote) && state_ < State::finished;
 }
 
-std::size_t TcpChannel::Write::bytes() const {
-    std::size_t sum = left.size();
-    for (std::size_t i = next; i < behind.size(); ++i) sum += behind[i].size();
-    return sum;
-}
-
-std::size_t TcpChannel::Write::stretches_left() const {
-    return 1 + behind.size() - next;
-}
-
-void TcpChannel::Write::advance(std::size_t bytes) {
-    offset += bytes;
-    while (bytes >= left.size() && next < behind.size()) {
-        bytes -= left.size();
-        left = behind[next++];
-    }
-    left = left.subspan(bytes);
-}
-
-template <class Visit>
-void TcpChannel::Write::stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const {
-    ConstBytes stretch = left;
-    for (std::size_t i = next; bytes != 0; ++i) {
-        const std::size_t over = std::min(skip, stretch.size());
-        const std::size_t part = std::min(stretch.size() - over, bytes);
-        if (part != 0) visit(stretch.data() + over, part);
-        skip -= over;
-        bytes -= part;
-        if (bytes != 0) stretch = behind[i];
-    }
-}
-
 Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset,
                            std::span<const ConstBytes> local, std::uint64_t cookie,
                            std::optional<std::uint64_t> notice) {
     corked_ = false;
     if (local.empty() || local.size() > most_gathered) return Transfer::refused;
-    Write write{remote.as<MemoryId>(), offset, local[0], cookie, notice, {}};
+    WriteQueue::Write write{remote.as<MemoryId>(), offset, local[0], cookie, notice, {}};
     write.behind.assign(local.begin() + 1, local.end());
     const std::size_t bytes = write.bytes();
     if (!can_write(remote) || offset > remote.length || bytes > remote.length - offset)
         return Transfer::refused;
     if (bytes == 0 && !notice) return Transfer::done;
-    writes_.push_back(std::move(write));
+    writes_.push(std::move(write));
     if (state_ == State::open && !blocked_) flush();
-    // It has already been sent, so it was the last to be recorded.
-    auto& transfers = interface_.transfers_;
-    if (state_ == State::open && writes_.empty() && !transfers.empty() &&
-        transfers.back().channel == this) {
-        transfers.pop_back();
+    // If it has been sent already, its end was the last to be recorded.
+    if (state_ == State::open && writes_.empty() && interface_.take_back_end(*this))
         return Transfer::done;
-    }
     return Transfer::pending;
 }
 
@@ -217,9 +174,8 @@ void TcpChannel::close(std::string_view why) {
         const ControlFrame closed{.length = std::uint32_t(reason.size()), .frame = Frame::closed};
         // A write of which a piece is half sent can no longer be finished, nor can anything after
         // it.
-        if (!piece_begun_) {
+        if (!writes_.inside_piece()) {
             writes_.clear();
-            first_write_ = 0;
             queue_frame(as_header(closed), {}, reason);
             flush();
         }
@@ -227,108 +183,33 @@ void TcpChannel::close(std::string_view why) {
     if (state_ < State::finished) fail(std::string(why));
 }
 
-// The piece that begins `skip` bytes into the rest of a write.
-TcpChannel::Piece TcpChannel::piece_at(const Write& write, std::size_t skip) const {
-    TORUSMP_ASSERT(skip <= write.bytes(), skip, write.bytes(), write.offset);
-    const std::size_t left = write.bytes() - skip;
-    const std::size_t bytes = std::min(left, write_piece);
-    WriteFrame frame{.length = std::uint32_t(bytes),
-                     .offset = write.offset + skip,
-                     .generation = std::uint32_t(write.memory >> 32),
-                     .index = std::uint32_t(write.memory)};
-    if (write.notice && bytes == left) {
-        frame.notifies = 1;
-        frame.notice = *write.notice;
-    }
-    if (interface_.options_.checksum)
-        write.stretches(skip, bytes, [&](const std::byte* from, std::size_t stretch) {
-            frame.checksum = crc32c(from, stretch, frame.checksum);
-        });
-    Piece piece{{as_header(frame), 0}, bytes, 0};
-    if (interface_.options_.checksum) piece.head.checksum = checksum_of(piece.head.header);
-    return piece;
-}
-
-// `bytes` more of the piece have been sent.
-void TcpChannel::piece_out(std::size_t bytes) {
-    TORUSMP_ASSERT(piece_begun_ && first_write_ < writes_.size(), piece_begun_, first_write_,
-                   writes_.size());
-    piece_.sent += bytes;
-    TORUSMP_ASSERT(piece_.sent <= head_bytes() + piece_.bytes, piece_.sent, piece_.bytes, bytes);
-    if (piece_.sent < head_bytes() + piece_.bytes) return;
-    Write& write = writes_[first_write_];
-    write.advance(piece_.bytes);
-    piece_begun_ = false;
-    if (!write.left.empty()) return;
-    interface_.transfers_.push_back({this, write.cookie, true});
-    if (++first_write_ == writes_.size()) {
-        writes_.clear();
-        first_write_ = 0;
-    }
-}
-
 // Makes one system call: the rest of the current piece, then the queue, then the next pieces.
 // Returns false if nothing is left, or the socket took less than it was given.
 bool TcpChannel::flush_some() {
-    std::array<iovec, 3 + 2 * most_gathered> parts;
-    std::size_t count = 0;
-    std::size_t offered = 0;
-    const auto add = [&](const void* from, std::size_t bytes) {
-        if (bytes == 0) return;
-        parts[count++] = {const_cast<void*>(from), bytes};
-        offered += bytes;
-    };
-    const auto add_piece = [&](const Piece& piece, const Write& write, std::size_t skip) {
-        const std::size_t head = std::min(piece.sent, head_bytes());
-        const std::size_t body = piece.sent - head;
-        add(reinterpret_cast<const std::byte*>(&piece.head) + head, head_bytes() - head);
-        write.stretches(skip + body, piece.bytes - body, add);
-    };
-    std::size_t at = first_write_;  // of the next piece
-    std::size_t skip = 0;
-    const auto pass = [&](std::size_t bytes) {
-        skip += bytes;
-        if (skip != writes_[at].bytes()) return;
-        ++at;
-        skip = 0;
-    };
-    if (piece_begun_) {
-        add_piece(piece_, writes_[at], 0);
-        pass(piece_.bytes);
-    }
-    const std::size_t old_piece = offered;
-    add(out_.front(), out_.size());
-    std::array<Piece, pieces_a_call> pieces;
-    // The checksum of a piece that the socket does not take would have to be computed again.
-    const std::size_t most = interface_.options_.checksum ? 1 : pieces.size();
-    std::size_t begun = 0;
-    while (begun < most && at < writes_.size() &&
-           count + 1 + writes_[at].stretches_left() <= parts.size()) {
-        Piece& piece = pieces[begun++] = piece_at(writes_[at], skip);
-        add_piece(piece, writes_[at], skip);
-        pass(piece.bytes);
-    }
-    if (count == 0) return false;
-    const ssize_t sent = give(socket_.get(), {parts.data(), count}, offered);
+    Parts parts;
+    writes_.add_rest(parts);
+    const std::size_t rest = parts.bytes();
+    parts.add(out_.front(), out_.size());
+    writes_.add_pieces(parts);
+    if (parts.empty()) return false;
+    const ssize_t sent = give(socket_.get(), parts);
     if (sent < 0 && errno != EAGAIN && errno != EINTR) {
         fail(fmt::format("sending failed: {}", std::strerror(errno)));
         return false;
     }
     std::size_t taken = sent > 0 ? std::size_t(sent) : 0;
-    full_ = taken != offered;
-    const auto take = [&](std::size_t most_taken) {
-        const std::size_t part = std::min(taken, most_taken);
+    full_ = taken != parts.bytes();
+    const auto take = [&](std::size_t most) {
+        const std::size_t part = std::min(taken, most);
         taken -= part;
         return part;
     };
-    if (old_piece != 0) piece_out(take(old_piece));
+    const auto finished = [&](std::uint64_t cookie) {
+        interface_.on_write_end(*this, cookie, true);
+    };
+    writes_.sent_rest(take(rest), finished);
     out_.pop(take(out_.size()));
-    // The queue may still overtake what follows these bytes.
-    for (std::size_t i = 0; i < begun && taken != 0; ++i) {
-        piece_ = pieces[i];
-        piece_begun_ = true;
-        piece_out(take(head_bytes() + piece_.bytes));
-    }
+    writes_.sent_pieces(taken, finished);
     return !full_;
 }
 
@@ -343,7 +224,12 @@ void TcpChannel::flush() {
 void TcpChannel::set_blocked(bool blocked) {
     if (blocked_ == blocked) return;
     blocked_ = blocked;
-    interface_.channel_blocked(*this);
+    interface_.on_blocked(*this, socket_ ? socket_.get() : -1, blocked_);
+}
+
+void TcpChannel::flush_queued() {
+    dirty_ = false;
+    if (!blocked_) flush();
 }
 
 }  // namespace torusmp::transport::tcp

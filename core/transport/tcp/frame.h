@@ -60,6 +60,15 @@ PacketHeader as_header(const Head& head) {
     return std::bit_cast<PacketHeader>(head);
 }
 
+// The head as it is sent, in this order.
+struct FrameHead {
+    PacketHeader header;
+    std::uint32_t checksum;  // only with checksums
+};
+inline constexpr std::size_t head_bytes(bool checksum) {
+    return sizeof(PacketHeader) + (checksum ? sizeof(std::uint32_t) : 0);
+}
+
 inline constexpr std::size_t longest_reason = 512;  // bytes
 inline constexpr std::size_t longest_note = 4096;
 // Payload of a write frame: long enough that its head costs nothing, short enough that packets

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "core/transport/common/route.h"
 #include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
 #include "core/transport/tcp/sockets.h"
@@ -20,12 +21,28 @@ namespace {
 // busy, many if only one is.
 constexpr unsigned most_look_mask = 15;
 
+std::string describe(const Endpoint& own, const Pair& pair, const Endpoint& theirs,
+                     const std::string& peer_host) {
+    return fmt::format(
+        "{}{} to {}{} of {}", own.device.empty() ? "" : fmt::format("device {}, ", own.device),
+        pair.own.text(), pair.peer.text(),
+        theirs.device.empty() ? "" : fmt::format(" on {}", theirs.device), peer_host);
+}
+
+[[noreturn]] void refuse_addresses(const Endpoint& own, const std::string& host,
+                                   const Endpoint& theirs, const std::string& peer_host) {
+    throw std::runtime_error(
+        fmt::format("tcp: {} and {} share no network: expected addresses of one network at both "
+                    "ends of a cable, or IPv6 link-local ones",
+                    describe(own, host), describe(theirs, peer_host)));
+}
+
 }  // namespace
 
 TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options)
     : Network("tcp", capabilities, ports, options.host),
       options_(std::move(options)),
-      listeners_(epoll_.get(), ports_.size() + most_pending, options_.host, options_.log) {
+      connector_(options_, address_, epoll_.get(), alarm_, ports_.size(), channels_, *this) {
     for (const auto& device : options_.devices) {
         if (!has_port(device.port)) continue;
         Endpoint endpoint{device.port, 0, device.name, {}};
@@ -39,10 +56,11 @@ TcpInterface::TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptio
         }
         address_.endpoints.push_back(std::move(endpoint));
     }
-    for (std::size_t i = 0; i < address_.endpoints.size(); ++i) listen(address_.endpoints[i]);
+    for (std::size_t i = 0; i < address_.endpoints.size(); ++i)
+        connector_.listen(address_.endpoints[i]);
     if (address_.endpoints.size() < ports.size()) {
         address_.anywhere.addresses = addresses_for_far_peers(address_.endpoints);
-        listen(address_.anywhere);
+        connector_.listen(address_.anywhere);
     }
     watch(bell_.get(), Watched::bell);
     watch(monitor_.descriptor(), Watched::monitor);
@@ -55,44 +73,84 @@ TcpInterface::~TcpInterface() {
 
 void TcpInterface::say_goodbye() {
     for (const auto& it : channels_) it->say_goodbye();
-    attempts_.clear();
-    arrivals_.clear();
-    listeners_.close();
+    connector_.close();
 }
 
-void TcpInterface::listen(Endpoint& endpoint) {
-    const unsigned device = if_nametoindex(endpoint.device.c_str());
-    // A device that is missing; this throws unless links may be dead.
-    if (!endpoint.device.empty() && device == 0 && options_.spares_links) return;
-    listeners_.open(endpoint, device);
-}
+// ---- channels ----
 
-// Drops a connection if too many are pending: the oldest that has not introduced itself, or else
-// the oldest.
-void TcpInterface::make_room() {
-    Attempt* oldest = nullptr;
-    Attempt* silent = nullptr;
-    std::size_t pending = 0;
-    for (const auto& it : attempts_) {
-        if (it->caller != nullptr || it->is_over()) continue;
-        ++pending;
-        if (oldest == nullptr) oldest = it.get();
-        if (silent == nullptr && !it->handshake.introduced()) silent = it.get();
+Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& options) {
+    const Address peer = Address::decode(peer_address);
+    const Endpoint& own = address_.endpoint(options.local_port);
+    const Endpoint& theirs = peer.endpoint(options.remote_port);
+    const bool spared = options.mutual && options_.spares_links;
+    const auto pair = choose_pair(own, theirs);
+    if (!pair && !spared) refuse_addresses(own, options_.host, theirs, peer.host);
+    auto made = std::make_unique<TcpChannel>(
+        *this, port_options(options.local_port),
+        TcpChannel::Ends{pair ? describe(own, *pair, theirs, peer.host)
+                              : fmt::format("{} to {}", describe(own, options_.host),
+                                            describe(theirs, peer.host)),
+                         peer.id, options.remote_port});
+    TcpChannel& channel = *made;
+    Calling& calling = channel.calling();
+    calling.pair = pair;
+    calling.device_name = own.device;
+    calling.device = own.device.empty() ? 0 : if_nametoindex(own.device.c_str());
+    calling.theirs = theirs;
+    calling.mutual = options.mutual;
+    calling.renews = options.renews;
+    if (options.renews) calling.leaves_by = require_route(*pair, peer.host);
+    const auto before = std::find_if(channels_.begin(), channels_.end(), [&](const auto& it) {
+        return it->port() == options.local_port;
+    });
+    if (before != channels_.end()) {
+        (*before)->close("it is connected again");
+        if (options.mutual)
+            calling.patience.follow((*before)->calling().patience, options.pause, options_.timeout);
     }
-    if (pending >= most_pending) (silent != nullptr ? silent : oldest)->end();
+    connector_.begin(channel);
+    if (before == channels_.end())
+        channels_.push_back(std::move(made));
+    else  // it keeps its place, since core may be called from a loop over all channels
+        replaced_.push_back(std::exchange(*before, std::move(made)));
+    return channel;
 }
 
-void TcpInterface::accept_from(std::size_t listening) {
-    while (base::Descriptor socket = listeners_.accept(listening)) {
-        tune(socket.get());
-        make_room();
-        auto made = std::make_unique<Attempt>(std::move(socket),
-                                              Handshake::listen(options_.secret, address_.id));
-        epoll_event event{EPOLLIN, {.u64 = mark(made.get(), Watched::attempt)}};
-        if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, made->socket.get(), &event) == 0)
-            attempts_.push_back(std::move(made));
-    }
-    alarm_.set(listeners_.resume_at());
+// Traffic between the ranks must not take another network, such as one for the management of the
+// hosts.
+unsigned TcpInterface::require_route(const Pair& pair, const std::string& peer_host) const {
+    if (options_.devices.empty()) return 0;
+    const std::string device = device_towards(pair.peer);
+    if (std::none_of(options_.devices.begin(), options_.devices.end(),
+                     [&](const PortDevice& it) { return it.name == device; }))
+        throw std::runtime_error(
+            fmt::format("tcp: {} at {}: no route leads there over a link of {}", peer_host,
+                        pair.peer.text(), options_.host));
+    return if_nametoindex(device.c_str());
+}
+
+void TcpInterface::on_met(TcpChannel& channel, base::Descriptor socket) {
+    epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket.get(), &event);
+    if (hot_ == nullptr) hot_ = &channel;
+    channel.open(std::move(socket));
+    next_look_for_silence_ = std::min(next_look_for_silence_, Clock::now() + options_.timeout / 3);
+    alarm_.set(next_look_for_silence_);
+}
+
+// Destroys replaced channels; nothing refers to them.
+void TcpInterface::bury() {
+    const auto is_replaced = [&](const NetworkChannel* channel) {
+        return std::any_of(replaced_.begin(), replaced_.end(),
+                           [&](const auto& it) { return it.get() == channel; });
+    };
+    std::erase_if(transfers_, [&](const Finished& it) { return is_replaced(it.channel); });
+    std::erase_if(fallen_, is_replaced);
+    std::erase_if(dirty_, is_replaced);
+    for (const auto& it : replaced_) connector_.forget(*it);
+    forget_events();
+    if (is_replaced(hot_)) hot_ = nullptr;
+    replaced_.clear();
 }
 
 // ---- polling ----
@@ -107,18 +165,13 @@ int TcpInterface::poll(Sink& sink) {
         taken += look(sink);
     flush_dirty();
     polling_ = false;
-    if (!attempts_.empty() || !arrivals_.empty()) forget_attempts();
+    if (!connector_.is_idle() && connector_.forget_ended()) forget_events();
     if (has_news()) {
-        if (hot_ != nullptr && hot_->state_ >= TcpChannel::State::finished) hot_ = nullptr;
+        if (hot_ != nullptr && hot_->is_over()) hot_ = nullptr;
         report_news(sink);
     }
     if (!replaced_.empty()) bury();
     return taken;
-}
-
-void TcpInterface::forget_attempts() {
-    const auto over = [](const auto& it) { return it->is_over(); };
-    if (std::erase_if(attempts_, over) + std::erase_if(arrivals_, over) != 0) forget_events();
 }
 
 // Events taken from the kernel may name a deleted object. They are dropped; the kernel reports them
@@ -146,10 +199,10 @@ int TcpInterface::look(Sink& sink) {
                                events.list[std::size_t(i)].events, sink);
                 break;
             case Watched::attempt:
-                advance(*reinterpret_cast<Attempt*>(pointer), sink);
+                connector_.advance(*reinterpret_cast<Attempt*>(pointer), sink);
                 break;
             case Watched::listener:
-                accept_from(what >> kind_bits);
+                connector_.accept_from(what >> kind_bits);
                 break;
             case Watched::monitor:
                 read_monitor();
@@ -178,45 +231,50 @@ int TcpInterface::serve(TcpChannel& channel, std::uint32_t events, Sink& sink) {
 }
 
 void TcpInterface::read_monitor() {
-    const bool usable = monitor_.read([this](unsigned device, std::string_view what) {
-        for (const auto& it : channels_) {
-            if ((it->device_ != device && it->leaves_by_ != device) ||
-                it->state_ >= TcpChannel::State::finished)
-                continue;
-            if (it->patience_.again && it->connecting())
-                begin_again(*it, fmt::format("its device {}", what));
-            else
-                it->cut(fmt::format("its device {}", what));
-        }
-    });
+    const bool usable = monitor_.read(
+        [this](unsigned device, std::string_view what) { connector_.on_device(device, what); });
     if (!usable) return;
     const auto now = Clock::now();
-    for (const auto& it : channels_)
-        if (it->patience_.again && it->connecting())
-            it->call_at_ = std::max(now, it->patience_.not_before);
+    connector_.call_all_again(now);
     tend(now);
 }
 
-void TcpInterface::flush_dirty() {
-    for (std::size_t i = 0; i < dirty_.size(); ++i) {
-        dirty_[i]->dirty_ = false;
-        if (!dirty_[i]->blocked_) dirty_[i]->flush();
+// Does the work that is due.
+void TcpInterface::tend(Clock::time_point now) {
+    alarm_.silence();
+    connector_.tend(now);
+    if (now >= next_look_for_silence_) {
+        next_look_for_silence_ = now + options_.timeout / 3;
+        for (const auto& it : channels_)
+            if (it->is_open())
+                next_look_for_silence_ =
+                    std::min(next_look_for_silence_, it->look_for_silence(now, options_.timeout));
     }
+    alarm_.set(next_look_for_silence_);
+}
+
+void TcpInterface::flush_dirty() {
+    for (std::size_t i = 0; i < dirty_.size(); ++i) dirty_[i]->flush_queued();
     dirty_.clear();
 }
 
-void TcpInterface::make_dirty(TcpChannel& channel) {
-    if (channel.dirty_ || channel.blocked_ || channel.state_ != TcpChannel::State::open) return;
-    channel.dirty_ = true;
-    dirty_.push_back(&channel);
+bool TcpInterface::take_back_end(const TcpChannel& channel) {
+    if (transfers_.empty() || transfers_.back().channel != &channel) return false;
+    transfers_.pop_back();
+    return true;
 }
 
-void TcpInterface::channel_blocked(TcpChannel& channel) {
-    blocked_ += channel.blocked_ ? 1u : ~std::size_t{0};
-    if (!channel.socket_) return;
+void TcpInterface::on_fall(TcpChannel& channel) {
+    connector_.drop_calls(channel);
+    fallen_.push_back(&channel);
+}
+
+void TcpInterface::on_blocked(TcpChannel& channel, int socket, bool blocked) {
+    blocked_ += blocked ? 1u : ~std::size_t{0};
+    if (socket < 0) return;
     epoll_event event{EPOLLIN, {.u64 = mark(&channel, Watched::channel)}};
-    if (channel.blocked_) event.events |= EPOLLOUT;
-    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, channel.socket_.get(), &event);
+    if (blocked) event.events |= EPOLLOUT;
+    epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, socket, &event);
 }
 
 // ---- memory ----
@@ -243,10 +301,8 @@ void TcpInterface::free(void* memory) {
 // ---- sleeping ----
 
 bool TcpInterface::idle() const {
-    return std::all_of(channels_.begin(), channels_.end(), [](const auto& it) {
-        return it->state_ >= TcpChannel::State::finished ||
-               (it->out_.empty() && it->writes_.empty());
-    });
+    return std::all_of(channels_.begin(), channels_.end(),
+                       [](const auto& it) { return it->is_idle(); });
 }
 
 void TcpInterface::prepare_sleep() {

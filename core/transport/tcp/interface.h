@@ -5,8 +5,8 @@
 //
 // While messages arrive, polling looks at the busiest socket, and now and then at all of them
 // (epoll); waiting sleeps in epoll. Connections are established inside poll(), in parallel with
-// traffic: a caller and a listener prove to each other that they know the job's secret
-// (handshake.h); a peer that cannot is dropped.
+// traffic (connector.h): a caller and a listener prove to each other that they know the job's
+// secret (handshake.h); a peer that cannot is dropped.
 //
 // A peer's process has no time limit: it may compute for hours between two steps of a handshake, or
 // before it reads. Only kernels have to answer in time. Ours reports a cable over which a call gets
@@ -14,8 +14,7 @@
 // checked here, since the kernel's limit for those (TCP_USER_TIMEOUT) also ends connections whose
 // other end answers but has no room.
 //
-// A link whose cable has died may be connected again, and waits for the cable to return
-// (returning.cpp).
+// A link whose cable has died may be connected again, and waits for the cable to return.
 #pragma once
 
 #include <sys/epoll.h>
@@ -28,20 +27,13 @@
 #include "core/transport/common/alarm.h"
 #include "core/transport/common/exposures.h"
 #include "core/transport/common/network.h"
-#include "core/transport/tcp/attempt.h"
 #include "core/transport/tcp/channel.h"
-#include "core/transport/tcp/listeners.h"
-#include "core/transport/tcp/settings.h"
+#include "core/transport/tcp/connector.h"
+#include "core/transport/tcp/options.h"
 
 namespace torusmp::transport::tcp {
 
-// Ports without a device take any route.
-struct InterfaceOptions : NetworkOptions {
-    Companion* companion = nullptr;  // sends packets of its connections by another path as well
-    std::size_t socket_buffer = setting::socket_buffer.initial();  // bytes, each way
-};
-
-class TcpInterface final : public Network<TcpChannel> {
+class TcpInterface final : public Network<TcpChannel>, private Connector::Owner {
   public:
     // Throws std::runtime_error that names the device and the reason.
     TcpInterface(const std::vector<PortOptions>& ports, InterfaceOptions options);
@@ -72,64 +64,53 @@ class TcpInterface final : public Network<TcpChannel> {
     void cancel_sleep() override;
     void sleep(Clock::time_point deadline) override;
 
-    // The most pending connections: for one more, the oldest of those that have not even named this
-    // interface is dropped.
-    static constexpr std::size_t most_pending = 64;
+    static constexpr std::size_t most_pending = Connector::most_pending;
+
+    // --- for its channels ---
+    const InterfaceOptions& options() const { return options_; }
+    bool polling() const { return polling_; }
+    unsigned turn() const { return turn_; }  // polls so far
+    Bytes find_exposed(MemoryId memory, std::size_t offset, std::size_t bytes) const {
+        return exposures_.find(memory, offset, bytes);
+    }
+    // A remote write has ended: reported to core at the end of the poll.
+    void on_write_end(TcpChannel& channel, std::uint64_t cookie, bool ok) {
+        transfers_.push_back({&channel, cookie, ok});
+    }
+    // Withdraws the last of these reports, if it is about that channel. Returns true if it was.
+    bool take_back_end(const TcpChannel& channel);
+    // The channel has bytes for the end of the poll: flush_queued().
+    void on_queued(TcpChannel& channel) { dirty_.push_back(&channel); }
+    // The channel has begun to hold packets, or holds none any more.
+    void on_held(bool holds) { holding_ += holds ? 1u : ~std::size_t{0}; }
+    // The socket of the channel is full, or has room again. socket: -1 if it is closed.
+    void on_blocked(TcpChannel& channel, int socket, bool blocked);
+    // The channel is down: reported to core at the end of the poll.
+    void on_fall(TcpChannel& channel);
 
   private:
-    friend class TcpChannel;
-
-    void listen(Endpoint& endpoint);
-    void call(TcpChannel& channel);
     unsigned require_route(const Pair& pair, const std::string& peer_host) const;
-    void tune(int socket) const;
-    void limit_silence(int socket, std::chrono::nanoseconds limit) const;
+
+    // Connector::Owner
+    TcpChannel* channel_at(std::uint32_t port) const override { return channel_of(port); }
+    bool opens(std::uint32_t port) const override { return has_port(port); }
+    void on_met(TcpChannel& channel, base::Descriptor socket) override;
 
     // parts of poll()
     int look(Sink& sink);
     int serve(TcpChannel& channel, std::uint32_t events, Sink& sink);
     void read_monitor();
-    void flush_dirty();
-
-    // connection establishment
-    void accept_from(std::size_t listening);
-    void advance(Attempt& attempt, Sink& sink);
-    bool exchange(Attempt& attempt);
-    void decide(Attempt& attempt, Sink& sink);
-    void accept(Attempt& attempt, TcpChannel& channel);
-    void attach_if_finished(Attempt& attempt);
-    void broken(Attempt& attempt, int error);
-    void unanswered(Attempt& attempt);
-    void lost(Attempt& attempt, const std::string& why);
-    void give_up(Attempt& attempt, const std::string& why);
-    void refused(Attempt& attempt);
-    void make_room();
-    void park(Attempt& attempt);
-    bool decide_again(Attempt& attempt, TcpChannel& channel);
-
-    // links whose cable is dead (returning.cpp)
-    void await_cable(TcpChannel& channel, Clock::time_point now);
-    // The time until the next call, if none has reached the other end's kernel.
-    std::chrono::nanoseconds pause_of(const TcpChannel& channel) const;
-    bool has_reached_kernel(const TcpChannel& channel) const;
-    void begin_again(TcpChannel& channel, const std::string& why);
     void tend(Clock::time_point now);
+    void flush_dirty();
     void bury();
-    void forget_attempts();
     void forget_events();
 
-    // reported by channels
-    void drop_calls(const TcpChannel& channel);
-    void make_dirty(TcpChannel& channel);
-    void channel_blocked(TcpChannel& channel);
-
     InterfaceOptions options_;
-    Listeners listeners_;
-    std::vector<std::unique_ptr<Attempt>> attempts_;
-    // Proven connections to ports that are not yet connected here; the caller waits for a verdict.
-    std::vector<std::unique_ptr<Attempt>> arrivals_;
-    std::vector<TcpChannel*> dirty_;
-    TcpChannel* hot_ = nullptr;  // the busiest: the last one to receive something
+    // Rings when a connection must be checked although nothing arrives on it.
+    Alarm alarm_;
+    Connector connector_;
+    std::vector<TcpChannel*> dirty_;  // those with bytes for the end of the poll
+    TcpChannel* hot_ = nullptr;       // the busiest: the last one to receive something
     Exposures exposures_;
     unsigned look_mask_ = 0;   // all sockets are polled once in this many polls plus one
     std::size_t blocked_ = 0;  // channels whose socket is full
@@ -148,8 +129,6 @@ class TcpInterface final : public Network<TcpChannel> {
     unsigned forgotten_ = 0;
     unsigned known_forgotten_ = 0;
 
-    // Rings when a connection must be checked although nothing arrives on it.
-    Alarm alarm_;
     Clock::time_point next_look_for_silence_ = Clock::time_point::max();
     // Replaced channels, kept until the end of the poll, which may be about to use them.
     std::vector<std::unique_ptr<TcpChannel>> replaced_;

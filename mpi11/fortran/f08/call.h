@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls from mpi_f08 with buffers by descriptor. A buffer that is one block costs a look at its
-// strides; for a section the call gets a datatype that knows where the section lies
-// (datatype/section.h).
+// Calls from mpi_f08 whose buffers are passed by descriptor. For a buffer that is one block of memory
+// this only costs a check of its strides. For an array section, the function in C gets a datatype
+// that describes where the elements of the section are (datatype/section.h).
 #pragma once
 
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace torusmp::mpi {
 
-// As Argument, for mpi_f08.
+// Like Argument, for arguments of mpi_f08.
 template <class T>
 struct DescribedArgument : Argument<T> {
     using Argument<T>::Argument;
@@ -35,17 +35,17 @@ struct DescribedArgument<MPI_Datatype> {
     MPI_Datatype value;
 };
 
-// What a buffer is to a call, by the parameters that follow it in C: a number of elements of the
-// datatype at some place, or bytes that the call packs or unpacks.
+// How a function uses a buffer, which the parameters after the buffer show: typed, as elements of
+// the datatype among them; packed, as bytes from a position on; or untyped.
 enum class BufferUse { typed, packed, untyped };
 struct BufferFacts {
     BufferUse use = BufferUse::untyped;
-    std::size_t type = 0;  // place of the datatype
+    std::size_t type = 0;  // for typed: index of the parameter that is the datatype
 };
 
 template <class T>
 inline constexpr bool is_buffer = std::is_same_v<T, void*> || std::is_same_v<T, const void*>;
-// A count, or an array of counts or displacements.
+// Whether the parameter is a count, or an array of counts or displacements.
 template <class T>
 inline constexpr bool counts = std::is_integral_v<T>;
 template <class T>
@@ -69,7 +69,8 @@ constexpr BufferFacts facts_of(std::size_t buffer) {
     return {};
 }
 
-// address: the call looks at the addresses of its buffers alone.
+// Calls `function` with the arguments of the routine of mpi_f08. address: the function uses only the
+// address of its buffers, so sections need no datatype.
 template <auto function, bool address>
 struct DescribedCall;
 template <class Result, class... Parameters, Result (*function)(Parameters...), bool address>
@@ -129,7 +130,7 @@ struct DescribedCall<function, address> {
                     buffer.set(block.copy(buffer.section(int(place)),
                                           std::is_same_v<Parameter<place>, void*>));
     }
-    // Replaces the type at `place` if buffers of it are sections.
+    // Replaces the datatype at `place` if a buffer that has this datatype is a section.
     template <std::size_t place, std::size_t... buffers>
     static void set_type(Arguments& arguments, SectionType& type, std::index_sequence<buffers...>) {
         if constexpr (std::is_same_v<Parameter<place>, MPI_Datatype>) {
@@ -163,7 +164,7 @@ struct DescribedCall<function, address> {
 
 }  // namespace torusmp::mpi
 
-// The routine of mpi_f08 in its own name and in the one that a profiler may define.
+// Defines the routine of mpi_f08 under its own name as well, which a profiler may replace.
 #define F08TS_NAME(name)                                          \
     extern "C" decltype(pmpi_##name##_f08ts_) mpi_##name##_f08ts_ \
         __attribute__((weak, alias("pmpi_" #name "_f08ts_")));

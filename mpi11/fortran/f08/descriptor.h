@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments that mpi_f08 passes by descriptor: buffers of any type and shape, and strings.
+// Arguments that mpi_f08 passes by descriptor (CFI_cdesc_t): buffers of any type and shape, and
+// strings.
 #pragma once
 
 #include <ISO_Fortran_binding.h>
@@ -13,10 +14,11 @@
 
 namespace torusmp::mpi {
 
+// Whether the array has no elements.
 bool is_empty(const CFI_cdesc_t& array);
 
-// Whether it is one block of memory, as all but sections are. The last extent of an assumed-size
-// array is -1.
+// Whether the array is one block of memory: true for everything but sections. The last extent of an
+// assumed-size array is -1.
 inline bool is_block(const CFI_cdesc_t& array) {
     auto bytes = CFI_index_t(array.elem_len);
     for (int i = 0; i < array.rank; ++i) {
@@ -28,10 +30,11 @@ inline bool is_block(const CFI_cdesc_t& array) {
     return true;
 }
 
-// A section; place: different for those of one call.
+// The array as a section. place: a number that no other section of the call has.
 Section section_of(const CFI_cdesc_t& array, int place);
 
-// A buffer as the call in C gets it: address() is its first byte, or stands for a section.
+// A buffer, converted for the function in C. in_c() is the address of its first byte, or an address
+// that stands for the section.
 class Buffer {
   public:
     using Passed = const CFI_cdesc_t*;
@@ -49,7 +52,7 @@ class Buffer {
     const bool block_;
 };
 
-// Blanks at the end are not part of a string.
+// A string, converted for the function in C: without the blanks at its end.
 class String {
   public:
     using Passed = const CFI_cdesc_t*;
@@ -60,7 +63,8 @@ class String {
     std::string text_;
 };
 
-// An array type for the sections of a call that are of one datatype; the call uses it instead.
+// The datatype that a function uses in place of the given one if buffers of that datatype are
+// sections.
 class SectionType {
   public:
     SectionType() = default;
@@ -68,29 +72,30 @@ class SectionType {
     SectionType& operator=(const SectionType&) = delete;
     ~SectionType();
 
-    // Returns the given type if there are no sections, or if it is not valid: the call then reports
-    // that.
+    // Returns the given datatype if there are no sections. Returns it too if it is invalid, so that
+    // the function reports that.
     MPI_Datatype make(MPI_Datatype given, std::vector<Section> sections);
 
   private:
     Datatype* made_ = nullptr;
 };
 
-// A section that a call needs as one block: a copy in library memory while the call runs.
+// A copy of a section in one block of memory, for a function that needs one. It exists while the
+// function runs.
 class Block {
   public:
-    // changed: the call may write to it.
+    // Returns the address of the copy. changed: whether the function may write to it.
     void* copy(const Section& section, bool changed);
-    // Copies back what the call wrote.
+    // Copies the block back to the section, if the function may have written to it.
     void give_back();
 
   private:
     std::byte* base_ = nullptr;
     std::vector<std::byte> bytes_;
-    std::optional<core::Layout> layout_;  // to be copied back
+    std::optional<core::Layout> layout_;  // of the section; nullopt if it is not copied back
 };
 
-// Fails: the call needs one block of memory, and found a section.
+// Raises the error of a call that needs one block of memory and found a section.
 int refuse_section(const char* call);
 
 }  // namespace torusmp::mpi

@@ -25,6 +25,13 @@ constexpr milliseconds grace_with_names{1500};
 // On several hosts the death of a rank may become known later than its effects on its peers.
 constexpr milliseconds suspicion_time{500};
 
+// A shell ends with 128 + the number of the signal that killed its program.
+bool is_of_a_signal(int code) {
+    const int signal = code - exit_signal_base;
+    return signal > 0 && signal < SIGRTMIN && signal != SIGINT && signal != SIGTERM &&
+           signal != SIGHUP && signal != SIGPIPE;
+}
+
 }  // namespace
 
 Coordinator::Coordinator(const Job& job, Outputs& outputs, Hosts& hosts)
@@ -79,7 +86,8 @@ void Coordinator::tick(Clock::time_point now) {
         announce(std::exchange(suspected_, std::nullopt).value());
     }
     if (print_notes_at_ && now >= *print_notes_at_) print_notes();
-    if (const auto verdict = plugs_.due(now)) judge(*verdict);
+    if (started_)
+        if (const auto verdict = plugs_.due(now)) judge(*verdict);
     print_lines(cables_.due(now));
     hang_.tick(now);
     end_in_time(now);
@@ -192,7 +200,9 @@ void Coordinator::handle_event(RankEvent event) {
                 {fmt::format("{} aborted with code {}: {}", describe(event.rank), code, event.text),
                  (code & 0xff) != 0 ? code & 0xff : exit_failure,
                  false,
-                 {}});
+                 {},
+                 false,
+                 true});
         }
         case RankEvent::Kind::failed:
             return fail({fmt::format("{} {}", describe(event.rank), event.text),
@@ -258,10 +268,10 @@ void Coordinator::ended(int index, int status, const std::string& why) {
               true,
               {}});
     else if (code != 0)
-        died(index, describe_end(status) + why, code, by_signal);
+        died(index, describe_end(status) + why, code, by_signal, by_signal || is_of_a_signal(code));
     else if (rank.connected && !rank.finalized)
         died(index, "exited with code 0 without MPI_Finalize or QMP_finalize_msg_passing",
-             exit_failure, false);
+             exit_failure, false, false);
     check_absent();
 }
 
@@ -317,20 +327,24 @@ void Coordinator::answer_if_complete() {
 
 // ---- failures ----
 
-void Coordinator::died(int index, const std::string& cause, int code, bool original) {
+void Coordinator::died(int index, const std::string& cause, int code, bool original,
+                       bool by_death) {
     fail({fmt::format("{} {}", describe(index), cause),
           code,
           original,
-          {{index, host_of(index), cause}}});
+          {{index, host_of(index), cause}},
+          by_death});
 }
 
 void Coordinator::host_lost(int node, const std::string& why, const std::vector<int>& behind) {
     const HostPlan& host = job_.hosts[std::size_t(node)];
+    lost_hosts_.push_back(node);
     Cause cause{
         fmt::format("host {} (node {}, {}) {}", host.name, node, list_ranks(host.ranks), why),
         exit_failure,
         true,
-        {}};
+        {},
+        true};
     lose_ranks(node, "is lost because its host " + why, cause);
     for (const int other : behind)
         lose_ranks(other,
@@ -364,14 +378,29 @@ void Coordinator::damaged(int rank, const char* what) {
     fail({fmt::format("{} sent a damaged {}", describe(rank), what), exit_failure, true, {}});
 }
 
+bool Coordinator::user_ended_it() const {
+    return sigisemptyset(&ending_signals_seen_) == 0;
+}
+
+// What follows from the cause, as the end of its line.
+std::string Coordinator::consequence(bool death) const {
+    if (by_death_ && job_.restart < job_.restarts)
+        return "; all ranks are ended, to start them again";
+    if (death && job_.restarts > 0)
+        return fmt::format("; the job is ended after {} restart{}", job_.restart,
+                           job_.restart == 1 ? "" : "s");
+    return alive_ > 0 ? "; the job is ended" : "";
+}
+
 // Reports the cause and ends the job.
 void Coordinator::announce(const Cause& cause) {
     suspected_.reset();
     suspicion_ends_.reset();
     print_notes_at_.reset();
     cables_.drop();
-    outputs_.print(
-        fmt::format("torus-run: {}{}\n", cause.text, alive_ > 0 ? "; the job is ended" : ""));
+    const bool death = cause.by_death || (cause.is_abort && lost_each_other_);
+    by_death_ = death && !user_ended_it() && !timed_out_;
+    outputs_.print(fmt::format("torus-run: {}{}\n", cause.text, consequence(death)));
     exit_code_ = cause.code;
     const bool named = std::any_of(ranks_.begin(), ranks_.end(),
                                    [](const Rank& rank) { return rank.alive && rank.watching; });

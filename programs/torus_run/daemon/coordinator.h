@@ -51,6 +51,8 @@ class Coordinator {
     void host_lost(int node, const std::string& why, const std::vector<int>& behind = {});
     // Reports a fault that the kernel of a node has noticed on one of its links.
     void link_trouble(int node, const LinkTrouble& trouble);
+    // The plugs that differ from the settings, before ranks are started.
+    PlugNews& plugs() { return plugs_; }
     void user_signal(int signal);
     // Ranks that connect are held in their first exchange until resume().
     void hold() { held_ = true; }
@@ -70,6 +72,10 @@ class Coordinator {
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
     int exit_code() const { return exit_code_; }
+    // Whether the job ended because of deaths, so that it may start again, and the nodes whose
+    // hosts were lost.
+    bool ended_by_death() const { return by_death_; }
+    const std::vector<int>& lost_hosts() const { return lost_hosts_; }
 
   private:
     struct Rank {
@@ -89,11 +95,14 @@ class Coordinator {
         int code = 0;
         bool original = false;
         std::vector<launch::Death> deaths;
+        bool by_death = false;  // something died; otherwise the program ended the job
+        bool is_abort = false;  // of a rank, perhaps because it lost others
     };
 
     // `why` follows "was killed by SIGKILL" if more is known.
     void ended(int rank, int status, const std::string& why);
-    void died(int rank, const std::string& cause, int code, bool original);
+    void died(int rank, const std::string& cause, int code, bool original, bool by_death = true);
+    std::string consequence(bool death) const;
     void collective(RankEvent& event);
     void answer_if_complete();
     void check_absent();
@@ -113,6 +122,7 @@ class Coordinator {
     void mark_ended(int rank);
     std::optional<job::RankState> state_of(int rank) const;
     bool is_ours() const;
+    bool user_ended_it() const;
     void damaged(int rank, const char* what);
 
     std::string describe(int rank) const;
@@ -136,6 +146,9 @@ class Coordinator {
     bool kill_now_ = false;
     bool first_death_ = false;  // a rank died and the job continued
     int exit_code_ = 0;
+    bool by_death_ = false;
+    bool lost_each_other_ = false;  // ranks have reported links or ranks that they lost
+    std::vector<int> lost_hosts_;
     // Reports of ranks about links and each other. If the job ends soon afterwards, its last line
     // names the cause, and these are only consequences; otherwise they are printed.
     std::vector<std::string> notes_;

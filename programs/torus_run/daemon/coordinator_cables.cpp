@@ -52,6 +52,7 @@ void Coordinator::judge(const PlugNews::Verdict& verdict) {
 
 void Coordinator::note(int rank, const std::string& text) {
     if (kill_at_ || kill_now_) return;
+    lost_each_other_ = true;
     notes_.push_back(fmt::format("torus-run: {} reports: {}\n", describe(rank), text));
     if (job_.common.keep_going) return print_notes();
     if (!print_notes_at_) print_notes_at_ = Clock::now() + time_for_the_cause;
@@ -62,7 +63,8 @@ void Coordinator::hear_of_link(const RankEvent& event) {
     if (kill_at_ || kill_now_) return;
     const auto news = launch::decode_link_news(event.bytes, job_.size());
     if (!news || !cables_.heard(event.rank, *news, CableNews::Moment::now()))
-        damaged(event.rank, "report of a link");
+        return damaged(event.rank, "report of a link");
+    lost_each_other_ = lost_each_other_ || news->state == routing::LinkNews::State::dead;
 }
 
 void Coordinator::print_lines(const std::vector<std::string>& lines) {

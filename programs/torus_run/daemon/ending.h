@@ -3,7 +3,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace torusmp::torus_run {
 
@@ -17,5 +19,19 @@ std::string silent_host_message(const std::string& host, std::chrono::nanosecond
 // Completes "host qcd001 ...": the host heard nothing from this process, which was not running for
 // that time.
 std::string own_sleep_message(std::chrono::nanoseconds slept, std::chrono::nanoseconds timeout);
+
+// How a job ended, for a restart: the daemon leaves it in a file in memory, and the front reads it.
+struct JobEnding {
+    enum class How {
+        over,     // by its program, its user or a limit of time
+        death,    // of ranks, daemons or hosts
+        refused,  // nothing was started
+    };
+    How how = How::over;
+    std::vector<int> nodes;  // whose hosts were lost, or for which the start was refused
+};
+void leave_ending(int file, const JobEnding& ending);
+// Nothing if the daemon has left nothing.
+std::optional<JobEnding> read_ending(int file);
 
 }  // namespace torusmp::torus_run

@@ -28,7 +28,7 @@ class HeadConnection {
     void close();
     bool open() const { return channel_.open(); }
 
-    // As in Channel.
+    // The functions of Channel.
     bool receive() { return channel_.receive(); }
     bool next(Frame& frame) { return channel_.next(frame); }
     bool damaged() const { return channel_.damaged(); }

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <set>
 
 #include "base/text.h"
 #include "base/units.h"
+#include "config/load.h"
 #include "core/transport/common/settings.h"
 #include "launch/settings.h"
 #include "programs/torus_run/daemon/attention.h"
@@ -34,6 +36,8 @@
 namespace torusmp::torus_run {
 namespace {
 
+constexpr std::chrono::milliseconds longest_wait_for_plugs{1000};
+
 class Head : private Attention::Listener,
              private LocalRanks::Listener,
              private ChildDaemons::Listener,
@@ -45,22 +49,25 @@ class Head : private Attention::Listener,
         : job_(job),
           context_(std::move(context)),
           attention_(loop_, context_, *this),
-          outputs_(loop_, job.size(), job.tag_output, files_of(job), *this),
-          coordinator_(job, outputs_, *this),
+          outputs_(loop_, job.size(), job.tag_output, files_of(job_), job.restart > 0, *this),
+          coordinator_(job_, outputs_, *this),
           tree_(make_tree(job)),
           ways_(tree_.parents, launch_torus(job)),
           child_daemons_(loop_, head_node(job), tree_, job.settings[transport::setting::timeout],
                          *this),
-          preflight_(job),
+          preflight_(job_),
           pulse_(job.settings[transport::setting::timeout]) {}
 
     int run() {
         prepare();
         while (!preflight_.complete() && !coordinator_.stopped()) step();
+        await_plugs();
+        follow_plugs();
         if (!coordinator_.stopped() && all_ready() && start()) {
             while (!coordinator_.over()) step();
         }
         end_everything();
+        report_ending();
         return exit_code();
     }
 
@@ -76,12 +83,42 @@ class Head : private Attention::Listener,
             Prepared prepared = prepare_own_host(*own_);
             cpus_ = std::move(prepared.cpus);
             preflight_.answered(own_->job.node, std::move(prepared.facts));
+            watch_plugs();
         }
         child_daemons_.start();
     }
 
+    void watch_plugs() { plugs_.emplace(loop_, job_.settings, own_->job.node, own_->job.secret); }
+
+    // Until every host knows the other ends of its links, so that ranks start with the devices that
+    // the links have now. A silent cable makes the job wait for the longest time.
+    void await_plugs() {
+        if (coordinator_.stopped() || job_.hosts.size() == 1 || !preflight_.good()) return;
+        plugs_until_ = Clock::now() + longest_wait_for_plugs;
+        const auto known = [&] {
+            return plugged_.size() + (plugs_ && plugs_->complete() ? 1 : 0) == job_.hosts.size();
+        };
+        while (!coordinator_.stopped() && !known() && Clock::now() < *plugs_until_) step();
+        plugs_until_.reset();
+    }
+
+    void follow_plugs() {
+        if (coordinator_.stopped() || !preflight_.good()) return;
+        const auto changed = preflight_.follow(coordinator_.plugs().plugs());
+        if (!changed) return;
+        outputs_.print(fmt::format("torus-run: warning: {}\n", changed->warning));
+        job_.settings = changed->settings;
+        coordinator_.plugs().forget();
+        changed_settings_ = config::export_environment(job_.settings);
+        if (!own_) return;
+        for (const std::string& variable : changed_settings_)
+            set_variable(own_->job.environment, variable);
+        watch_plugs();
+    }
+
     bool all_ready() {
         CableVerdict verdict = preflight_.verdict();
+        unusable_ = verdict.unusable;
         for (const std::string& warning : verdict.warnings)
             outputs_.print(fmt::format("torus-run: warning: {}\n", warning));
         dead_cables_ = std::move(verdict.dead);
@@ -95,7 +132,8 @@ class Head : private Attention::Listener,
         coordinator_.started(dead_cables_);
         const bool shared = preflight_.share_a_machine();
         child_daemons_.send(DaemonFrame::start, every_node,
-                            share(encode(HostStart{shared, dead_cables_})));
+                            share(encode(HostStart{shared, dead_cables_, changed_settings_})));
+        links_.emplace(job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1);
         if (tree_.over_links) {
             child_daemons_.ranks_run(tree_.key);
             TreeRepair::Listener& listener = *this;
@@ -112,7 +150,6 @@ class Head : private Attention::Listener,
                                       context_.standard_input, &context_.signals, &context_.files},
                            listener);
             if (!local_->start_all()) return false;
-            plugs_.emplace(loop_, job_.settings, own_->job.node, own_->job.secret);
         }
         if (const std::string why = monitor_.open(job_, getppid()); !why.empty() && job_.verbose)
             outputs_.print(fmt::format("torus-run: this job cannot be watched: {}\n", why));
@@ -132,6 +169,17 @@ class Head : private Attention::Listener,
         input_->start();
     }
 
+    // For the front, which may start the job again.
+    void report_ending() const {
+        if (job_.restarts == 0 || front_gone_) return;
+        using How = JobEnding::How;
+        const bool death = coordinator_.ended_by_death();
+        leave_ending(context_.ending.get(),
+                     coordinator_.has_started()
+                         ? JobEnding{death ? How::death : How::over, coordinator_.lost_hosts()}
+                         : JobEnding{How::refused, unusable_});
+    }
+
     // Output of ranks was lost because a disk is full.
     int exit_code() const {
         const int code = coordinator_.exit_code();
@@ -149,6 +197,7 @@ class Head : private Attention::Listener,
         if (local_) sooner(local_->next_tick());
         sooner(monitor_.next_tick());
         if (plugs_) sooner(plugs_->next());
+        sooner(plugs_until_);
         attention_.step(pulse_.wait(next, !child_daemons_.empty()));
         const auto now = Clock::now();
         if (pulse_.beat(now)) {
@@ -158,7 +207,8 @@ class Head : private Attention::Listener,
         child_daemons_.tick(now, pulse_.asleep());
         child_daemons_.drop(false);
         if (local_) local_->tick(now, pulse_.asleep());
-        std::vector<LinkTrouble> troubles = links_.look(now, local_ ? &local_->pages() : nullptr);
+        std::vector<LinkTrouble> troubles;
+        if (links_) troubles = links_->look(now, local_ ? &local_->pages() : nullptr);
         if (plugs_) plugs_->look(now, troubles);
         for (const LinkTrouble& it : troubles) coordinator_.link_trouble(head_node(job_), it);
         monitor_.tick(now);
@@ -184,7 +234,7 @@ class Head : private Attention::Listener,
         outputs_.take(rank, stream, text);
     }
     void sampled(Sample sample) override {
-        links_.add_devices(sample);
+        links_->add_devices(sample);
         monitor_.take(head_node(job_), std::move(sample), true);
     }
     void watch(std::chrono::milliseconds interval) {
@@ -239,6 +289,8 @@ class Head : private Attention::Listener,
                 return void(ends_[node] = decode_end(frame.body));
             case DaemonFrame::unheard:
                 return unheard(node);
+            case DaemonFrame::plugged:
+                return void(plugged_.insert(node));
             case DaemonFrame::link_trouble:
                 return coordinator_.link_trouble(node, decode_trouble(frame.body));
             case DaemonFrame::sample:
@@ -413,7 +465,7 @@ class Head : private Attention::Listener,
         return -1;
     }
 
-    const Job& job_;
+    Job job_;
     DaemonContext context_;
     const Clock::time_point began_ = Clock::now();
     Loop loop_;
@@ -428,14 +480,18 @@ class Head : private Attention::Listener,
     ChildDaemons child_daemons_;
     std::optional<TreeRepair> repair_;  // over the torus, once ranks run
     Preflight preflight_;
-    LinkWatch links_{job_.settings, job_.hosts.size() > 1 ? head_node(job_) : -1};
+    std::optional<LinkWatch> links_;  // once ranks run
     Pulse pulse_;
     JobMonitor monitor_{loop_, [this](auto interval) { watch(interval); }};
     std::optional<HostOrder> own_;
     std::vector<config::CpuList> cpus_;
     std::vector<routing::Link> dead_cables_;  // at the start
+    std::vector<int> unusable_;               // nodes for which the start was refused
     std::optional<LocalRanks> local_;
     std::optional<PlugWatch> plugs_;
+    std::set<int> plugged_;  // nodes that know the other ends of their links
+    std::optional<Clock::time_point> plugs_until_;
+    std::vector<std::string> changed_settings_;  // variables, if links have other devices now
     std::optional<InputSource> input_;
     std::map<int, HostEnd> ends_;
     bool ending_ = false;

@@ -18,9 +18,7 @@ void PlugNews::dead_at_start(std::span<const routing::Link> cables) {
 
 bool PlugNews::heard(int node, const LinkTrouble& trouble, Clock::time_point now) {
     const auto torus = node_torus(settings_);
-    if (!torus || node < 0 || node >= torus->size() ||
-        !config::cable_at(settings_, node, trouble.device))
-        return false;
+    if (!torus || node < 0 || node >= torus->size()) return false;
     config::Plug far;
     std::istringstream words(trouble.what);
     if (!(words >> far.node >> far.device) || far.node < 0 || far.node >= torus->size())
@@ -28,6 +26,11 @@ bool PlugNews::heard(int node, const LinkTrouble& trouble, Clock::time_point now
     plugs_[{node, trouble.device}] = far;
     report_at_ = now + settling;
     return true;
+}
+
+void PlugNews::forget() {
+    plugs_.clear();
+    report_at_.reset();
 }
 
 std::string PlugNews::why_no_way() const {

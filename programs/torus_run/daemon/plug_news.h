@@ -38,6 +38,10 @@ class PlugNews {
     // Adds a LinkTrouble of the kind `elsewhere`. Returns false if it is damaged.
     bool heard(int node, const LinkTrouble& trouble, Clock::time_point now);
 
+    const config::Plugs& plugs() const { return plugs_; }
+    // Forgets what was heard, since the settings follow it.
+    void forget();
+
     // The verdict that is due by now, if any.
     std::optional<Verdict> due(Clock::time_point now);
     std::optional<Clock::time_point> next() const { return report_at_; }

@@ -28,6 +28,18 @@ constexpr std::chrono::seconds longest_watch(60);
 // unlike on a cable.
 constexpr milliseconds time_for_the_right_one(200);
 
+// Whether a device may be a cable of the torus: not if it has an address in a network of more than
+// two hosts, or in the network of an IPv6 prefix, as the one by which hosts are administered. All hosts
+// hear each other there.
+bool may_be_cable(const config::Device& device) {
+    constexpr int of_two_hosts = 30;
+    return std::none_of(device.addresses.begin(), device.addresses.end(),
+                        [](const base::Address& address) {
+                            if (address.v6) return !address.link_local() && address.prefix < 126;
+                            return address.prefix < of_two_hosts;
+                        });
+}
+
 // Both ends derive it, and it does not reveal the secret.
 Nonce nonce_of(std::span<const std::byte> secret) {
     const auto key = transport::derive_secret(secret);
@@ -48,26 +60,58 @@ PlugWatch::PlugWatch(Loop& loop, const config::Settings& settings, int node,
     if (node < 0 || !torus || torus->size() == 1) return;
     nodes_ = torus->size();
     nonce_ = nonce_of(secret);
+    const config::HostFacts facts = config::facts_of_links(settings, node);
     for (int way = 0; way < 2 * torus->link_dimensions(); ++way) {
         const auto direction = routing::Direction::from_index(way);
         const auto peer = torus->neighbour(node, direction);
         const std::string device = config::link_device(settings, node, direction);
         if (!peer || device.empty()) continue;
-        Link& link = links_.emplace_back();
-        link.device = device;
-        link.index = int(if_nametoindex(device.c_str()));
-        link.expected = {*peer, config::link_device(settings, *peer, direction.opposite())};
-        if (link.index == 0) continue;
-        try {
-            link.sockets[0] = probe_socket(AF_INET6, device, link.index, probe_port(nonce_));
-            link.sockets[1] = probe_socket(AF_INET, device, link.index, probe_port(nonce_));
-        } catch (const std::system_error&) {
-            continue;
-        }
-        for (const base::Descriptor& socket : link.sockets)
-            if (socket) loop_.watch(socket.get(), EPOLLIN, [this, &link](auto) { receive(link); });
-        next_ = began_;
+        if (const config::Device* const found = facts.find(device))
+            add(*found, {*peer, config::link_device(settings, *peer, direction.opposite())});
+        else
+            ++missing_;
     }
+    if (missing_ > 0) add_spares(config::this_host());
+}
+
+void PlugWatch::add(const config::Device& device, const config::Plug& expected) {
+    if (!device.carrier) return;
+    Link& link = links_.emplace_back();
+    link.device = device.name;
+    link.index = device.index;
+    link.expected = expected;
+    try {
+        link.sockets[0] = probe_socket(AF_INET6, device.name, link.index, probe_port(nonce_));
+        link.sockets[1] = probe_socket(AF_INET, device.name, link.index, probe_port(nonce_));
+    } catch (const std::system_error&) {
+        return void(links_.pop_back());
+    }
+    for (const base::Descriptor& socket : link.sockets)
+        if (socket) loop_.watch(socket.get(), EPOLLIN, [this, &link](auto) { receive(link); });
+    next_ = began_;
+}
+
+void PlugWatch::add_spares(const config::HostFacts& facts) {
+    for (const config::Device& device : facts.devices) {
+        const bool known = std::any_of(links_.begin(), links_.end(), [&](const Link& link) {
+            return link.device == device.name;
+        });
+        if (known || device.loopback || !device.carrier || !may_be_cable(device)) continue;
+        const std::size_t before = links_.size();
+        add(device, {-1, {}});
+        if (links_.size() > before) links_.back().spare = true;
+    }
+}
+
+bool PlugWatch::complete() const {
+    int found = 0;
+    for (const Link& link : links_) {
+        if (link.spare)
+            found += link.reported;
+        else if (!link.done() && !link.reported)
+            return false;
+    }
+    return found >= missing_;
 }
 
 PlugWatch::~PlugWatch() {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds, while a job starts, which hosts are at the other ends of this host's links. A misplaced
-// cable or renamed device is detected after a few packets; without this, ranks would only notice
-// after transport.timeout that the other end does not answer.
+// Finds, before ranks start, which hosts are at the other ends of this host's links, so that a
+// moved plug or a renamed device is known after a few packets; without this, ranks would only
+// notice after transport.timeout that the other end does not answer.
 //
-// Sends two packets on each correctly connected link. Owned by a daemon and used by its one thread.
+// Sends two packets on each correctly connected link. If a link's device does not exist, it listens
+// and sends on the other devices of the host, too. Owned by a daemon and used by its one thread.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "config/network.h"
 #include "config/plugs.h"
 #include "config/settings.h"
 #include "programs/torus_run/streams/cable_probe.h"
@@ -39,6 +41,8 @@ class PlugWatch {
     void look(Clock::time_point now, std::vector<LinkTrouble>& news);
     // Time of the next action; nothing when the answers are complete.
     std::optional<Clock::time_point> next() const;
+    // Whether the other end of each link that has a carrier is known.
+    bool complete() const;
 
   private:
     struct Link {
@@ -53,9 +57,12 @@ class PlugWatch {
         bool is_heard = false;       // that end has heard this one
         bool has_confirmed = false;  // this has been sent to that end
         bool reported = false;
+        bool spare = false;  // of no link; a link's device is missing
         bool done() const { return heard && is_heard && has_confirmed; }
     };
 
+    void add(const config::Device& device, const config::Plug& expected);
+    void add_spares(const config::HostFacts& facts);
     void receive(Link& link);
     void take(Link& link, const Identity& identity);
     void send(Link& link);
@@ -66,6 +73,7 @@ class PlugWatch {
     int nodes_ = 0;
     Nonce nonce_{};
     std::list<Link> links_;
+    int missing_ = 0;  // links whose device does not exist
     Clock::time_point began_ = Clock::now();
     std::optional<Clock::time_point> next_;
 };

@@ -18,6 +18,7 @@
 #include "programs/torus_run/daemon/prepare.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/daemon/signals.h"
+#include "programs/torus_run/front/order.h"
 #include "programs/torus_run/streams/input.h"
 #include "programs/torus_run/streams/packing.h"
 #include "programs/torus_run/streams/piped_program.h"
@@ -67,12 +68,19 @@ class RemoteDaemon : private Attention::Listener,
             child_daemons_->tick(now, pulse_.asleep());
             child_daemons_->drop(false);
         }
-        if (!ranks_) return;
-        ranks_->tick(now, pulse_.asleep());
-        std::vector<LinkTrouble> troubles = links_->look(now, &ranks_->pages());
+        if (!plugs_) return;
+        std::vector<LinkTrouble> troubles;
+        if (ranks_) {
+            ranks_->tick(now, pulse_.asleep());
+            troubles = links_->look(now, &ranks_->pages());
+        }
         plugs_->look(now, troubles);
         for (const LinkTrouble& trouble : troubles)
             send_to_head(DaemonFrame::link_trouble, share(encode(trouble)));
+        if (!ranks_ && !plugged_ && plugs_->complete()) {
+            plugged_ = true;
+            send_to_head(DaemonFrame::plugged, nullptr);
+        }
     }
 
     // Also pings the daemons below: those cut off together with this host still hear from it.
@@ -220,12 +228,20 @@ class RemoteDaemon : private Attention::Listener,
         Prepared prepared = prepare_remote_host(*order_);
         cpus_ = std::move(prepared.cpus);
         send_to_head(DaemonFrame::facts, share(encode(prepared.facts)));
+        if (!order_->job.programs.empty()) watch_plugs();
+    }
+
+    void watch_plugs() {
+        plugs_.emplace(loop_, config::load_for_rank(job::schema(), {}, order_->job.environment),
+                       order_->job.node, order_->job.secret);
     }
 
     void start(HostStart start) {
         if (ranks_) return;
         if (start.shared_machine) unbind(order_->job.bind, cpus_);
         order_->job.dead_cables = std::move(start.dead_cables);
+        for (const std::string& variable : start.settings)
+            set_variable(order_->job.environment, variable);
         int standard_input = attention_.null();
         if (!order_->job.ranks.empty() && order_->job.ranks.front() == 0) {
             InputSink::Listener& taker = *this;
@@ -242,7 +258,7 @@ class RemoteDaemon : private Attention::Listener,
         links_.emplace(settings, order_->job.node);
         if (order_->over_links) last();
         ranks_->start_all();
-        plugs_.emplace(loop_, settings, order_->job.node, order_->job.secret);
+        if (!start.settings.empty() || !plugs_) watch_plugs();
         if (input_) input_->close_read_end();
     }
 
@@ -390,7 +406,8 @@ class RemoteDaemon : private Attention::Listener,
     std::optional<InputSink> input_;
     std::optional<LocalRanks> ranks_;
     std::optional<LinkWatch> links_;  // once there are ranks
-    std::optional<PlugWatch> plugs_;  // once there are ranks
+    std::optional<PlugWatch> plugs_;
+    bool plugged_ = false;
     std::optional<PipedProgram> probe_;
     std::uint64_t on_the_way_[streams] = {0, 0};  // output that the head has not acknowledged
     bool finishing_ = false;

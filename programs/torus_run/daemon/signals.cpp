@@ -37,8 +37,9 @@ sigset_t block_signals() {
     sigset_t block = forwarded_signals();
     for (const int signal : {SIGCHLD, SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU})
         sigaddset(&block, signal);
-    sigset_t before;
-    sigprocmask(SIG_BLOCK, &block, &before);
+    sigset_t now;
+    sigprocmask(SIG_BLOCK, &block, &now);
+    static const sigset_t before = now;  // of the first call; a restart calls again
     return before;
 }
 

@@ -16,7 +16,7 @@ inline constexpr int only_if_caught = 0x100;
 bool ends_programs(int signal);
 
 // Blocks the forwarded signals, SIGCHLD, and the signals of a terminal or pipe whose condition is
-// also reported as an error code. Returns the previous mask, for the ranks.
+// also reported as an error code. Returns the mask before the first call, for the ranks.
 sigset_t block_signals();
 
 }  // namespace torusmp::torus_run

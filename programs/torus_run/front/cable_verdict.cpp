@@ -50,6 +50,16 @@ std::string refuse_cut(const config::Settings& settings, const routing::Parts& p
                        config::describe_parts(settings, parts), block(lines));
 }
 
+std::vector<int> outside_of_the_largest(const routing::Parts& parts) {
+    std::vector<int> sizes(std::size_t(parts.count()));
+    for (int node = 0; node < parts.torus().size(); ++node) ++sizes[std::size_t(parts.of(node))];
+    const auto largest = int(std::max_element(sizes.begin(), sizes.end()) - sizes.begin());
+    std::vector<int> nodes;
+    for (int node = 0; node < parts.torus().size(); ++node)
+        if (parts.of(node) != largest) nodes.push_back(node);
+    return nodes;
+}
+
 bool is_dead(const MachineFault& fault) {
     return fault.of_cable && fault.of_cable->dead();
 }
@@ -134,10 +144,12 @@ CableVerdict judge_cables(const config::Settings& settings, int ranks,
     for (const auto& [cable, cause] : causes)
         if (is_dead(*cause)) verdict.dead.push_back(cable);
     const routing::Parts parts(*node_torus(settings), verdict.dead);
-    if (parts.connected())
+    if (parts.connected()) {
         verdict.warnings = warn_of(settings, ranks, causes, verdict.dead);
-    else
+    } else {
         verdict.refusal = refuse_cut(settings, parts, causes);
+        verdict.unusable = outside_of_the_largest(parts);
+    }
     return verdict;
 }
 

@@ -16,6 +16,7 @@ struct CableVerdict {
     std::string refusal;                // one message; empty if the job may start
     std::vector<routing::Link> dead;    // cables that ranks go around from the start
     std::vector<std::string> warnings;  // lines, one per cable
+    std::vector<int> unusable = {};     // nodes that the refusal is about, if others could start
 };
 
 // `faults` are the differences between settings and hosts. The job may start only if all of them

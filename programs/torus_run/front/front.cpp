@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -104,6 +105,11 @@ class Front {
     Front(Body body, bool terminal, Standstill standstill)
         : body_(std::move(body)), standstill_(std::move(standstill)), input_(terminal) {}
 
+    // Whether a signal that ends programs was forwarded.
+    bool user_ended() const { return user_ended_; }
+    // The daemon gets a copy of this file.
+    void keep_ending_in(int file) { ending_ = file; }
+
     int run() {
         start_daemon();
         while (!daemon_ended_) step();
@@ -131,12 +137,14 @@ class Front {
         daemon_ = fork();
         if (daemon_ < 0) refuse("fork");
         if (daemon_ == 0) {
-            DaemonContext context{std::move(daemon_end),
-                                  std::move(lifeline_read),
-                                  std::move(lifeline_),
-                                  input_.for_rank_zero(),
-                                  before,
-                                  files};
+            DaemonContext context{
+                std::move(daemon_end),
+                std::move(lifeline_read),
+                std::move(lifeline_),
+                base::Descriptor(ending_ < 0 ? -1 : fcntl(ending_, F_DUPFD_CLOEXEC, 3)),
+                input_.for_rank_zero(),
+                before,
+                files};
             become_daemon(std::move(context));
         }
         setpgid(daemon_, daemon_);
@@ -226,6 +234,7 @@ class Front {
                 look_at_daemon();
                 continue;
             }
+            user_ended_ = user_ended_ || ends_programs(signal);
             send(daemon_link_.get(), &signal, sizeof signal, MSG_NOSIGNAL | MSG_DONTWAIT);
             if (signal == SIGTSTP) raise(SIGSTOP);
         }
@@ -261,11 +270,15 @@ class Front {
     pid_t daemon_ = -1;
     int daemon_status_ = 0;
     bool daemon_ended_ = false;
+    bool user_ended_ = false;
+    int ending_ = -1;
 };
 
 }  // namespace
 
-int run_job(const Job& job) {
+namespace {
+
+Front front_of(const Job& job) {
     const bool alone = job.hosts.size() == 1 && job.hosts.front().here;
     const std::string others =
         alone ? ""
@@ -273,15 +286,29 @@ int run_job(const Job& job) {
                     " (within transport.timeout = {}, after which the other hosts end the "
                     "job)",
                     base::format_time(job.settings[transport::setting::timeout]));
-    return Front([&job](DaemonContext context) { return run_head(job, std::move(context)); }, true,
-                 {milliseconds(1000), false, "; the job is ended",
-                  [&others](pid_t daemon) {
-                      return fmt::format(
-                          ": the job cannot start, print or end without it; kill -CONT {0} "
-                          "resumes it{1}, kill -KILL {0} ends the job",
-                          daemon, others);
-                  }})
-        .run();
+    return {[&job](DaemonContext context) { return run_head(job, std::move(context)); },
+            true,
+            {milliseconds(1000), false, "; the job is ended", [others](pid_t daemon) {
+                 return fmt::format(
+                     ": the job cannot start, print or end without it; kill -CONT {0} "
+                     "resumes it{1}, kill -KILL {0} ends the job",
+                     daemon, others);
+             }}};
+}
+
+}  // namespace
+
+JobResult run_job(const Job& job) {
+    base::Descriptor file;
+    if (job.restarts > 0) file = base::Descriptor(memfd_create("torus-run-ending", MFD_CLOEXEC));
+    if (job.restarts > 0 && !file) refuse("memfd_create");
+    Front front = front_of(job);
+    front.keep_ending_in(file.get());
+    JobResult result;
+    result.code = front.run();
+    if (file) result.ending = read_ending(file.get());
+    result.user_ended = front.user_ended();
+    return result;
 }
 
 int run_remote_daemon(milliseconds timeout) {

@@ -4,14 +4,22 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
+#include "programs/torus_run/daemon/ending.h"
 #include "programs/torus_run/front/job.h"
 
 namespace torusmp::torus_run {
 
-// Owns the terminal and the user's signals, runs the job and returns torus-run's exit code. Call
-// each of the two functions at most once, from a process with one thread.
-int run_job(const Job& job);
+struct JobResult {
+    int code = 0;                     // torus-run's exit code
+    std::optional<JobEnding> ending;  // only of a job with restarts; nothing if its daemon died
+    bool user_ended = false;          // a signal asked for the end of the job
+};
+
+// Owns the terminal and the user's signals, and runs the job. To be called from a process with one
+// thread; again only for a restart.
+JobResult run_job(const Job& job);
 
 // On a host that an agent reached: guards the daemon there, which talks to the head over standard
 // input and output. `timeout` is the silence after which the daemon or the head is considered dead.

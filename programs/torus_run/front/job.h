@@ -89,8 +89,18 @@ struct Job {
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
     std::string reports;  // folder for reports of ranks in a hang; empty if none are written
+    int restart = 0;      // number of this restart; 0 at the first start
+    int restarts = 0;     // as many follow deaths at most
 
     int size() const { return common.size; }
+};
+
+// What a job that starts again knows of its hosts.
+struct Restart {
+    int number = 0;                 // 0: the first start
+    const Job* before = nullptr;    // the job that ended last; null at the first start
+    std::vector<std::string> lost;  // hosts that died, used only if the others are too few
+    std::vector<std::string> unusable;  // hosts that could not be used since the last death
 };
 
 // Returns the file for a stream of a rank, by rank and stream; an empty path, or no function,

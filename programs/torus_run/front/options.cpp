@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
+#include <initializer_list>
 #include <map>
 #include <sstream>
 #include <string_view>
 
+#include "base/text.h"
 #include "base/units.h"
 #include "config/options.h"
 #include "programs/torus_run/front/familiar.h"
+#include "programs/torus_run/front/order.h"
 
 namespace torusmp::torus_run {
 namespace {
@@ -22,6 +25,7 @@ using config::UsageError;
 
 constexpr int most_ranks = 1 << 20;
 constexpr double longest_timeout = 1e9;
+constexpr int most_restarts = 1'000'000;
 
 using Words = std::vector<std::string>;
 
@@ -66,15 +70,23 @@ po::options_description describe_options() {
         "path of torus-run on the other hosts (default: the path on this host)");
     add("keep-going", po::bool_switch(),
         "keep the other ranks running when a rank dies, and notify them");
+    add("with-ft", po::value<std::string>()->value_name("KIND"),
+        "ulfm or mpi: like --keep-going (Open MPI); no: the default");
+    add("restart-on-death", po::value<int>()->value_name("N"),
+        "when a rank, a daemon or a host dies, end all ranks and start them again, on other hosts "
+        "if "
+        "hosts have died; at most N times");
+    add("spares", po::value<std::string>()->value_name("HOSTS"),
+        "hosts to leave free for restarts: their number, or their names as a,b (short for --set "
+        "nodes.spares=HOSTS)");
     add("tag-output", po::bool_switch(),
         "prefix each line of output with \"[rank] \" (also -l, -prepend-rank)");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after SECONDS");
     add("reports", po::value<std::string>()->value_name("FOLDER"),
-        "write a report of each rank to FOLDER on SIGUSR1, and when the job has waited for "
+        "write a report of each rank to FOLDER on SIGUSR1, and when a wait has lasted for "
         "watchdog.after");
     add("monitor", po::bool_switch(),
-        "must be the first word: run torus-top with the remaining arguments, to watch a running "
-        "job");
+        "watch a running job: run torus-top with the remaining arguments; must be the first word");
     add("verbose", po::bool_switch(), "print what is started, where, and how it ends (also -v)");
     add("oversubscribe", po::bool_switch(),
         "accepted for compatibility; ranks may always share cores");
@@ -174,13 +186,6 @@ Words words_of(const po::variables_map& given, const char* option) {
     return given.count(option) ? given[option].as<Words>() : Words();
 }
 
-// The last value for each name wins.
-void set_variable(Words& environment, const std::string& variable) {
-    const std::string name = variable.substr(0, variable.find('=') + 1);
-    std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
-    environment.push_back(variable);
-}
-
 // A name without a value gets the value in this environment; nothing if it is not set.
 void carry_variable(Words& environment, const std::string& name) {
     if (const char* value = std::getenv(name.c_str()))
@@ -265,6 +270,35 @@ std::vector<HostSlots> read_hosts(const po::variables_map& given) {
     return {};
 }
 
+void read_fault_tolerance(const po::variables_map& given, Options& options) {
+    if (!given.count("with-ft")) return;
+    const std::string kind = given["with-ft"].as<std::string>();
+    const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+        return std::find(names.begin(), names.end(), kind) != names.end();
+    };
+    if (is_one_of({"ulfm", "mpi", "yes", "true", "1"}))
+        options.keep_going = true;
+    else if (!is_one_of({"no", "none", "false", "0"}))
+        throw UsageError(
+            fmt::format("--with-ft {}: expected ulfm, mpi or no", base::printable(kind)));
+}
+
+void read_restarts(const po::variables_map& given, Options& options) {
+    if (given.count("spares"))
+        options.settings.flags.push_back(
+            {"nodes.spares", given["spares"].as<std::string>(), "--spares"});
+    if (!given.count("restart-on-death")) return;
+    options.restarts = given["restart-on-death"].as<int>();
+    if (options.restarts < 0 || options.restarts > most_restarts)
+        throw UsageError(
+            fmt::format("--restart-on-death {}: expected a number of restarts from 0 to {}",
+                        options.restarts, most_restarts));
+    if (options.keep_going)
+        throw UsageError(
+            "--keep-going and --restart-on-death exclude each other: after a death the other ranks "
+            "continue, or all ranks start again");
+}
+
 }  // namespace
 
 Options parse_options(int argc, const char* const* argv) {
@@ -303,6 +337,8 @@ Options parse_options(int argc, const char* const* argv) {
         options.reports = given["reports"].as<std::string>();
         if (options.reports.empty()) throw UsageError("--reports is empty: expected a folder");
     }
+    read_fault_tolerance(given, options);
+    read_restarts(given, options);
     if (given.count("agent"))
         options.settings.flags.push_back(
             {"launch.agent", given["agent"].as<std::string>(), "--agent"});
@@ -349,6 +385,7 @@ std::string help_text() {
             "  1    every rank ended with 0, but output was lost because the disk was full\n"
             "  2    nothing was started: an option, setting, host or limit is wrong\n"
             "  124  --timeout expired\n"
+            "       (with --restart-on-death: as the last start ended)\n"
             "  else the code of the first rank that failed (128 + the number of the signal that\n"
             "       killed or stopped it)\n";
     return text.str();

@@ -38,6 +38,7 @@ struct Options {
     std::vector<std::string> ignored;   // options that have no effect, as whole lines
     bool verbose = false;
     bool keep_going = false;
+    int restarts = 0;       // --restart-on-death
     std::string here;       // this host's name in nodes.hosts; empty for its own name
     std::string torus_run;  // its path on other hosts; empty if the same as here
     bool help = false;

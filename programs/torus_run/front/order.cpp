@@ -93,6 +93,12 @@ HostOrder make_tree(const Job& job) {
     return tree;
 }
 
+void set_variable(std::vector<std::string>& environment, const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(environment, [&](const std::string& other) { return other.starts_with(name); });
+    environment.push_back(variable);
+}
+
 HostOrder make_order(const Job& job, const HostOrder& tree, int node) {
     HostOrder order = tree;
     const HostPlan& host = job.hosts[std::size_t(node)];

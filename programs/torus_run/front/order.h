@@ -21,6 +21,8 @@ std::optional<routing::Torus> launch_torus(const Job& job);
 
 // The part of the order that is common to all hosts.
 HostOrder make_tree(const Job& job);
+// Gives a variable of an environment, "NAME=value", a new value.
+void set_variable(std::vector<std::string>& environment, const std::string& variable);
 // The order for one host. The list of hosts is left out for a host that starts no others.
 HostOrder make_order(const Job& job, const HostOrder& tree, int node);
 

@@ -2,7 +2,6 @@
 #include "programs/torus_run/front/plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,10 +13,8 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/binding.h"
-#include "config/fit.h"
 #include "config/geometry.h"
 #include "config/host.h"
-#include "config/load.h"
 #include "config/network.h"
 #include "config/options.h"
 #include "core/transport/common/settings.h"
@@ -29,6 +26,7 @@
 #include "programs/torus_run/daemon/rank_start.h"
 #include "programs/torus_run/front/familiar.h"
 #include "programs/torus_run/front/meeting.h"
+#include "programs/torus_run/front/placement.h"
 #include "programs/torus_run/front/program.h"
 
 namespace torusmp::torus_run {
@@ -51,15 +49,6 @@ std::string own_path() {
 
 // ---- the ranks ----
 
-// The number of ranks on the command line, if given.
-std::optional<int> ranks_asked(const Options& options) {
-    const std::vector<ProgramOptions>& programs = options.programs;
-    if (programs.size() == 1) return programs.front().ranks;
-    int ranks = 0;
-    for (const ProgramOptions& program : programs) ranks += program.ranks.value_or(1);
-    return ranks;
-}
-
 // The size of the torus; without a torus the slots of the listed hosts, or one rank per core.
 int rank_count(const Options& options, const config::Settings& settings) {
     if (const auto asked = ranks_asked(options)) return *asked;
@@ -70,12 +59,6 @@ int rank_count(const Options& options, const config::Settings& settings) {
         slots += options.ranks_per_host != 0 ? options.ranks_per_host : host.slots;
     if (options.hosts.empty()) slots = options.ranks_per_host;
     return slots ? slots : config::discover_cores().usable_cores();
-}
-
-bool is_this_host(const std::string& name, const std::string& self) {
-    const auto short_name = [](const std::string& host) { return host.substr(0, host.find('.')); };
-    const bool whole = name.find('.') != std::string::npos && self.find('.') != std::string::npos;
-    return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
 }
 
 // The line of the geometry file that names a host, if the file lists hosts one per line.
@@ -127,100 +110,11 @@ std::string_view name_of(std::string_view variable) {
 // Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours :
-         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
-          launch::env_local_rank, launch::env_program, launch::env_launcher,
-          launch::env_line_output})
+    for (const char* ours : {launch::env_bootstrap, launch::env_connected, launch::env_rank,
+                             launch::env_size, launch::env_local_rank, launch::env_program,
+                             launch::env_launcher, launch::env_line_output, launch::env_restart})
         if (name == ours) return true;
     return std::getenv(launch::env_rank) != nullptr && is_of_a_meeting(name);
-}
-
-// If the only host is this one, the list of hosts only sets the number of ranks.
-bool names_others(const Options& options, const std::string& self) {
-    return std::any_of(options.hosts.begin(), options.hosts.end(),
-                       [&](const HostSlots& host) { return !is_this_host(host.name, self); });
-}
-
-std::vector<std::string> names_of(const std::vector<HostSlots>& hosts) {
-    std::vector<std::string> names;
-    for (const HostSlots& host : hosts) names.push_back(host.name);
-    return names;
-}
-
-// Fewer hosts than the geometry file has, all of them in it.
-bool names_a_part(const Options& options, const config::Settings& settings) {
-    const std::vector<std::string>& all = host_names(settings);
-    return options.hosts.size() < all.size() &&
-           std::all_of(options.hosts.begin(), options.hosts.end(), [&](const HostSlots& host) {
-               return config::find_host(all, host.name).has_value();
-           });
-}
-
-// A torus gives each host the same number of ranks; 0 if the list of hosts has none (a,b).
-int slots_each(const Options& options) {
-    int most = 1;
-    for (const HostSlots& host : options.hosts) most = std::max(most, host.slots);
-    for (const HostSlots& host : options.hosts)
-        if (host.slots != most)
-            throw UsageError(
-                fmt::format("-host: {} has {} rank{} and another host {}: expected "
-                            "the same number for all hosts of a torus",
-                            host.name, host.slots, host.slots == 1 ? "" : "s", most));
-    return most > 1 ? most : 0;
-}
-
-config::Demand demand_of(const Options& options, const config::Settings& settings) {
-    config::Demand demand;
-    demand.ranks = ranks_asked(options);
-    if (demand.ranks) demand.ranks_option = fmt::format("-np {}", *demand.ranks);
-    demand.ranks_per_host = options.ranks_per_host;
-    demand.ranks_per_host_option = options.ranks_per_host_option;
-    if (options.hosts.empty()) return demand;
-    demand.hosts_option = fmt::format("-host {}", fmt::join(names_of(options.hosts), ","));
-    if (names_a_part(options, settings)) demand.hosts = names_of(options.hosts);
-    // With -np they are an upper limit, as elsewhere.
-    if (demand.ranks_per_host == 0 && !demand.ranks) {
-        demand.ranks_per_host = slots_each(options);
-        demand.ranks_per_host_option = demand.hosts_option;
-    }
-    return demand;
-}
-
-// A name beside known ones is a mistake, not another machine of the same shape.
-void check_known(const Options& options, const config::Settings& settings) {
-    const std::vector<std::string>& known = host_names(settings);
-    std::vector<std::string> others;
-    for (const HostSlots& host : options.hosts)
-        if (!config::find_host(known, host.name)) others.push_back(host.name);
-    if (!others.empty() && others.size() < options.hosts.size())
-        throw UsageError(fmt::format("-host: {} has no host {}: expected some of {}",
-                                     settings.origin(config::setting::hosts).where,
-                                     base::listed(others), fmt::join(known, ", ")));
-}
-
-config::Settings load_settings(const Options& options, const std::string& self) {
-    config::LoadRequest request = options.settings;
-    // First only the file is used, to decide whether -host names a part of its hosts.
-    if (names_others(options, self)) {
-        const config::Settings alone = config::load(job::schema(), request);
-        if (options.hosts.size() == 1 && alone[config::setting::dims].empty())
-            request.flags.push_back({"torus.dims", "1", "-host"});
-        check_known(options, alone);
-        if (!names_a_part(options, alone))
-            request.flags.push_back({"nodes.hosts",
-                                     fmt::format("{}", fmt::join(names_of(options.hosts), ",")),
-                                     "-host"});
-    }
-    config::Settings settings = config::load(job::schema(), request);
-    const std::vector<std::string>& hosts = host_names(settings);
-    if (hosts.empty()) return settings;
-    // Before a part is taken, in which this host may not be.
-    if (!options.here.empty() &&
-        std::none_of(hosts.begin(), hosts.end(),
-                     [&](const std::string& host) { return is_this_host(host, self); }))
-        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
-    config::fit(settings, demand_of(options, settings));
-    return settings;
 }
 
 std::string find_own(const Program& program) {
@@ -302,12 +196,14 @@ int threads_of(const std::vector<Program>& programs) {
 
 // The part of the job that is common to all hosts.
 HostJob plan_common(const Options& options, const config::Settings& settings, int ranks,
-                    const std::vector<std::string>& meeting) {
+                    const std::vector<std::string>& meeting, const Restart& restart) {
     HostJob common;
     common.size = ranks;
     common.secret = launch::random_secret();
     common.programs = plan_programs(options);
     common.environment = plan_environment(settings, meeting);
+    if (options.restarts != 0)
+        common.environment.push_back(fmt::format("{}={}", launch::env_restart, restart.number));
     const config::Bind bind = settings[launch::setting::bind];
     common.cores_each = settings[launch::setting::cpus_per_rank];
     common.bind = config::policy_with(bind, common.cores_each);
@@ -387,18 +283,19 @@ std::function<std::string(int, int)> files_of(const Job& job) {
     return [&job](int rank, int stream) { return path_of_stream(job, rank, stream); };
 }
 
-Job plan_job(const Options& options) {
+Job plan_job(const Options& options, const Restart& restart) {
     if (options.programs.front().command.empty())
         throw UsageError("missing program; usage: torus-run [options] PROGRAM [ARGUMENTS]");
     Job job;
     job.host = options.here.empty() ? host_name() : options.here;
-    job.settings = load_settings(options, job.host);
+    job.settings = place_job(options, job.host, restart);
     const int ranks = rank_count(options, job.settings);
     rank_torus(job.settings, ranks);  // throws if the torus and the number of ranks do not agree
     job.hosts = plan_hosts(job.settings, job.host, ranks);
     check_ranks_per_host(options, job);
     check_own_host(job.hosts, job.host);
-    job.common = plan_common(options, job.settings, ranks, meeting_point(job.hosts, job.host));
+    job.common =
+        plan_common(options, job.settings, ranks, meeting_point(job.hosts, job.host), restart);
     const bool here = std::any_of(job.hosts.begin(), job.hosts.end(),
                                   [](const HostPlan& host) { return host.here; });
     for (const Program& program : job.common.programs)
@@ -412,6 +309,8 @@ Job plan_job(const Options& options) {
     job.report_bindings = options.report_bindings;
     check_windows(job);
     job.reports = options.reports;
+    job.restart = restart.number;
+    job.restarts = options.restarts;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
     return job;
 }

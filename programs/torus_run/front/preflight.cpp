@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "config/cable.h"
 #include "config/geometry.h"
 #include "config/network.h"
 #include "core/transport/machine.h"
@@ -134,6 +135,31 @@ std::vector<config::MachineFault> Preflight::machine_faults(
     return {};
 }
 
+std::optional<Preflight::Followed> Preflight::follow(const config::Plugs& heard) const {
+    if (heard.empty()) return std::nullopt;
+    std::vector<std::string> problems;
+    const std::vector<config::HostFacts> facts = parsed(problems);
+    if (!problems.empty()) return std::nullopt;
+    auto settings = config::follow_plugs(job_.settings, heard, [&](const config::Plug& plug) {
+        return facts[std::size_t(plug.node)].find(plug.device) != nullptr;
+    });
+    if (!settings) return std::nullopt;
+    const auto torus = *node_torus(*settings);
+    std::vector<std::string> cables;
+    for (int node = 0; node < torus.size(); ++node)
+        for (int d = 0; d < torus.link_dimensions(); ++d) {
+            if (!torus.neighbour(node, {d, +1})) continue;
+            const std::string now = config::describe_cable(*settings, {node, d});
+            if (now != config::describe_cable(job_.settings, {node, d})) cables.push_back(now);
+        }
+    return Followed{
+        std::move(*settings),
+        fmt::format("cables are at other devices than {} says, and the job uses them as they are: "
+                    "from {}. Write the file again with torus-check --discover or torus-setup",
+                    job_.settings.file().empty() ? "the geometry" : job_.settings.file(),
+                    fmt::join(cables, "; from "))};
+}
+
 bool Preflight::share_a_machine() const {
     std::set<std::string> machines;
     for (const Answer& answer : answers_)
@@ -143,13 +169,16 @@ bool Preflight::share_a_machine() const {
 
 CableVerdict Preflight::verdict() const {
     std::vector<std::string> problems;
-    for (const auto& [problem, nodes] : group())
+    std::vector<int> unusable;
+    for (const auto& [problem, nodes] : group()) {
+        unusable.insert(unusable.end(), nodes.begin(), nodes.end());
         problems.push_back(cite(nodes) + (problem.starts_with(':') ? "" : " ") +
                            (nodes.size() > 1 ? of_several(problem) : problem));
+    }
     std::vector<config::MachineFault> faults;
     if (problems.empty()) faults = machine_faults(problems);
     if (problems.empty()) return judge_cables(job_.settings, job_.size(), faults);
-    return {.refusal = refuse(problems), .dead = {}, .warnings = {}};
+    return {refuse(problems), {}, {}, unusable};
 }
 
 }  // namespace torusmp::torus_run

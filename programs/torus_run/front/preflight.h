@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/network.h"
+#include "config/plugs.h"
 #include "programs/torus_run/front/cable_verdict.h"
 #include "programs/torus_run/streams/messages.h"
 
@@ -28,6 +29,16 @@ class Preflight {
     bool complete() const { return open_ == 0; }
     // Whether several hosts are namespaces of one machine, so that each sees all of its processors.
     bool share_a_machine() const;
+    // Whether all hosts have answered and are ready, whatever their cables are. Precondition:
+    // complete().
+    bool good() const { return group().empty(); }
+    // The settings with the devices that links have now, if cables are at other devices of their
+    // hosts than in the settings (`heard`), and a warning that names them. Precondition: good().
+    struct Followed {
+        config::Settings settings;
+        std::string warning;
+    };
+    std::optional<Followed> follow(const config::Plugs& heard) const;
     // Whether the job may start, with warnings or the refusal. Precondition: complete().
     CableVerdict verdict() const;
 

@@ -130,7 +130,7 @@ std::vector<std::byte> encode(const HostStart& start) {
         dimensions.push_back(cable.dimension);
     }
     Packer packer;
-    packer.add(start.shared_machine).add(nodes).add(dimensions);
+    packer.add(start.shared_machine).add(nodes).add(dimensions).add(start.settings);
     return packer.take();
 }
 
@@ -142,6 +142,7 @@ HostStart decode_start(std::span<const std::byte> bytes) {
     if (nodes.size() != dimensions.size()) throw PackingError();
     for (std::size_t i = 0; i < nodes.size(); ++i)
         start.dead_cables.push_back({nodes[i], dimensions[i]});
+    start.settings = unpacker.texts();
     return start;
 }
 

@@ -62,6 +62,7 @@ enum class DaemonFrame : std::uint32_t {
     joined,   // int32 node: a running daemon is now reached over this one
     unheard,  // it received nothing from the head for longer than the timeout, and ends its ranks
     link_trouble,  // LinkTrouble
+    plugged,       // before the start: the other ends of its links are known
     sample,        // Sample of its ranks, see monitor/records.h
     probe_output,  // bytes
     probe_ended,   // text: how it ended
@@ -145,6 +146,8 @@ struct HostStart {
     // several hosts share a machine, so ranks are not bound
     bool shared_machine = false;
     std::vector<routing::Link> dead_cables;  // found by the preflight
+    // The settings for ranks if they have changed since the order; otherwise empty.
+    std::vector<std::string> settings;
 };
 
 std::vector<std::byte> encode(const HostStart& start);

@@ -118,7 +118,7 @@ std::optional<Lines::Clock::time_point> Lines::write_time() const {
 
 // ---- both streams of torus-run ----
 
-Outputs::Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow)
+Outputs::Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, bool append, Flow& flow)
     : loop_(loop),
       flow_(flow),
       own_output_(STDOUT_FILENO),
@@ -127,6 +127,7 @@ Outputs::Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow)
       lines_(tag || ranks > 1 ? std::size_t(ranks) * 2 : 0),
       tag_(tag),
       file_of_(std::move(file_of)),
+      if_file_exists_(append ? O_APPEND : O_TRUNC),
       file_by_stream_(file_of_ ? std::size_t(ranks) * 2 : 0) {}
 
 Outputs::~Outputs() {
@@ -204,8 +205,8 @@ Outputs::File* Outputs::file(int rank, int stream) {
     std::error_code error;
     const auto folder = std::filesystem::path(path).parent_path();
     if (!folder.empty()) std::filesystem::create_directories(folder, error);
-    known->descriptor =
-        base::Descriptor(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    known->descriptor = base::Descriptor(
+        open(path.c_str(), O_WRONLY | O_CREAT | if_file_exists_ | O_CLOEXEC, 0666));
     if (!known->descriptor) {
         check(path, *known, errno);
         known->descriptor = base::Descriptor(open("/dev/null", O_WRONLY | O_CLOEXEC));

@@ -90,7 +90,8 @@ class Outputs {
 
     // Returns the file for a stream of a rank; empty for torus-run's own stream.
     using FileOf = std::function<std::string(int rank, int stream)>;
-    Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, Flow& flow);
+    // `append`: to the files of an earlier start of the job.
+    Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, bool append, Flow& flow);
     Outputs(const Outputs&) = delete;
     Outputs& operator=(const Outputs&) = delete;
     ~Outputs();
@@ -135,6 +136,7 @@ class Outputs {
     std::vector<std::optional<Lines>> lines_;
     const bool tag_;
     const FileOf file_of_;
+    const int if_file_exists_;           // O_APPEND or O_TRUNC
     std::map<std::string, File> files_;  // by path
     std::vector<File*> file_by_stream_;  // two per rank; null if not known yet
     std::set<std::size_t> unfinished_;   // indices in `lines_` that may hold an unfinished line

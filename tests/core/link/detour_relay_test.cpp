@@ -148,6 +148,34 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     for (const Rank end : {dead.rank, to}) REQUIRE_FALSE(job[end].state().fault_of(victim).empty());
 }
 
+TEST_CASE("frames that arrive together with what closes the link they continue on are dropped",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 9));
+    CAPTURE(seed);
+    Batch batch;
+    Job job(torus(seed));
+    const Rank to = routing::far_end(job.torus(), dead);
+    const std::vector<Link> links{dead};
+    const auto path = routing::Detours(job.torus(), links).around(dead.rank, dead.direction());
+    const Rank relay = path.value().at(0).rank;
+    const auto onward = std::uint32_t(path.value().at(1).direction.index());
+    job.cut_link(dead.rank, dead.direction());
+    job.settle();
+    job.stop(relay);
+    transport::PacketHeader header{};
+    header.source = 1'000'000;
+    job.world().inject(job.interface(relay, onward), onward, header, {});
+    job.world().advance(sim::Time(1'000'000));  // it is there before the frames
+    batch.start(job, dead.rank, to, 20);
+    job.settle();
+    job.go_on(relay);
+    job.settle();
+    INFO(job.report());
+    CHECK(job.has_logged("a wrong virtual channel, source"));
+    REQUIRE(batch.complete());
+    batch.require_right();
+}
+
 TEST_CASE("a dead rank's links end as soon as the launcher says that it is dead",
           "[core][detour]") {
     JobOptions options = torus(1);

@@ -2,12 +2,14 @@
 // Links whose cables die and come back: to messages nothing has happened, until no way is left.
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <string>
 
 #include "core/link/cable_faults.h"
 #include "core/link/detour_round.h"
+#include "core/link/frames.h"
 #include "core/traffic.h"
 
 namespace detour_test {
@@ -109,6 +111,63 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
     job.settle();
     exchange(3, 2);
     exchange(2, 3);
+}
+
+TEST_CASE("a cable that is back takes two hellos of each end at most", "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    Job job(detour_torus({3}, seed));
+    job.settle();
+    REQUIRE(job.cut_link(0, {0, +1}));
+    job.settle();
+    std::array<int, 3> hellos{};
+    job.world().set_interposer(
+        [&](std::size_t from, const transport::PacketHeader& header, std::vector<std::byte>&) {
+            if (header.kind == std::uint8_t(LinkFrame::hello)) ++hellos.at(from);
+        });
+    job.revive_link(0, {0, +1});
+    job.settle();
+    REQUIRE(job.on_cables());
+    CHECK(hellos[0] >= 1);
+    CHECK(hellos[0] <= 2);
+    CHECK(hellos[1] >= 1);
+    CHECK(hellos[1] <= 2);
+    CHECK(hellos[2] == 0);
+}
+
+TEST_CASE("links that are known to be dead at the start are gone around until their cables are met",
+          "[core][detour]") {
+    JobOptions options = detour_torus({3, 3}, 1);
+    options.dead_links = {Link{0, 0}};
+    SendRequest send;
+    ReceiveRequest receive;
+    std::byte out{7}, in{};
+    Job job(options);
+    REQUIRE_FALSE(job.on_cables());
+    job[3].receive(receive, Buffer(&in, 1), 0, 0, 1);
+    job[0].send(send, Buffer(&out, 1), 3, 0, 1);
+    job.settle();
+    REQUIRE(receive.complete());
+    CHECK(receive.status().error == Error::none);
+    CHECK(in == out);
+    CHECK(job.on_cables());
+}
+
+TEST_CASE("credits that come over a returning cable and were never taken close the link",
+          "[core][detour]") {
+    Job job(detour_torus({3}, 5));
+    job.settle();
+    REQUIRE(job.cut_link(0, {0, +1}));
+    job.settle();
+    job.revive_link(0, {0, +1});
+    const std::string returning = "its cable is back; waiting for the other end";
+    REQUIRE(job.run_until(
+        [&] { return job[0].state().report().find(returning) != std::string::npos; }));
+    job.world().inject_grant(job.interface(0, 0), 0, 100 * transport::credit_of(0));
+    job.world().advance(sim::Time(0));
+    job.credits_home();  // looks for credits on all links
+    job.settle();
+    CHECK(job.has_logged("more credits returned than were taken"));
 }
 
 // What no cable writes goes in packets, dead cable or not: a write that was kept for the cable's

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -249,6 +250,40 @@ TEST_CASE("what a rank says of links and cannot be is refused and named", "[core
     REQUIRE(traffic.arrived() == traffic_options.messages);
     REQUIRE(forged == 1);
     REQUIRE(job.report().find(forgery.named) != std::string::npos);
+}
+
+TEST_CASE("more packets by a detour than there are credits for are refused", "[core][detour]") {
+    std::deque<SendRequest> sends;
+    std::byte byte{1};
+    Job job(detour_torus({5, 3}, 1));
+    job.settle();
+    REQUIRE(job.cut_link(end, direction));
+    job.settle();
+    // Rank 3, at the other end, relays for rank 6, which takes nothing: so it holds what it gets.
+    std::optional<std::pair<PacketHeader, std::vector<std::byte>>> last;
+    std::size_t relay = 0;
+    job.world().set_interposer(
+        [&](std::size_t from, const PacketHeader& header, const std::vector<std::byte>& payload) {
+            if (!is_link_frame(header, LinkFrame::detour) || header.destination != 3) return;
+            if (body_of<DetourBody>(payload).content != Detoured::packet) return;
+            last.emplace(header, payload);
+            relay = from;
+        });
+    job.stop(6);
+    for (int n = 0; n < 10; ++n) job[end].send(sends.emplace_back(), Buffer(&byte, 1), 6, 0, 1);
+    job.settle();
+    REQUIRE(last);
+    const char* const refused = "an invalid frame arrived over its detour";
+    REQUIRE_FALSE(job.has_logged(refused));
+    const auto port = std::uint32_t(routing::Direction{1, relay == 4 ? +1 : -1}.index());
+    for (int n = 0; n < 3; ++n) {
+        ++last->first.sequence;
+        job.world().inject(job.interface(3, port), port, last->first, last->second);
+        job.settle();
+    }
+    CHECK(job.has_logged(refused));
+    job.go_on(6);
+    job.settle();
 }
 
 // They, and all others, may believe it until the two ends say what they know.

@@ -52,7 +52,7 @@ class Actor {
     ~Actor();
 
     Window window;
-    rma::Control control;
+    rma::Control control{2};  // mapped by one rank or two
 
     // Starts something, or goes on with it. Called outside of the Runtime.
     void act();

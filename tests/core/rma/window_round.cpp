@@ -25,6 +25,8 @@ void make_windows(windows::World& world, int group, std::vector<std::unique_ptr<
         window.self = int(rank);
         window.dynamic = world.dynamic;
         window.find = windows::find;
+        window.context = 77;
+        window.place = std::uint32_t(rank) % std::uint32_t(group);
         window.parts.resize(count);
         if (world.dynamic)
             window.attached.emplace(world.memory[rank].data(), world.memory[rank].size());
@@ -33,6 +35,7 @@ void make_windows(windows::World& world, int group, std::vector<std::unique_ptr<
             window.parts[other].bytes = world.memory[other].size();
             if (int(other) / group != int(rank) / group) continue;
             window.parts[other].control = &actors[other]->control;
+            window.mates.push_back(Rank(other));
             if (!world.dynamic || other == rank)
                 window.parts[other].memory = world.memory[other].data();
         }

@@ -5,6 +5,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,14 +19,15 @@ namespace torusmp::core::testing::window_test {
 using rma::Action;
 using rma::Operation;
 
-constexpr std::size_t bytes = 256;
+constexpr std::size_t bytes = 8192;  // beyond the limit for messages
 
-// A job on a ring with a window on each rank, reached by packets alone.
+// A job on a ring with a window on each rank, reached by packets alone; the locks are mapped by all
+// ranks, as on one host, if `together`.
 struct Scene {
-    explicit Scene(int ranks, int per_host = 1)
-        : memory(std::size_t(ranks)), controls(std::size_t(ranks)), windows(std::size_t(ranks)) {
+    explicit Scene(int ranks, bool together = false)
+        : memory(std::size_t(ranks)), windows(std::size_t(ranks)) {
+        for (int rank = 0; rank < ranks; ++rank) controls.emplace_back(std::uint32_t(ranks));
         JobOptions options = tight_torus({ranks}, 7);
-        options.per_host = per_host;
         job.emplace(options);
         for (int rank = 0; rank < ranks; ++rank) {
             rma::Window& window = windows[std::size_t(rank)];
@@ -40,7 +42,13 @@ struct Scene {
                 window.parts[std::size_t(other)].bytes = bytes;
             }
             window.parts[std::size_t(rank)].memory = memory[std::size_t(rank)].data();
-            window.parts[std::size_t(rank)].control = &controls[std::size_t(rank)];
+            window.context = 77;
+            for (int other = 0; other < ranks; ++other) {
+                if (other != rank && !together) continue;
+                window.parts[std::size_t(other)].control = &controls[std::size_t(other)];
+                if (together) window.mates.push_back(other);
+            }
+            window.place = together ? std::uint32_t(rank) : 0;
             (*job)[rank].windows().add(window);
         }
         for (auto& window : windows)
@@ -55,7 +63,7 @@ struct Scene {
     }
 
     std::vector<std::array<std::byte, bytes>> memory;
-    std::vector<rma::Control> controls;
+    std::deque<rma::Control> controls;
     std::vector<rma::Window> windows;
     std::optional<Job> job;
 };
@@ -85,6 +93,103 @@ TEST_CASE("Shared locks of a rank that dies are given up", "[windows]") {
     REQUIRE(!second.complete());
     scene.job->kill(1);
     REQUIRE(scene.job->run_until([&] { return second.complete(); }));
+}
+
+TEST_CASE("A shared lock that a dead rank of the same host took itself is given back", "[windows]") {
+    Operation second;
+    Scene scene(3, true);
+    REQUIRE((*scene.job)[1].windows().lock_now(scene.windows[1], 0, false));
+    REQUIRE((*scene.job)[0].windows().lock_now(scene.windows[0], 0, false));
+    scene.start(second, 2, Action::lock_exclusive, 0);
+    scene.job->settle();
+    (*scene.job)[0].windows().unlock(scene.windows[0], 0, false);
+    scene.job->settle();
+    REQUIRE(!second.complete());  // rank 1 still holds it
+    const std::vector<std::string> notes = (*scene.job)[2].state().waits().notes;
+    REQUIRE(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+        return note.find("rank 2 waits for the lock of a window of rank 0, held by rank 1") !=
+               std::string::npos;
+    }));
+    scene.job->kill(1);
+    REQUIRE(scene.job->run_until([&] { return second.complete(); }));
+    REQUIRE(second.status().error == Error::none);
+    REQUIRE(scene.controls[0].exclusive_holder() == 2);
+}
+
+TEST_CASE("Ranks that wait for a shared lock wait for exclusive holders alone", "[windows]") {
+    // Two ranks that hold a lock each and want the other's, and a rank that waits for each lock
+    // exclusively: if those held up the shared ones, nobody could go on.
+    std::array<Operation, 6> locks;
+    Scene scene(6);
+    scene.start(locks[0], 2, Action::lock_shared, 0);
+    scene.start(locks[1], 3, Action::lock_shared, 1);
+    REQUIRE(scene.job->run_until([&] { return locks[0].complete() && locks[1].complete(); }));
+    scene.start(locks[2], 4, Action::lock_exclusive, 0);
+    scene.start(locks[3], 5, Action::lock_exclusive, 1);
+    scene.job->settle();
+    scene.start(locks[4], 2, Action::lock_shared, 1);
+    scene.start(locks[5], 3, Action::lock_shared, 0);
+    REQUIRE(scene.job->run_until([&] { return locks[4].complete() && locks[5].complete(); }));
+    REQUIRE(!locks[2].complete());
+    REQUIRE(!locks[3].complete());
+    // As their names in the loop: 2 and 3 give up both, then the others get theirs.
+    std::array<Operation, 4> unlocks;
+    for (int i = 0; i < 4; ++i)
+        scene.start(unlocks[std::size_t(i)], 2 + i / 2, Action::unlock_shared, i % 2);
+    REQUIRE(scene.job->run_until([&] { return locks[2].complete() && locks[3].complete(); }));
+}
+
+TEST_CASE("Large puts and gets arrive as messages, before the flush that follows", "[windows]") {
+    std::vector<std::byte> from(bytes), to(bytes);
+    for (std::size_t i = 0; i < bytes; ++i) from[i] = std::byte(i * 7);
+    Operation put, flush, get;
+    Scene scene(3);
+    put.place = {0, bytes, nullptr};
+    put.data = {from.data(), bytes};
+    scene.start(put, 0, Action::put, 1);
+    REQUIRE(put.action == Action::put_message);
+    REQUIRE(scene.job->run_until([&] { return put.complete(); }));
+    REQUIRE(std::equal(from.begin(), from.end(), scene.memory[1].begin()));
+    get.place = {0, bytes, nullptr};
+    get.result = {to.data(), bytes};
+    scene.start(get, 2, Action::get, 1);
+    REQUIRE(get.action == Action::get_message);
+    REQUIRE(scene.job->run_until([&] { return get.complete(); }));
+    REQUIRE(from == to);
+}
+
+TEST_CASE("A large put or get ends with an error if the other rank dies", "[windows]") {
+    const bool puts = GENERATE(true, false);
+    std::vector<std::byte> room(bytes);
+    std::array<Operation, 40> accesses;  // more than may be unanswered
+    Scene scene(3);
+    scene.job->stop(1);
+    for (Operation& access : accesses) {
+        access.place = {0, bytes, nullptr};
+        (puts ? access.data : access.result) = {room.data(), bytes};
+        scene.start(access, 0, puts ? Action::put : Action::get, 1);
+    }
+    scene.job->settle();
+    scene.job->kill(1);
+    REQUIRE(scene.job->run_until([&] { return scene.windows[0].open == 0; }));
+    for (const Operation& access : accesses)
+        REQUIRE(access.status().error == Error::unreachable);
+}
+
+TEST_CASE("An origin that dies in a large put leaves the target as it was before", "[windows]") {
+    std::vector<std::byte> room(bytes);
+    Operation put, lock;
+    Scene scene(3);
+    scene.job->stop(1);
+    put.place = {0, bytes, nullptr};
+    put.data = {room.data(), bytes};
+    scene.start(put, 0, Action::put, 1);
+    scene.job->settle();
+    scene.job->kill(0);
+    scene.job->go_on(1);
+    scene.start(lock, 2, Action::lock_exclusive, 1);
+    REQUIRE(scene.job->run_until([&] { return lock.complete(); }));
+    REQUIRE(scene.windows[1].dealings[0].arriving == 0);
 }
 
 TEST_CASE("Accesses to a rank that dies end with an error", "[windows]") {

@@ -163,6 +163,53 @@ TEST_CASE("a shortcut that cannot be made is tried again after twice as many mes
     CHECK(numbers.at_rest());
 }
 
+TEST_CASE("a shortcut that cannot even be attempted is tried again after twice as many messages",
+          "[core][shortcut]") {
+    JobOptions options = line(5);
+    // Rank 4 has its only link on the second link transport, and its shortcuts on the first, whose
+    // part of the address comes before the second's 16 bytes and their length.
+    options.link_transports = 2;
+    options.misnamed = 4;
+    options.misnamed_at = 16 + 4 + 1;
+    Numbers numbers(options);
+    for (const std::uint64_t tries : {1, 2, 3}) {
+        INFO("try " << tries);
+        numbers.send_and_settle(4, (4 << (tries - 1)) - 1);
+        CHECK(numbers.counts(0).made == tries - 1);
+        numbers.send_and_settle(4, 1);
+        CHECK(numbers.counts(0).made == tries);
+        CHECK(numbers.counts(0).failed == tries);
+    }
+    CHECK(numbers.counts(0).open == 0);
+    CHECK(numbers.at_rest());
+}
+
+TEST_CASE("a shortcut whose other end does not answer is given up in the end", "[core][shortcut]") {
+    // Rank 0 cannot connect its end, and the network does not report that to rank 4.
+    JobOptions options = line(5);
+    options.link_transports = 2;
+    options.misnamed = 4;
+    options.misnamed_at = 16 + 4 + 1;
+    std::byte out{1}, in{};
+    std::deque<SendRequest> sends(64);
+    std::deque<ReceiveRequest> receives(sends.size());
+    Job job(options);
+    const auto send_some = [&] {
+        for (std::size_t i = 0; i < sends.size(); ++i) {
+            job[0].receive(receives[i], Buffer(&in, 1), 4, 0, 0);
+            job[4].send(sends[i], Buffer(&out, 1), 0, 0, 0);
+        }
+        REQUIRE(job.run_until([&] { return receives.back().complete(); }));
+    };
+    send_some();
+    REQUIRE(job[4].state().shortcuts().open == 1);
+    for (std::size_t sent = 0; sent < 65536; sent += sends.size()) send_some();
+    send_some();
+    CHECK(job[4].state().shortcuts().failed == 1);
+    CHECK(job[4].state().shortcuts().made == 2);  // the next attempt
+    CHECK(job[4].state().shortcuts().open == 1);
+}
+
 TEST_CASE("the shortcut that was used longest ago makes room", "[core][shortcut]") {
     JobOptions options = line(6);
     options.shortcuts = 2;

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of a TCP channel that need no socket: the slots of held packets, and the decision that
-// the other end no longer answers.
+// The parts of a TCP channel that need no socket: the slots of held packets, the queue of remote
+// writes, and the decision that the other end no longer answers.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <random>
 #include <vector>
 
+#include "core/transport/common/crc32c.h"
 #include "core/transport/tcp/held_slots.h"
 #include "core/transport/tcp/silence.h"
+#include "core/transport/tcp/write_queue.h"
 
 namespace torusmp::transport::tcp::tcp_parts_test {
 
@@ -42,6 +46,104 @@ TEST_CASE("Held packets come out as they went in, and never more than there are 
         held.clear();
         CHECK(held.empty());
     }
+}
+
+// A receiver of the frames of writes: a memory for each write, and the notices in their order.
+struct Landing {
+    std::vector<std::vector<std::byte>> memory;
+    std::vector<std::uint64_t> notices;
+
+    // Takes a stream of whole frames.
+    void take(const std::vector<std::byte>& stream, bool checksum) {
+        for (std::size_t at = 0; at != stream.size();) {
+            FrameHead head{};
+            REQUIRE(stream.size() - at >= head_bytes(checksum));
+            std::memcpy(&head, stream.data() + at, head_bytes(checksum));
+            const auto frame = std::bit_cast<WriteFrame>(head.header);
+            at += head_bytes(checksum);
+            REQUIRE(frame.frame == Frame::write);
+            REQUIRE(frame.length <= write_piece);
+            REQUIRE(stream.size() - at >= frame.length);
+            if (checksum) {
+                REQUIRE(head.checksum == checksum_of(head.header));
+                REQUIRE(frame.checksum == crc32c(stream.data() + at, frame.length, 0));
+            }
+            auto& to = memory.at(frame.memory());
+            REQUIRE(frame.offset + frame.length <= to.size());
+            std::copy_n(stream.data() + at, frame.length, to.data() + frame.offset);
+            at += frame.length;
+            if (frame.notifies != 0) notices.push_back(frame.notice);
+        }
+    }
+};
+
+TEST_CASE("Writes leave whole and in order, however little the socket takes") {
+    const bool checksum = GENERATE(false, true);
+    const unsigned seed = GENERATE(range(1u, 9u));
+    CAPTURE(checksum, seed);
+    std::mt19937 random(seed);
+    WriteQueue queue(checksum);
+    Landing landing;
+    std::deque<std::vector<std::byte>> sources;
+    std::vector<std::vector<std::byte>> expected;
+    std::vector<std::uint64_t> notices, finished;
+    std::vector<std::byte> stream;
+    constexpr std::size_t writes = 30;
+    while (finished.size() < writes) {
+        if (expected.size() < writes && random() % 3 != 0) {
+            const std::uint64_t number = expected.size();
+            WriteQueue::Write write{number, 0, {}, number, {}, {}};
+            std::vector<std::byte> whole;
+            const std::size_t stretches = 1 + random() % most_gathered;
+            for (std::size_t i = 0; i < stretches; ++i) {
+                // Some writes are longer than a frame.
+                auto& source = sources.emplace_back(1 + random() % (stretches < 4 ? 200'000 : 900));
+                for (std::byte& it : source) it = std::byte(random());
+                whole.insert(whole.end(), source.begin(), source.end());
+                if (i == 0)
+                    write.left = source;
+                else
+                    write.behind.push_back(source);
+            }
+            if (random() % 2 == 0) notices.push_back(*(write.notice = 1000 + number));
+            landing.memory.emplace_back(whole.size());
+            expected.push_back(std::move(whole));
+            queue.push(std::move(write));
+        }
+        Parts parts;
+        queue.add_rest(parts);
+        REQUIRE((parts.bytes() != 0) == queue.inside_piece());
+        const std::size_t rest = parts.bytes();
+        queue.add_pieces(parts);
+        if (parts.empty()) continue;
+        // The socket takes all, or some, of it.
+        const std::size_t taken =
+            random() % 3 == 0 ? parts.bytes() : random() % (parts.bytes() + 1);
+        std::size_t left = taken;
+        for (const iovec& part : parts.list()) {
+            const auto* const from = static_cast<const std::byte*>(part.iov_base);
+            const std::size_t bytes = std::min(left, part.iov_len);
+            stream.insert(stream.end(), from, from + bytes);
+            left -= bytes;
+        }
+        const auto end = [&](std::uint64_t cookie) { finished.push_back(cookie); };
+        queue.sent_rest(std::min(taken, rest), end);
+        queue.sent_pieces(taken - std::min(taken, rest), end);
+        if (queue.inside_piece()) continue;
+        landing.take(stream, checksum);
+        stream.clear();
+    }
+    CHECK(queue.empty());
+    CHECK(stream.empty());
+    CHECK(landing.memory == expected);
+    CHECK(landing.notices == notices);
+    CHECK(std::is_sorted(finished.begin(), finished.end()));
+
+    queue.push({7, 0, sources.front(), 77, {}, {}});
+    std::vector<std::uint64_t> dropped;
+    queue.drop([&](std::uint64_t cookie) { dropped.push_back(cookie); });
+    CHECK(dropped == std::vector<std::uint64_t>{77});
+    CHECK(queue.empty());
 }
 
 constexpr milliseconds patience(9000);

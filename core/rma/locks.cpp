@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The locks of epochs: who waits for them, who gets them next, and what a dead rank held.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "core/rma/windows.h"
+
+namespace torusmp::core::rma {
+
+bool Windows::take(const Window& window, Control& control, bool exclusive, Rank holder) {
+    const Control::Try result = control.try_lock(exclusive, holder, window.place);
+    if (result == Control::Try::withdrawn && control.waiting.load() != 0) wake(window);
+    return result == Control::Try::taken;
+}
+
+bool Windows::lock_now(Window& window, int target, bool exclusive) {
+    if (window.dealings[std::size_t(target)].left.load(std::memory_order_relaxed)) [[unlikely]]
+        give_way(window, target);
+    Control& control = *window.parts[std::size_t(target)].control;
+    const Control::Try result = control.try_lock(exclusive, commons_.rank(), window.place);
+    if (result == Control::Try::withdrawn && control.waiting.load() != 0) {
+        const Progress::Guard guard(progress_);
+        wake(window);
+    }
+    return result == Control::Try::taken;
+}
+
+// A rank that locks and unlocks in a loop would otherwise find the lock free each time, before the
+// ranks that it has woken run. Those that do not come, because they compute or are dead, cost it
+// less each time.
+void Windows::give_way(Window& window, int target) {
+    Window::Dealings& dealings = window.dealings[std::size_t(target)];
+    const Control& control = *window.parts[std::size_t(target)].control;
+    const auto others_first = [&] {
+        return control.waiting.load() != 0 && control.grants() == dealings.left_at;
+    };
+    dealings.left = false;
+    const unsigned patience = dealings.patience;
+    unsigned turns = 0;
+    for (; turns < patience && others_first(); ++turns) {
+        sched_yield();
+        progress_.poll();
+    }
+    dealings.patience = turns < patience ? Window::most_patience : patience / 2;
+}
+
+void Windows::unlock(Window& window, int target, bool exclusive) {
+    Control& control = *window.parts[std::size_t(target)].control;
+    Window::Dealings& dealings = window.dealings[std::size_t(target)];
+    if (!control.unlock(exclusive, window.place)) return;
+    const Progress::Guard guard(progress_);
+    dealings.left_at = control.grants();
+    dealings.left = true;
+    wake(window);
+}
+
+// Shared locks wait for nobody but the holder of an exclusive one: a rank that waits for one may
+// hold others, for which an exclusive one waits.
+void Windows::await_lock(const Waiter& waiter) {
+    const bool behind =
+        waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
+            return it.control == waiter.control && it.exclusive;
+        });
+    const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
+    if (!behind && take(*waiter.window, *waiter.control, waiter.exclusive, holder))
+        return grant(waiter);
+    waiter.control->waiting.fetch_add(1);
+    waiters_.push_back(waiter);
+    if (listed_) return;
+    listed_ = true;
+    progress_.add_task(*this);
+}
+
+void Windows::grant(const Waiter& waiter) {
+    if (waiter.operation != nullptr) return finish(*waiter.operation, Error::none);
+    Window::Dealings& dealings = waiter.window->dealings[std::size_t(waiter.origin)];
+    if (waiter.exclusive)
+        dealings.exclusive_lock = true;
+    else
+        ++dealings.shared_locks;
+    answer(connections_.peer(waiter.window->members[std::size_t(waiter.origin)]), dealings,
+           waiter.asked_by);
+}
+
+// Grants what is free, exclusive locks in the order of their requests.
+bool Windows::advance() {
+    std::vector<const Control*> taken;
+    for (std::size_t i = 0; i < waiters_.size();) {
+        const Waiter waiter = waiters_[i];
+        const Rank holder = waiter.window->members[std::size_t(waiter.origin)];
+        const bool behind = waiter.exclusive &&
+                            std::find(taken.begin(), taken.end(), waiter.control) != taken.end();
+        if (behind || !take(*waiter.window, *waiter.control, waiter.exclusive, holder)) {
+            if (waiter.exclusive) taken.push_back(waiter.control);
+            ++i;
+            continue;
+        }
+        waiter.control->waiting.fetch_sub(1);
+        waiters_.erase(waiters_.begin() + std::ptrdiff_t(i));
+        grant(waiter);
+    }
+    if (!waiters_.empty()) return false;
+    listed_ = false;
+    return true;
+}
+
+// Wakes all that may wait for a lock which was released.
+void Windows::wake(const Window& window) {
+    commons_.stirred = true;
+    for (const Rank rank : window.mates)
+        if (rank != commons_.rank()) shared_.wake(rank);
+}
+
+// Releases what a dead rank held: the locks that this rank took for it, and those that it took
+// itself where this rank maps the Control, too.
+void Windows::give_up_locks(Window& window, Rank dead) {
+    const auto found = std::find(window.members.begin(), window.members.end(), dead);
+    if (found == window.members.end()) return;
+    Window::Dealings& dealings = window.dealings[std::size_t(found - window.members.begin())];
+    Control* const own = window.parts[std::size_t(window.self)].control;
+    for (; dealings.shared_locks != 0; --dealings.shared_locks) own->unlock(false, window.place);
+    if (dealings.exclusive_lock) own->unlock(true, window.place);
+    dealings.exclusive_lock = false;
+    const auto mate = std::find(window.mates.begin(), window.mates.end(), dead);
+    for (const Window::Part& part : window.parts)
+        if (part.control != nullptr && mate != window.mates.end())
+            part.control->release(dead, std::uint32_t(mate - window.mates.begin()));
+    wake(window);
+}
+
+// The ranks that hold the lock of a member, as far as this rank knows.
+std::vector<Rank> Windows::holders_of(const Window& window, int target) const {
+    const Control& control = *window.parts[std::size_t(target)].control;
+    std::vector<Rank> holders;
+    if (const Rank holder = control.exclusive_holder(); holder != any_source)
+        holders.push_back(holder);
+    const Rank owner = window.members[std::size_t(target)];
+    // The owner's place counts those of other hosts, too.
+    for (std::size_t place = 0; place < window.mates.size(); ++place)
+        if (control.shares(std::uint32_t(place)) && window.mates[place] != owner)
+            holders.push_back(window.mates[place]);
+    for (std::size_t member = 0; target == window.self && member < window.members.size(); ++member)
+        if (window.dealings[member].shared_locks != 0) holders.push_back(window.members[member]);
+    return holders;
+}
+
+// A lock that this rank waits for is reported as a wait for its holders, if they are known.
+void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
+    const Window& window = *waiter.window;
+    const auto part =
+        std::find_if(window.parts.begin(), window.parts.end(),
+                     [&](const Window::Part& it) { return it.control == waiter.control; });
+    const auto target = int(part - window.parts.begin());
+    const Rank owner = window.members[std::size_t(target)];
+    std::vector<Rank> holders = holders_of(window, target);
+    std::string names;
+    for (const Rank holder : holders)
+        names += (names.empty() ? "" : ", ") + commons_.name_of(holder);
+    if (holders.empty()) holders.push_back(owner);
+    for (const Rank holder : holders)
+        if (waiter.operation != nullptr)
+            waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
+                                       .peer = holder,
+                                       .id = static_cast<const Request*>(waiter.operation)});
+    waits.notes.push_back(fmt::format("{} waits for the lock of a window of {}, held by {}",
+                                      commons_.name_of(window.members[std::size_t(waiter.origin)]),
+                                      commons_.name_of(owner), names.empty() ? "others" : names));
+}
+
+}  // namespace torusmp::core::rma
