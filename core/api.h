@@ -191,6 +191,9 @@ class Runtime final {
     void interrupt() noexcept;
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
+    // The launcher has had the time to report all deaths up to now: peers that are lost and not
+    // reported live, and are cut off from this rank.
+    void deaths_are_known();
 
   private:
     const std::unique_ptr<Core> core_;

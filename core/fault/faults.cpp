@@ -148,13 +148,17 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
 }
 
 void Faults::peer_died(Rank peer, std::string_view why) {
-    if (connections_.peer(peer).dead) return;
+    Peer& dead = connections_.peer(peer);
+    if (std::exchange(dead.reported, true)) return;
     commons_.stirred = true;
-    const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
-    tell_fault(what);
-    lose(connections_.peer(peer), Error::unreachable, what);
+    if (!dead.dead) {
+        const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
+        if (!commons_.options.tolerates_deaths) tell_fault(what);  // the launcher has said so
+        lose(dead, Error::unreachable, what);
+    }
+    for (PeerLossListener* listener : listeners_) listener->peer_judged(dead);
     // Memory does not report that its reader is gone: what waits for its credits would wait forever.
-    const Connection* const via = connections_.peer(peer).via;
+    const Connection* const via = dead.via;
     for (const auto& connection : connections_.all())
         if (connection.get() == via && !via->link && !via->down())
             PacketSender::drop_queues(*connection, Error::unreachable);
@@ -163,6 +167,14 @@ void Faults::peer_died(Rank peer, std::string_view why) {
         if (link != nullptr && link->peer == peer && !link->down() &&
             (link->channel->connecting() || link->cable == nullptr))
             close(*link, Error::unreachable, "its other end is dead");
+}
+
+void Faults::deaths_are_known() {
+    commons_.stirred = true;
+    for (Peer& peer : connections_.peers()) {
+        if (!peer.dead || peer.reported || std::exchange(peer.cut_off, true)) continue;
+        for (PeerLossListener* listener : listeners_) listener->peer_judged(peer);
+    }
 }
 
 // If this rank can reach the peer, a dead link elsewhere separates other ranks.
@@ -210,6 +222,7 @@ void Faults::lose(Peer& peer, Error error, std::string why) {
     count_.fetch_add(1, std::memory_order_relaxed);
     for (PeerLossListener* listener : listeners_) listener->peer_lost(peer, error);
     if (listener_) listener_(peer.rank);
+    if (commons_.options.on_loss) commons_.options.on_loss();
 }
 
 }  // namespace torusmp::core

@@ -159,6 +159,8 @@ class Progress {
         const Guard guard(*this);
         return poll_locked();
     }
+    // Takes what has arrived and starts nothing that waits for it. The lock is held.
+    void take_arrived();
     // poll() inside a call that polls and returns: a report made in it names the call.
     void poll_for(std::string_view call, const Awaited& sought) {
         const Guard guard(*this);

@@ -95,6 +95,8 @@ bool AgreementRound::take(int from, const AgreementPacket& packet, const Send& s
         case Wave::decision:
             decide(packet.value, send);
             break;
+        case Wave::parted:
+            return false;
     }
     return true;
 }

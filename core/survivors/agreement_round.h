@@ -21,7 +21,8 @@
 namespace torusmp::core {
 
 // The waves of a ballot, as packets between members.
-enum class Wave : std::uint32_t { call, vote, proposal, consent, decision, last = decision };
+// `parted` belongs to none: members that live cannot reach each other (Agreements).
+enum class Wave : std::uint32_t { call, vote, proposal, consent, decision, parted, last = parted };
 
 struct AgreementPacket {
     Wave wave = Wave::call;

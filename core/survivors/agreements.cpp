@@ -96,8 +96,20 @@ void Agreements::open(Record& record, const std::vector<Rank>& members) {
     record.place = record.place_of(commons_.rank());
     TORUSMP_ASSERT(record.place >= 0, commons_.rank(), count);
     record.dead = record.agreed = MemberSet(count);
-    for (int place = 0; place < count; ++place)
-        if (connections_.peer(members[std::size_t(place)]).dead) record.dead.add(place);
+    for (int place = 0; place < count; ++place) {
+        const Peer& peer = connections_.peer(members[std::size_t(place)]);
+        if (peer.dead && (peer.reported || !commons_.options.tolerates_deaths))
+            record.dead.add(place);
+    }
+}
+
+// Whether a member is lost, and may be dead or cut off.
+bool Agreements::doubts(const Record& record) const {
+    if (!commons_.options.tolerates_deaths) return false;
+    return std::any_of(record.members.begin(), record.members.end(), [&](Rank rank) {
+        const Peer& peer = connections_.peer(rank);
+        return peer.dead && !peer.reported;
+    });
 }
 
 void Agreements::begin(Agreement& agreement, Context context, const std::vector<Rank>& members) {
@@ -109,16 +121,47 @@ void Agreements::begin(Agreement& agreement, Context context, const std::vector<
     Record& record = records_[context];
     const bool is_new = record.members.empty();
     if (is_new) open(record, members);
+    agreement.parted_.reset();
     record.queue.push_back(&agreement);
-    if (is_new)
+    if (is_new) {
         for (const Early& early : std::exchange(record.early, {}))
             take(context, record, early.source, early.bytes);
-    if (record.queue.front() == &agreement) begin_next(context, record);
+        for (const Rank rank : members)
+            if (const Peer& peer = connections_.peer(rank); peer.cut_off && !peer.reported)
+                part(context, record, {commons_.rank(), rank});
+    }
+    begin_next(context, record);
+}
+
+void Agreements::end(Agreement& agreement) {
+    commons_.stirred = true;
+    agreement.complete_.store(true, std::memory_order_release);
+}
+
+void Agreements::part(Context context, Record& record, std::pair<Rank, Rank> parted) {
+    if (record.parted) return;
+    record.parted = parted;
+    record.rounds.clear();
+    record.early.clear();
+    AgreementPacket news;
+    news.wave = Wave::parted;
+    news.dead = MemberSet(int(record.members.size()));
+    news.value.flags = std::uint32_t(parted.first);
+    news.value.least = std::uint32_t(parted.second);
+    for (int place = 0; place < int(record.members.size()); ++place)
+        if (place != record.place) send(context, record, 0, place, news);
+    begin_next(context, record);
 }
 
 // The oldest agreement of the queue contributes to the round after the last decided one.
 void Agreements::begin_next(Context context, Record& record) {
-    while (!record.queue.empty()) {
+    while (record.parted && !record.queue.empty()) {
+        Agreement& agreement = *record.queue.front();
+        record.queue.pop_front();
+        agreement.parted_ = record.parted;
+        end(agreement);
+    }
+    while (!record.queue.empty() && !doubts(record)) {
         const std::uint32_t number = record.decided + 1;
         AgreementRound& round = round_of(record, number);
         if (round.takes_part()) return;
@@ -170,6 +213,13 @@ bool Agreements::take(Context context, Record& record, Rank source, transport::C
     AgreementPacket packet;
     const int place = record.place_of(source);
     if (place < 0 || !decode(bytes, int(record.members.size()), number, packet)) return false;
+    if (packet.wave == Wave::parted) {
+        const Rank ranks[] = {Rank(packet.value.flags), Rank(packet.value.least)};
+        for (const Rank rank : ranks)
+            if (rank < 0 || rank >= connections_.size()) return false;
+        part(context, record, {ranks[0], ranks[1]});
+    }
+    if (record.parted) return true;
     // Members contribute to a round when they have decided the one before. So this member, without
     // which none is decided, is at most one behind.
     if (number == 0 || number > record.decided + 2) return false;
@@ -199,43 +249,51 @@ void Agreements::settle(Context context, Record& record) {
     Agreement& agreement = *record.queue.front();
     record.queue.pop_front();
     agreement.value_ = value;
-    commons_.stirred = true;
-    agreement.complete_.store(true, std::memory_order_release);
+    end(agreement);
     for (const Early& early : std::exchange(record.early, {}))
         take(context, record, early.source, early.bytes);
     begin_next(context, record);
 }
 
-// A packet that is sent may find its connection broken, so a loss may be reported in the middle of
-// a step of a round. It then waits for the end of this step.
+// Where no deaths are reported, each loss is one.
 void Agreements::peer_lost(Peer& peer, Error /*error*/) {
-    lost_.push_back(peer.rank);
+    if (!commons_.options.tolerates_deaths) peer_judged(peer);
+}
+
+// This may happen in the middle of a step of a round, whose packet finds a connection broken. It
+// then waits for the end of the step.
+void Agreements::peer_judged(Peer& peer) {
+    judged_.push_back(peer.rank);
     if (steps_ == 0) const Step step(*this);
 }
 
 void Agreements::mourn() {
-    while (!lost_.empty()) {
-        const Rank rank = lost_.back();
-        lost_.pop_back();
-        lose(rank);
+    while (!judged_.empty()) {
+        const Rank rank = judged_.back();
+        judged_.pop_back();
+        const Peer& peer = connections_.peer(rank);
+        for (auto& [context, record] : records_) {
+            const int place = record.place_of(rank);
+            if (place < 0 || record.parted) continue;
+            if (peer.cut_off && !peer.reported)
+                part(context, record, {commons_.rank(), rank});
+            else
+                lose(context, record, place);
+        }
     }
 }
 
-void Agreements::lose(Rank rank) {
-    for (auto& [context, record] : records_) {
-        if (record.members.empty()) continue;
-        const int place = record.place_of(rank);
-        if (place < 0) continue;
-        record.dead.add(place);
-        std::vector<std::uint32_t> numbers;
-        for (const auto& [number, round] : record.rounds) numbers.push_back(number);
-        for (const std::uint32_t number : numbers) {
-            const auto found = record.rounds.find(number);
-            if (found == record.rounds.end()) continue;
-            found->second->lose(record.dead, sender_for(context, record, number));
-            settle(context, record);
-        }
+void Agreements::lose(Context context, Record& record, int place) {
+    record.dead.add(place);
+    std::vector<std::uint32_t> numbers;
+    for (const auto& [number, round] : record.rounds) numbers.push_back(number);
+    for (const std::uint32_t number : numbers) {
+        const auto found = record.rounds.find(number);
+        if (found == record.rounds.end()) continue;
+        found->second->lose(record.dead, sender_for(context, record, number));
+        settle(context, record);
     }
+    begin_next(context, record);
 }
 
 void Agreements::close(Context context) {

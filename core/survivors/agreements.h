@@ -7,6 +7,10 @@
 // one is forgotten when the next is decided, to which all living members have contributed by then.
 // Packets that arrive before this member's first agreement of a group wait for it.
 //
+// A lost member may be dead or cut off. This member does not begin an agreement while it does not
+// know which. If one is cut off, no agreement of the group can end any more: all fail from then on,
+// here and on each member that hears of it, which passes the news on to all that it reaches.
+//
 // Handles agreement.
 #pragma once
 
@@ -15,6 +19,8 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "core/connection/packet_sender.h"
@@ -35,7 +41,10 @@ class Agreement final : public Task {
     std::vector<Rank> acknowledged;  // dead members of which this one knows that they are dead
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
-    // After completion. Places are those of the group's members.
+    // After completion: two members that live and cannot reach each other, because of which there
+    // is no value.
+    const std::optional<std::pair<Rank, Rank>>& parted() const { return parted_; }
+    // Places are those of the group's members.
     const AgreedValue& value() const { return value_; }
 
     // For reports of waits; it is advanced by packets, not as a task.
@@ -46,6 +55,7 @@ class Agreement final : public Task {
     friend class Agreements;
     std::atomic<bool> complete_{true};
     AgreedValue value_;
+    std::optional<std::pair<Rank, Rank>> parted_;
     Context context_ = 0;
 };
 
@@ -57,13 +67,14 @@ class Agreements final : public PeerLossListener {
     Agreements& operator=(const Agreements&) = delete;
 
     // members: of the group with that context, the same on all of them and in the same order,
-    // including this rank. Ranks that are known to be unreachable count as dead.
+    // including this rank.
     void begin(Agreement& agreement, Context context, const std::vector<Rank>& members);
     // No further agreement of that group begins here. Its last one may still be asked for.
     void close(Context context);
 
     bool on_agreement(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
+    void peer_judged(Peer& peer) override;
     void report(Waits& waits) const;
     // What is kept, in rounds and packets; tests check that it does not grow.
     std::size_t kept() const;
@@ -82,6 +93,7 @@ class Agreements final : public PeerLossListener {
         std::map<std::uint32_t, std::unique_ptr<AgreementRound>> rounds;  // by number
         std::deque<Agreement*> queue;
         std::vector<Early> early;
+        std::optional<std::pair<Rank, Rank>> parted;
         int place_of(Rank rank) const;
     };
 
@@ -101,7 +113,10 @@ class Agreements final : public PeerLossListener {
     };
 
     void mourn();
-    void lose(Rank rank);
+    void lose(Context context, Record& record, int place);
+    void part(Context context, Record& record, std::pair<Rank, Rank> parted);
+    bool doubts(const Record& record) const;
+    void end(Agreement& agreement);
     void open(Record& record, const std::vector<Rank>& members);
     void begin_next(Context context, Record& record);
     AgreementRound& round_of(Record& record, std::uint32_t number);
@@ -120,7 +135,7 @@ class Agreements final : public PeerLossListener {
     Progress& progress_;
     std::map<Context, Record> records_;
     std::list<Context> closed_;
-    std::vector<Rank> lost_;  // and not yet handled
+    std::vector<Rank> judged_;  // and not yet handled
     int steps_ = 0;
 };
 

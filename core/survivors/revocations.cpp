@@ -12,7 +12,7 @@ void Revocations::open(Context context, std::vector<Rank> members) {
     record.open = true;
     record.members = std::move(members);
     if (!record.revoked) return;
-    if (connections_.peer(record.by).dead) tell(context, record);
+    if (connections_.peer(record.by).dead || record.spreads) tell(context, record);
     if (listener_) listener_(context);
 }
 
@@ -44,26 +44,44 @@ bool Revocations::on_revoke(Peer& peer, const transport::PacketHeader& header,
                             const std::byte* /*payload*/) {
     if (header.length != 0) return false;
     Record& record = records_[header.context];
-    if (record.revoked) return true;
+    record.spreads |= header.tag == spread;
+    if (record.revoked) {
+        if (record.spreads) tell(header.context, record);
+        return true;
+    }
     record.revoked = true;
     record.by = peer.rank;
+    if (record.spreads) tell(header.context, record);
     commons_.stirred = true;
     if (record.open && listener_) listener_(header.context);
     return true;
 }
 
+// Once; and once more if the news has to spread.
 void Revocations::tell(Context context, Record& record) {
-    if (std::exchange(record.told, true)) return;
+    if (record.members.empty()) return;  // open() tells them
+    for (const Rank rank : record.members) record.spreads |= is_beyond(rank);
+    if (record.told && (!record.spreads || record.told_to_spread)) return;
+    record.told = true;
+    record.told_to_spread = record.spreads;
     for (const Rank rank : record.members) {
         Peer& peer = connections_.peer(rank);
         if (peer.dead || rank == commons_.rank()) continue;
-        sender_.send_bytes(connections_.to(peer), peer, PacketKind::revoke, {}, context, 0);
+        sender_.send_bytes(connections_.to(peer), peer, PacketKind::revoke, {}, context,
+                           record.spreads ? spread : 0);
     }
+}
+
+// Whether that rank may live, but cannot be reached from here.
+bool Revocations::is_beyond(Rank rank) const {
+    const Peer& peer = connections_.peer(rank);
+    return peer.dead && !peer.reported && commons_.options.tolerates_deaths;
 }
 
 void Revocations::peer_lost(Peer& peer, Error /*error*/) {
     for (auto& [context, record] : records_)
-        if (record.revoked && record.by == peer.rank) tell(context, record);
+        if (record.revoked && (record.by == peer.rank || (record.told && is_beyond(peer.rank))))
+            tell(context, record);
 }
 
 }  // namespace torusmp::core

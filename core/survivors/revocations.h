@@ -3,7 +3,8 @@
 //
 // The member that revokes a group tells all others. Each of them remembers who told it, and tells
 // all others itself when that member dies. So if a living member knows, either the member that told
-// it lives and tells all others, or this member does.
+// it lives and tells all others, or this member does. A member that tells others and has lost one
+// that may live asks them to spread the news: each of them tells all others, too.
 //
 // Handles revoke.
 #pragma once
@@ -42,9 +43,13 @@ class Revocations final : public PeerLossListener {
         bool open = false;
         bool revoked = false;
         bool told = false;    // this rank has told all others, or tells them now
+        bool spreads = false;  // all that are told tell all others
+        bool told_to_spread = false;
         Rank by = any_source;  // who told this rank
     };
+    static constexpr Tag spread = 1;  // in a packet's header
     void tell(Context context, Record& record);
+    bool is_beyond(Rank rank) const;
 
     // Revoked groups that are closed here and kept, because others may have to be told.
     static constexpr std::size_t most_closed = 1024;

@@ -37,6 +37,13 @@ class SurvivorsCall : public Work {
     core::Agreement& agreement() { return agreement_; }
     const core::AgreedValue& value() const { return agreement_.value(); }
     Rank member(int place) const { return members_[std::size_t(place)]; }
+    void check_parted() const {
+        if (const auto& parted = agreement_.parted())
+            fail(MPI_ERR_UNSUPPORTED_OPERATION,
+                 "ranks {} and {} live but cannot reach each other since other ranks died, so the "
+                 "members of {} cannot agree: end the job, and start it again from a checkpoint",
+                 parted->first, parted->second, comm_->describe());
+    }
     // Those of a group that the members agree not to be dead.
     std::vector<Rank> living(const std::vector<Rank>& group) const {
         std::vector<Rank> found;
@@ -60,6 +67,7 @@ class Agree final : public SurvivorsCall {
     }
     // All members that decide get the same flag, and the same error.
     void finish() override {
+        check_parted();
         *flag_ = int(value().flags);
         if (value().failed.within(value().acknowledged)) return;
         for (int place = 0; place < value().failed.members(); ++place)
@@ -79,6 +87,9 @@ class Shrink final : public SurvivorsCall {
         agreement().least = claim_.first();
     }
     void finish() override {
+        // Others may have agreed on these contexts.
+        if (agreement().parted()) claim_.use();
+        check_parted();
         const Context first = value().least;
         if (first == claim_.first()) claim_.use();
         std::vector<Rank> members = living(comm().members());

@@ -4,6 +4,9 @@
 // whole, all decisions of an agreement are equal, a revocation reaches all survivors or none of
 // them, nobody waits for ever, and nothing is kept.
 //
+// In every third round packets are relayed, so a death may part survivors from each other: their
+// messages and agreements then may fail, but they end.
+//
 //   survivors_soak [FIRST [COUNT]]
 //
 // Exit code: 0 all was right, 1 not (the seed is printed: survivors_soak SEED 1 repeats that
@@ -14,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "core/job.h"
@@ -29,12 +33,22 @@ constexpr Context messages = 7, group = 11;
 constexpr Tag silent = 1000;  // no rank sends with it
 constexpr int steps = 3;
 
+bool relays(std::uint64_t seed) {
+    return seed % 3 == 0;
+}
+
 JobOptions options_of(std::uint64_t seed) {
     sim::Random random(seed * 7 + 3);
     JobOptions options;
-    options.dims = {2 + int(random.below(seed % 16 == 0 ? 20 : 7))};
+    if (relays(seed)) {
+        std::vector<int> dims{2 + int(random.below(4))};
+        if (random.below(3) != 0) dims.push_back(2 + int(random.below(2)));
+        options = random.below(2) == 0 ? detour_torus(dims, seed) : tight_torus(dims, seed);
+    } else {
+        options.dims = {2 + int(random.below(seed % 16 == 0 ? 20 : 7))};
+        options.direct = true;
+    }
     options.seed = seed;
-    options.direct = true;
     options.tolerates_deaths = true;
     options.eager_limit = 512;
     options.credits = options.relay_credits = 2 + int(random.below(4));
@@ -57,7 +71,7 @@ struct Exchange {
 
 class Actor {
   public:
-    Actor(Job& job, Rank rank, std::uint64_t seed) : job_(job), rank_(rank), random_(seed) {
+    Actor(Job& job, Rank rank, std::uint64_t seed, bool with_relays) : job_(job), rank_(rank), relays_(with_relays), random_(seed) {
         for (Rank other = 0; other < job.size(); ++other) all_.push_back(other);
     }
     // Its messages are destroyed after the Job, and it is set up when the Job is.
@@ -85,7 +99,9 @@ class Actor {
             survivors().agreements().begin(*agreement_, messages, all_);
         } else {
             if (!agreement_->complete()) return false;
-            decided.push_back(agreement_->value());
+            parted |= agreement_->parted().has_value();
+            if (parted && !relays_) throw std::runtime_error("members that all reach are parted");
+            if (!agreement_->parted()) decided.push_back(agreement_->value());
             agreeing_ = started_ = false;
             ++step_;
         }
@@ -104,6 +120,7 @@ class Actor {
     int joined = 0;  // agreements
     std::uint32_t flags[steps] = {};
     std::vector<AgreedValue> decided;
+    bool parted = false;  // after that it decides nothing
 
   private:
     Runtime& runtime() { return job_[rank_]; }
@@ -136,17 +153,20 @@ class Actor {
                     !filled(exchange.in.data(), exchange.in.size(),
                             content_of(other, rank_, step_)))
                     throw std::runtime_error(fmt::format("a wrong message of {} at {}", other, rank_));
-            } else if (status.error != Error::unreachable || job_.alive(other)) {
+            } else if (status.error != Error::unreachable || !may_lose(other)) {
                 throw std::runtime_error(fmt::format("the receive from {} at {} failed: {}", other,
                                                      rank_, describe(status.error)));
             }
-            if (exchange.send.status().error != Error::none && job_.alive(other))
+            if (exchange.send.status().error != Error::none && !may_lose(other))
                 throw std::runtime_error(fmt::format("the send from {} to {} failed", rank_, other));
         }
     }
 
+    bool may_lose(Rank other) { return !job_.alive(other) || (relays_ && survivors().is_lost(other)); }
+
     Job& job_;
     const Rank rank_;
+    const bool relays_;
     sim::Random random_;
     std::vector<Rank> all_;
     std::map<Rank, Exchange> exchanges_;
@@ -176,12 +196,13 @@ void judge(Job& job, const std::deque<Actor>& actors) {
         if ((common->flags & ~by_living) != 0 || (by_all & ~common->flags) != 0)
             throw std::runtime_error(fmt::format("a wrong decision of agreement {}", step));
     }
-    bool some = false, all = true;
     for (Rank rank = 0; rank < job.size(); ++rank) {
         if (!job.alive(rank)) continue;
         const Actor& actor = actors[std::size_t(rank)];
-        some |= actor.revoked;
-        all &= actor.revoked;
+        for (Rank other = 0; actor.revoked && other < job.size(); ++other)
+            if (job.alive(other) && !actors[std::size_t(other)].revoked &&
+                !job[rank].survivors().is_lost(other))
+                throw std::runtime_error("a revocation reached only some survivors");
         if (actor.revoked && !actor.wait_ended())
             throw std::runtime_error(fmt::format("rank {} waits in a revoked group", rank));
         if (actor.revoked && actor.wait_error() != Error::cancelled &&
@@ -190,17 +211,18 @@ void judge(Job& job, const std::deque<Actor>& actors) {
         if (const std::size_t kept = job[rank].survivors().agreements().kept(); kept > 2)
             throw std::runtime_error(fmt::format("rank {} keeps {} rounds and packets", rank, kept));
     }
-    if (some && !all) throw std::runtime_error("a revocation reached only some survivors");
 }
 
 void run(std::uint64_t seed) {
     std::deque<Actor> actors;
     Job job(options_of(seed));
     sim::Random random(seed * 11 + 5);
-    for (Rank rank = 0; rank < job.size(); ++rank) actors.emplace_back(job, rank, seed + 99u * unsigned(rank));
+    for (Rank rank = 0; rank < job.size(); ++rank)
+        actors.emplace_back(job, rank, seed + 99u * unsigned(rank), relays(seed));
     for (Actor& actor : actors) actor.begin();
     int kills = int(random.below(std::uint64_t(job.size()) / 3 + 1));
     const std::uint64_t seldom = 5 + random.below(120u * std::uint64_t(job.size()));
+    bool known = true;  // whether all deaths have been reported or judged
     bool to_revoke = random.below(3) == 0;
     const auto all_done = [&] {
         for (Rank rank = 0; rank < job.size(); ++rank)
@@ -211,6 +233,7 @@ void run(std::uint64_t seed) {
         if (kills > 0 && random.below(seldom) == 0) {
             job.kill(Rank(random.below(std::uint64_t(job.size()))));
             --kills;
+            known = false;
         }
         const auto pick = Rank(random.below(std::uint64_t(job.size())));
         if (to_revoke && job.alive(pick) && random.below(seldom) == 0) {
@@ -219,6 +242,7 @@ void run(std::uint64_t seed) {
             if (random.below(2) == 0) {  // it may die when only some have been told
                 for (std::uint64_t i = random.below(6); i > 0; --i) job.turn();
                 job.kill(pick);
+                known = false;
             }
         }
         bool acted = job.alive(pick) && actors[std::size_t(pick)].act();
@@ -226,6 +250,11 @@ void run(std::uint64_t seed) {
         for (Rank rank = 0; !acted && !moved && rank < job.size(); ++rank)
             acted = job.alive(rank) && actors[std::size_t(rank)].act();
         if (acted || moved || all_done()) continue;
+        if (!std::exchange(known, true)) {  // the launcher has had its time
+            for (Rank rank = 0; rank < job.size(); ++rank)
+                if (job.alive(rank)) job[rank].deaths_are_known();
+            continue;
+        }
         std::string text = "nothing moves any more";
         for (Rank rank = 0; rank < job.size(); ++rank)
             text += "\n" + (job.alive(rank) ? actors[std::size_t(rank)].state()
