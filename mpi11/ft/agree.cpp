@@ -37,12 +37,16 @@ class SurvivorsCall : public Work {
     core::Agreement& agreement() { return agreement_; }
     const core::AgreedValue& value() const { return agreement_.value(); }
     Rank member(int place) const { return members_[std::size_t(place)]; }
-    void check_parted() const {
+    // Fails if there is no value. Afterwards this process knows of all deaths on which it rests, so
+    // it can acknowledge them, also those of which the launcher's report has not arrived yet.
+    void check_decided() const {
         if (const auto& parted = agreement_.parted())
             fail(MPI_ERR_UNSUPPORTED_OPERATION,
                  "ranks {} and {} live but cannot reach each other since other ranks died, so the "
                  "members of {} cannot agree: end the job, and start it again from a checkpoint",
                  parted->first, parted->second, comm_->describe());
+        for (int place = 0; place < value().failed.members(); ++place)
+            if (value().failed.has(place)) runtime().peer_died(member(place), "it has died");
     }
     // Those of a group that the members agree not to be dead.
     std::vector<Rank> living(const std::vector<Rank>& group) const {
@@ -67,7 +71,7 @@ class Agree final : public SurvivorsCall {
     }
     // All members that decide get the same flag, and the same error.
     void finish() override {
-        check_parted();
+        check_decided();
         *flag_ = int(value().flags);
         if (value().failed.within(value().acknowledged)) return;
         for (int place = 0; place < value().failed.members(); ++place)
@@ -89,7 +93,7 @@ class Shrink final : public SurvivorsCall {
     void finish() override {
         // Others may have agreed on these contexts.
         if (agreement().parted()) claim_.use();
-        check_parted();
+        check_decided();
         const Context first = value().least;
         if (first == claim_.first()) claim_.use();
         std::vector<Rank> members = living(comm().members());
