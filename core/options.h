@@ -88,6 +88,9 @@ struct Options {
     std::function<void(std::string_view)> log_fault = {};
     // Receives news of the cables under this rank's links. If empty, deaths go to log.
     std::function<void(const routing::LinkNews&)> log_link = {};
+    // Called when a rank is asked to hold its messages, because unexpected ones use more than
+    // transport.unexpected: that rank, the bytes that are used, and the limit. Under the lock.
+    std::function<void(Rank, std::size_t, std::size_t)> on_hold = {};
     // The page on which the rank publishes its state; it must outlive the Runtime. Null if none.
     ControlPage* page = nullptr;
 

@@ -102,6 +102,9 @@ core::Options Process::options(bool threads) {
         bootstrap_->report_link(news);
         if (const auto watch = on_link_news.load()) watch(news);
     };
+    options.on_hold = [](core::Rank from, std::size_t used, std::size_t limit) {
+        if (const auto watch = on_unexpected_full.load()) watch(from, used, limit);
+    };
     options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
         return why != core::WaitsWanted::text &&
                bootstrap_->report_waits(core::encode(waits), why == core::WaitsWanted::overdue);

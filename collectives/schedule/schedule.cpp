@@ -236,7 +236,7 @@ std::string Schedule::failure() const {
     const std::string rank = "rank " + std::to_string(failure.peer);
     if (failure.error == core::Error::unreachable)
         return rank + " cannot be reached: " + group().runtime().state().fault_of(failure.peer);
-    return rank + ": " + std::string(core::describe(failure.error));
+    return rank + ": " + group().runtime().state().why_failed(failure.error, failure.peer);
 }
 
 // Members that exchange no messages in this collective still depend on each other: a fault that

@@ -185,6 +185,15 @@ std::string Faults::why_lost(Rank peer) const {
     return std::string(describe(Error::unreachable));
 }
 
+std::string Faults::why_failed(Error error, Rank peer) const {
+    const std::string what(describe(error));
+    if (peer == any_source) return what;
+    if (error == Error::unreachable) return why_lost(peer);
+    if (error != Error::protocol) return what;
+    const std::string& why = connections_.peer(peer).why;
+    return why.empty() ? what : what + ": " + why;
+}
+
 std::optional<Rank> Faults::lost_in(std::span<const Rank> members) const {
     const auto is_member = [&](Rank rank) {
         return std::find(members.begin(), members.end(), rank) != members.end();

@@ -52,6 +52,8 @@ class Faults final : public FaultHandler {
     std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
     void count_one() { count_.fetch_add(1, std::memory_order_relaxed); }
     std::string why_lost(Rank peer) const;
+    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    std::string why_failed(Error error, Rank peer) const;
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:

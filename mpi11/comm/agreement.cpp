@@ -38,7 +38,7 @@ void wait_for(core::Request& request, const char* call) {
     const core::Error error = request.status().error;
     if (error != core::Error::none)
         fail(class_of_fault(error), "rank {}: {}", request.peer(),
-             why_failed(error, request.peer()));
+             runtime().state().why_failed(error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {

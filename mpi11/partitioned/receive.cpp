@@ -40,7 +40,7 @@ bool Receive::advance() {
 // Once, from the announcement.
 void Receive::describe() {
     if (announced_.status().error != core::Error::none) {
-        wrong_ = why_failed(announced_.status().error, comm_.peer(peer_));
+        wrong_ = runtime().state().why_failed(announced_.status().error, comm_.peer(peer_));
         return;
     }
     pieces_ = Pieces(announcement_.partitions, std::size_t(announcement_.partition_bytes));

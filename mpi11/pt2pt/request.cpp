@@ -154,12 +154,6 @@ void start(Request& request) {
                       comm.context(), core_tag(request.tag));
 }
 
-std::string why_failed(core::Error error, Rank peer) {
-    return error == core::Error::unreachable && peer != core::any_source
-               ? runtime().state().fault_of(peer)
-               : std::string(core::describe(error));
-}
-
 namespace {
 
 std::string words_for(const Communicator& comm, int rank) {
@@ -179,7 +173,7 @@ void wrong::sent(const core::SendRequest& send, const Communicator& comm, int de
     if (error == core::Error::cancelled) return check_not_revoked(comm);
     fail(class_of_fault(error),
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
-         words_for(comm, dest), why_failed(error, send.peer()));
+         words_for(comm, dest), runtime().state().why_failed(error, send.peer()));
 }
 
 void wrong::received(const core::ReceiveRequest& receive, const Communicator& comm) {
@@ -193,7 +187,7 @@ void wrong::received(const core::ReceiveRequest& receive, const Communicator& co
     fail(class_of_fault(status.error),
          "the receive from {} failed: {}",
          peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
-         why_failed(status.error, peer));
+         runtime().state().why_failed(status.error, peer));
 }
 
 void wrong::check_elements(const core::ReceiveRequest& receive, const Communicator& comm,

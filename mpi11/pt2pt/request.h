@@ -235,10 +235,6 @@ inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
 
-// Describes an error of a request with a peer (a machine rank): if the peer is unreachable, names
-// the dead link or rank that is the cause.
-std::string why_failed(core::Error error, Rank peer);
-
 // Throws Failure for a message that ended with an error.
 namespace wrong {
 // Return if the program has cancelled the message.

@@ -43,7 +43,7 @@ void check_dealings(Window& window, int target) {
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
     fail(class_of_fault(error),
-         "accesses to rank {}: {}", target, why_failed(error, peer));
+         "accesses to rank {}: {}", target, runtime().state().why_failed(error, peer));
 }
 
 void check_answer(Window& window, const Operation& operation) {
@@ -120,7 +120,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
             fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
-                 why_failed(core::Error::unreachable, window.comm->peer(member)));
+                 runtime().state().why_failed(core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
     order(window);
 }

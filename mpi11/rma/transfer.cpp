@@ -57,7 +57,7 @@ void Transfer::finish() {
     const core::Error error = operation.status().error;
     if (error != core::Error::none)
         fail(class_of_fault(error), "rank {}: {}",
-             operation.target, why_failed(error, operation.peer()));
+             operation.target, runtime().state().why_failed(error, operation.peer()));
     if (operation.refused())
         fail(MPI_ERR_RMA_RANGE,
              "an access to rank {} lay outside of the memory that it has attached; it did nothing",
