@@ -44,7 +44,9 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
         fmt::format("{} {}: {}{}", commons_.name_of(connection),
                     unreached ? "cannot be established" : "is closed", why, route_of(connection));
     TORUSMP_TRACE(connection, info, commons_.rank(), "closes: {}", what);
-    tell_fault(what);
+    // The launcher's report of a death says it all.
+    if (!commons_.options.tolerates_deaths || !connections_.peer(connection.peer).reported)
+        tell_fault(what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)
         lose(connections_.peer(connection.peer), error, what);
@@ -158,10 +160,14 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     }
     for (PeerLossListener* listener : listeners_) listener->peer_judged(dead);
     // Memory does not report that its reader is gone: what waits for its credits would wait forever.
-    const Connection* const via = dead.via;
-    for (const auto& connection : connections_.all())
-        if (connection.get() == via && !via->link && !via->down())
-            PacketSender::drop_queues(*connection, Error::unreachable);
+    // A socket may report it late, and its unsent bytes would keep this rank from leaving.
+    Connection* const via = dead.via;
+    if (via != nullptr && !via->link && !via->down()) {
+        if (via->interface != nullptr && via->interface->can().polls_kernel)
+            close(*via, Error::unreachable, why);
+        else
+            PacketSender::drop_queues(*via, Error::unreachable);
+    }
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
         if (link != nullptr && link->peer == peer && !link->down() &&
