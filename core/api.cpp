@@ -124,6 +124,10 @@ bool Runtime::progress() {
     return progress_.poll();
 }
 
+void Runtime::progress_repeatedly() {
+    progress_.poll_repeatedly();
+}
+
 void Runtime::progress_for(std::string_view call, const Awaited& sought) {
     progress_.poll_for(call, sought);
 }

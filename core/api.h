@@ -135,8 +135,10 @@ class Runtime final {
     // --- progress ---
     // Moves everything that can move, without waiting. Returns true if something moved.
     bool progress();
-    // progress() inside a call that polls and returns, such as MPI_Test: reports name what the call
-    // is looking for.
+    // progress() inside a call that programs repeat until something has changed: yields the core if
+    // nothing moved and ranks share cores.
+    void progress_repeatedly();
+    // The same in a call such as MPI_Test: reports name what the call is looking for.
     void progress_for(std::string_view call, const Awaited& sought);
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {

@@ -91,6 +91,13 @@ void Progress::stop() {
     thread_.join();
 }
 
+// Otherwise a rank that tests in a loop keeps the core until its time slice ends, and the rank for
+// which it waits does not run.
+void Progress::yield_core() const {
+    if (options_.oversubscribed) [[unlikely]]
+        sched_yield();
+}
+
 bool Progress::poll_locked() {
     const bool moved = poll_unlocked();
     if (moved) known_completed_ = commons_.completed;

@@ -161,11 +161,19 @@ class Progress {
     }
     // Takes what has arrived and starts nothing that waits for it. The lock is held.
     void take_arrived();
-    // poll() inside a call that polls and returns: a report made in it names the call.
+    // poll() inside a call that returns without waiting, and that programs repeat until something
+    // has changed. If nothing moved and ranks share cores, yields the core to the others.
+    void poll_repeatedly() {
+        if (!poll()) yield_core();
+    }
+    // The same; a report made in it names the call.
     void poll_for(std::string_view call, const Awaited& sought) {
-        const Guard guard(*this);
-        const Look look(*this, call, sought);
-        poll_locked();
+        {
+            const Guard guard(*this);
+            const Look look(*this, call, sought);
+            if (poll_locked()) return;
+        }
+        yield_core();
     }
     // Wakes all waiting threads to check their conditions again, after an event elsewhere.
     void recheck();
@@ -197,6 +205,7 @@ class Progress {
 
     bool poll_locked();
     bool poll_unlocked();
+    void yield_core() const;
     bool has_news() const;
     void wake_sleeper() noexcept;
     bool do_errands();

@@ -181,7 +181,7 @@ bool test(Window& window) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post first");
     constexpr Signals completes = &core::rma::Window::Dealings::completes;
     if (!have_signalled(window, *window.exposed, completes)) {
-        runtime().progress();
+        runtime().progress_repeatedly();
         if (!have_signalled(window, *window.exposed, completes)) return false;
     }
     take_signals(window, *window.exposed, completes);
