@@ -29,6 +29,7 @@
 #include "core/progress/task.h"
 #include "core/request.h"
 #include "core/sharing/shared_memory.h"
+#include "core/survivors/survivors.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -94,6 +95,7 @@ class Runtime final {
     const Inspection& state() const { return state_; }
     Notes& notes() { return notes_; }
     const Flows& flows() const { return flows_; }
+    const Survivors& survivors() const { return survivors_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus. Precondition: both are in range (source may be
@@ -191,6 +193,9 @@ class Runtime final {
     void interrupt() noexcept;
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
+    // The launcher has had the time to report all deaths up to now: peers that are lost and not
+    // reported live, and are cut off from this rank.
+    void deaths_are_known();
 
   private:
     const std::unique_ptr<Core> core_;
@@ -201,6 +206,7 @@ class Runtime final {
     rma::Windows& windows_;
     const Inspection state_;
     const Flows flows_;
+    const Survivors survivors_;
 };
 
 }  // namespace torusmp::core

@@ -18,6 +18,7 @@
 #include "config/geometry.h"
 #include "config/load.h"
 #include "core/settings.h"
+#include "core/transport/common/settings.h"
 #include "job/early_settings.h"
 #include "job/front_ends.h"
 #include "job/processors.h"
@@ -29,6 +30,13 @@ namespace {
 
 bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
+}
+
+// The launcher notices after transport.timeout that a host is silent; the rest is for its reports to
+// arrive, and for ranks that noticed earlier than the launcher.
+std::chrono::nanoseconds longest_report(const config::Settings& settings) {
+    const std::chrono::nanoseconds timeout = settings[transport::setting::timeout];
+    return timeout + timeout / 2 + std::chrono::milliseconds(500);
 }
 
 }  // namespace
@@ -54,7 +62,7 @@ Process::Process(bool threads)
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
-        death_watch_.start(*runtime_);
+        death_watch_.start(*runtime_, longest_report(settings_));
     report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
@@ -85,6 +93,8 @@ core::Options Process::options(bool threads) {
     options.oversubscribed = crowds.here;
     options.shares_cores = crowds.somewhere;
     options.threads = threads;
+    options.tolerates_deaths = keeps_going() && bootstrap_->deaths_descriptor() >= 0;
+    if (options.tolerates_deaths) options.on_loss = [this] { death_watch_.expect_report(); };
     options.on_interrupt = [this] { death_watch_.deliver(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();

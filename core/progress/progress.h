@@ -98,7 +98,8 @@ class Progress {
         // The caller has just started this request. If it is already complete, that is not news,
         // because no thread waits for it yet.
         void started(const Request& request) {
-            if (gate_ != nullptr && request.complete()) ++gate_->progress_.known_completed_;
+            if (gate_ != nullptr && request.complete() && request.status().error != Error::pending)
+                ++gate_->progress_.known_completed_;
         }
 
       private:
@@ -158,6 +159,8 @@ class Progress {
         const Guard guard(*this);
         return poll_locked();
     }
+    // Takes what has arrived and starts nothing that waits for it. The lock is held.
+    void take_arrived();
     // poll() inside a call that returns without waiting, and that programs repeat until something
     // has changed. If nothing moved and ranks share cores, yields the core to the others.
     void poll_repeatedly() {

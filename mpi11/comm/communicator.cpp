@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mpi11/error/error.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
@@ -64,6 +65,7 @@ Communicator::Communicator(std::vector<Rank> members, Context first)
       peers_(std::move(members)) {
     index_peers();
     group_.set_names(names_);
+    watch_members(*this);
 }
 
 Communicator::Communicator(std::vector<Rank> local, Context local_first, std::vector<Rank> remote,
@@ -76,9 +78,12 @@ Communicator::Communicator(std::vector<Rank> local, Context local_first, std::ve
       peers_(std::move(remote)) {
     index_peers();
     group_.set_names(names_);
+    watch_members(*this);
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+    forget_members(*this);
+}
 
 // Machine ranks are looked up in a table, which communicators with the same numbering do not need.
 void Communicator::index_peers() {

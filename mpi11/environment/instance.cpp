@@ -20,6 +20,7 @@
 #include "mpi11/environment/info.h"
 #include "mpi11/error/check.h"
 #include "mpi11/error/leak_report.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/partitioned/message.h"
 #include "mpi11/pt2pt/buffered.h"
 #include "mpi11/pt2pt/request.h"
@@ -95,6 +96,7 @@ int join(int level, const char* call) {
             make_error_handlers();
             make_operations();
             make_datatypes();
+            begin_failures();
             make_communicators(lib);
             make_predefined_group();
             tool::watch_job();
@@ -127,6 +129,7 @@ void take_part_in_the_end(Communicator& world) {
 // The process takes part no more.
 void forget_job() {
     end_reports();
+    end_failures();
     tool::keep_counters();
     hot.running = false;
     hot.runtime = nullptr;

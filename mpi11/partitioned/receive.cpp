@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/partitioned/receive.h"
 
+#include "mpi11/ft/failures.h"
+
 namespace torusmp::mpi::partitioned {
 
 Receive::Receive(const Memory& memory, Communicator& comm, int source, int tag)
@@ -111,9 +113,9 @@ bool Receive::arrived(int partition) {
 void Receive::finish() {
     if (peer_ == MPI_PROC_NULL) return;
     if (!wrong_.empty())
-        fail(announced_.status().error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED
-             : announced_.status().error != core::Error::none      ? MPI_ERR_OTHER
-                                                                   : MPI_ERR_TRUNCATE,
+        fail(announced_.status().error != core::Error::none
+                 ? class_of_fault(announced_.status().error)
+                 : MPI_ERR_TRUNCATE,
              "{}", wrong_);
     for (int k = 0; k < count(); ++k) {
         check_received(piece_[std::size_t(k)].request, comm_);

@@ -10,6 +10,7 @@
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/rma/transfer.h"
 #include "mpi11/rma/window.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi::windows {
 namespace {
@@ -41,7 +42,7 @@ void check_dealings(Window& window, int target) {
     }
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
-    fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+    fail(class_of_fault(error),
          "accesses to rank {}: {}", target, runtime().state().why_failed(error, peer));
 }
 
@@ -118,7 +119,7 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
         call, &awaited);
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
-            fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
+            fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
                  runtime().state().why_failed(core::Error::unreachable, window.comm->peer(member)));
     take_signals(window, members, count);
     order(window);
