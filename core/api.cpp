@@ -18,7 +18,8 @@ Runtime::Runtime(Options options, const InterfaceFactory& make_interface,
       shared_(core_->shared),
       windows_(core_->windows),
       state_(*core_),
-      flows_(*core_) {}
+      flows_(*core_),
+      survivors_(*core_) {}
 
 Runtime::~Runtime() = default;
 
@@ -132,6 +133,16 @@ void Runtime::leave(Companions& companions) {
     companions.remove(progress_);
 }
 
+void Runtime::progress_repeatedly() {
+    progress_.poll_companions();
+    // If the rank is alone on its host, a yield hardly helps and costs contended windows a fifth of
+    // their rate.
+    if (core_->commons.options.direct.size() <= 1)
+        progress_.poll();
+    else
+        progress_.poll_repeatedly();
+}
+
 void Runtime::progress_for(std::string_view call, const Awaited& sought) {
     progress_.poll_for(call, sought);
 }
@@ -187,7 +198,14 @@ void Runtime::interrupt() noexcept {
 
 void Runtime::peer_died(Rank peer, std::string_view why) {
     const Guard guard(progress_);
+    // What the peer has sent before it died is taken, so that only what never arrives fails.
+    progress_.take_arrived();
     core_->faults.peer_died(peer, why);
+}
+
+void Runtime::deaths_are_known() {
+    const Guard guard(progress_);
+    core_->faults.deaths_are_known();
 }
 
 SendFlow& Flows::open_send(Rank dest, Context context, std::uint32_t kind) const {

@@ -30,6 +30,7 @@
 #include "core/progress/task.h"
 #include "core/request.h"
 #include "core/sharing/shared_memory.h"
+#include "core/survivors/survivors.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -95,6 +96,7 @@ class Runtime final {
     const Inspection& state() const { return state_; }
     Notes& notes() { return notes_; }
     const Flows& flows() const { return flows_; }
+    const Survivors& survivors() const { return survivors_; }
 
     // --- messages matched by context, source and tag (MPI's rules) ---
     // dest and source are ranks of the torus. Precondition: both are in range (source may be
@@ -138,8 +140,10 @@ class Runtime final {
     // Companions. Throws std::runtime_error.
     void join(Companions& companions);
     void leave(Companions& companions);
-    // progress() inside a call that polls and returns, such as MPI_Test: reports name what the call
-    // is looking for.
+    // progress() inside a call that programs repeat until something has changed: yields the core if
+    // nothing moved and ranks share cores.
+    void progress_repeatedly();
+    // The same in a call such as MPI_Test: reports name what the call is looking for.
     void progress_for(std::string_view call, const Awaited& sought);
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {
@@ -194,6 +198,9 @@ class Runtime final {
     void interrupt() noexcept;
     // Completes every request to and from a rank that is known to be dead with Error::unreachable.
     void peer_died(Rank peer, std::string_view why);
+    // The launcher has had the time to report all deaths up to now: peers that are lost and not
+    // reported live, and are cut off from this rank.
+    void deaths_are_known();
 
   private:
     const std::unique_ptr<Core> core_;
@@ -204,6 +211,7 @@ class Runtime final {
     rma::Windows& windows_;
     const Inspection state_;
     const Flows flows_;
+    const Survivors survivors_;
 };
 
 }  // namespace torusmp::core

@@ -28,7 +28,8 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       declared(commons, connections, sender, store, sends, receives, writes, rendezvous, messages),
       relay(commons, connections, sender, faults),
       faults(commons, connections, sender,
-             {&messages, &declared, &receives, &sends, &shortcuts, &windows}),
+             {&messages, &declared, &receives, &sends, &shortcuts, &windows, &agreements,
+              &revocations}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
       packet_trace(commons, dispatcher),
@@ -39,7 +40,9 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       publisher(commons, connections, matching, sends, receives, progress),
       notes(commons, connections, sender, store, matching, faults, progress),
       shared(connections),
-      windows(commons, connections, sender, progress, shared, messages) {
+      windows(commons, connections, sender, progress, shared, messages),
+      agreements(commons, connections, sender, progress),
+      revocations(commons, connections, sender, progress) {
     register_handlers();
 }
 
@@ -73,6 +76,8 @@ void Core::register_handlers() {
     to.handle<&DeclaredChannels::on_rtr>(PacketKind::flow_rtr, declared);
     to.handle<&rma::Windows::on_ask>(PacketKind::window_ask, windows);
     to.handle<&rma::Windows::on_answer>(PacketKind::window_answer, windows);
+    to.handle<&Agreements::on_agreement>(PacketKind::agreement, agreements);
+    to.handle<&Revocations::on_revoke>(PacketKind::revoke, revocations);
 }
 
 Waits Core::waits() const {
@@ -87,6 +92,7 @@ Waits Core::waits() const {
     receives.report(waits);
     sends.report(waits);
     windows.report(waits);
+    agreements.report(waits);
     sender.report(waits);
     links.report(waits);
     shortcuts.report(waits);

@@ -29,6 +29,8 @@
 #include "core/relay/relay.h"
 #include "core/rma/windows.h"
 #include "core/sharing/shared_memory.h"
+#include "core/survivors/agreements.h"
+#include "core/survivors/revocations.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::core {
@@ -69,6 +71,8 @@ class Core {
     Notes notes;
     SharedMemory shared;
     rma::Windows windows;
+    Agreements agreements;
+    Revocations revocations;
     std::vector<const Reporter*> reporters;  // reporters of the layers above
 
   private:

@@ -74,6 +74,11 @@ std::string Inspection::fault_of(Rank peer) const {
     return core_.faults.why_lost(peer);
 }
 
+std::string Inspection::why_failed(Error error, Rank peer) const {
+    const Progress::Guard guard(core_.progress);
+    return core_.faults.why_failed(error, peer);
+}
+
 std::optional<Rank> Inspection::lost_in(std::span<const Rank> members) const {
     const Progress::Guard guard(core_.progress);
     return core_.faults.lost_in(members);

@@ -59,6 +59,8 @@ class Inspection {
     // Why a rank is unreachable: its death, or the dead link with the rank that saw it die and the
     // reason.
     std::string fault_of(Rank peer) const;
+    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    std::string why_failed(Error error, Rank peer) const;
     // A rank because of which the members can no longer all work together: a dead one, or an end of
     // a dead link that a path between two members uses. All members agree on whether there is one,
     // once all know of the fault. Returns nullopt if all members can still work together.

@@ -68,6 +68,13 @@ struct Options {
     // the cores counts for more than how many steps it takes.
     bool shares_cores = false;
     bool threads = false;  // several threads call
+    // Ranks may die and the job continues: a death then does not end receives from any source,
+    // because the caller knows which of them may wait for the dead rank.
+    // It also means that deaths are reported to Runtime::peer_died(): until that happens a lost
+    // peer may be alive.
+    bool tolerates_deaths = false;
+    // A peer is lost; called under the Runtime's lock. May be empty.
+    std::function<void()> on_loss{};
     // A wait that lasts longer is published; one ten times as long has its causes looked for.
     std::chrono::nanoseconds publish_after = std::chrono::milliseconds(100);
     // Receives reports of waits first; if it returns false or is empty, they go to log as text.
@@ -81,6 +88,9 @@ struct Options {
     std::function<void(std::string_view)> log_fault = {};
     // Receives news of the cables under this rank's links. If empty, deaths go to log.
     std::function<void(const routing::LinkNews&)> log_link = {};
+    // Called when a rank is asked to hold its messages, because unexpected ones use more than
+    // transport.unexpected: that rank, the bytes that are used, and the limit. Under the lock.
+    std::function<void(Rank, std::size_t, std::size_t)> on_hold = {};
     // The page on which the rank publishes its state; it must outlive the Runtime. Null if none.
     ControlPage* page = nullptr;
 

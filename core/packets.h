@@ -37,6 +37,8 @@ enum class PacketKind : std::uint8_t {
     note,       // for the NoteReader of its context
     window_ask,     // AskBody of core/rma/packets.h: an access to a window of this rank
     window_answer,  // AnswerBody: its result, or that it is done
+    agreement,  // of core/survivors/: a wave of an agreement among the members of a group
+    revoke,     // the group of the context is revoked
     link_dead,  // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };

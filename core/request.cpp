@@ -17,6 +17,10 @@ std::string_view describe(Error error) {
             return "the peer cannot be reached";
         case Error::protocol:
             return "the peer broke the protocol";
+        case Error::pending:
+            return "a rank whose message it may wait for is dead";
+        case Error::revoked:
+            return "the communicator is revoked";
         case Error::mismatch:
             return "the members called different collectives";
     }

@@ -31,6 +31,8 @@ enum class Error : std::uint8_t {
     cancelled,
     unreachable,  // the peer died, or every path to it uses a dead link
     protocol,     // the peer broke the protocol; the connection is closed
+    pending,      // a wildcard receive that stays posted: a rank that it may wait for is dead
+    revoked,      // the group was revoked by a member
     mismatch      // members of a group called different collectives, or with different sizes
 };
 std::string_view describe(Error error);
@@ -156,9 +158,19 @@ class SendRequest : public Request, public Outgoing {
 
 class ReceiveRequest : public Request {
   public:
-    ReceiveRequest() = default;
+    // pends: if it has a wildcard source and its context is suspended, it is reported as complete
+    // with Error::pending, and stays posted; see Runtime::suspend_wildcards().
+    explicit ReceiveRequest(bool pends = false) : pends_(pends) {}
 
     // The rest is for core's modules; callers must not use it.
+
+    // No longer reported as complete with Error::pending.
+    void reopen() {
+        status_.error = Error::none;
+        complete_.store(false, std::memory_order_release);
+    }
+    void set_pends(bool pends) { pends_ = pends; }
+    bool pends_;
 
     enum class Stage : std::uint8_t {
         idle,      // not started, complete, or about to take a message that is here

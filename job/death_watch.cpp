@@ -6,49 +6,85 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <utility>
 
 namespace torusmp::job {
+namespace {
 
-void DeathWatch::start(core::Runtime& runtime) {
+void ring_bell(const base::Descriptor& bell) noexcept {
+    const std::uint64_t one = 1;
+    // It can only fail if the bell has rung unheard for 2^64 times.
+    [[maybe_unused]] const auto written = write(bell.get(), &one, sizeof one);
+}
+
+}  // namespace
+
+void DeathWatch::start(core::Runtime& runtime, std::chrono::nanoseconds longest) {
     runtime_ = &runtime;
+    longest_ = longest;
     stop_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
+    expects_ = base::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     thread_ = std::thread([this] { watch(); });
 }
 
 void DeathWatch::stop() {
     if (!thread_.joinable()) return;
-    const std::uint64_t one = 1;
-    if (write(stop_.get(), &one, sizeof one) < 0) return;  // cannot happen: nothing else is written
+    ring_bell(stop_);
     thread_.join();
 }
 
+void DeathWatch::expect_report() noexcept {
+    if (expects_.get() >= 0) ring_bell(expects_);
+}
+
 void DeathWatch::watch() {
-    std::array<pollfd, 2> watched{
-        {{bootstrap_.deaths_descriptor(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+    using Clock = std::chrono::steady_clock;
+    std::array<pollfd, 3> watched{{{bootstrap_.deaths_descriptor(), POLLIN, 0},
+                                   {stop_.get(), POLLIN, 0},
+                                   {expects_.get(), POLLIN, 0}}};
+    constexpr auto never = Clock::time_point::max();
+    auto due = never;  // when a report is overdue
     for (;;) {
-        if (poll(watched.data(), watched.size(), -1) < 0) continue;  // a signal
+        int wait = -1;
+        if (due != never) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(due - Clock::now());
+            wait = int(std::clamp<std::int64_t>(left.count(), 0, 3'600'000));
+        }
+        if (poll(watched.data(), watched.size(), wait) < 0) continue;  // a signal
         if (watched[1].revents != 0) return;
+        if (watched[2].revents != 0) {
+            std::uint64_t rung;
+            if (read(expects_.get(), &rung, sizeof rung) > 0) due = Clock::now() + longest_;
+        }
         const auto deaths = bootstrap_.deaths();
-        if ((watched[0].revents & POLLIN) == 0 && deaths.empty()) return;  // the launcher is gone
+        if (watched[0].revents != 0 && (watched[0].revents & POLLIN) == 0 && deaths.empty())
+            return;  // the launcher is gone
+        const bool overdue = due != never && Clock::now() >= due;
+        if (overdue) due = never;
+        if (deaths.empty() && !overdue) continue;
         {
             const std::lock_guard lock(mutex_);
             news_.insert(news_.end(), deaths.begin(), deaths.end());
+            overdue_ |= overdue;
         }
-        if (!deaths.empty()) runtime_->interrupt();
+        runtime_->interrupt();
     }
 }
 
 void DeathWatch::deliver() {
     std::vector<launch::Death> news;
+    bool overdue = false;
     {
         const std::lock_guard lock(mutex_);
         news = std::exchange(news_, {});
+        overdue = std::exchange(overdue_, false);
     }
     for (const launch::Death& death : news)
         runtime_->peer_died(death.rank, fmt::format("it {}", death.cause));
+    if (overdue) runtime_->deaths_are_known();
 }
 
 }  // namespace torusmp::job

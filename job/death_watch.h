@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Passes the launcher's reports of dead ranks to the Runtime, if the job continues after a death.
+// Passes the launcher's reports of dead ranks to the Runtime, if the job continues after a death,
+// and tells it when a peer that it has lost would have been reported by now.
 //
 // A dedicated thread sleeps on the launcher's descriptor. Its reports are handed over inside the
 // Runtime's own progress, so the Runtime needs no lock for them. Started and stopped by the
 // Process, from one thread; created before the Runtime, which it outlives.
 #pragma once
 
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -23,7 +25,10 @@ class DeathWatch {
     DeathWatch(const DeathWatch&) = delete;
     DeathWatch& operator=(const DeathWatch&) = delete;
 
-    void start(core::Runtime& runtime);
+    // longest: the time that the launcher takes at most to report a death.
+    void start(core::Runtime& runtime, std::chrono::nanoseconds longest);
+    // The Runtime has lost a peer. Any thread may call.
+    void expect_report() noexcept;
     // Uses neither the launcher nor the Runtime afterwards.
     void stop();
     // Called by the Runtime after interrupt(), on the thread that runs it: hands over the reports
@@ -35,9 +40,11 @@ class DeathWatch {
 
     launch::Bootstrap& bootstrap_;
     core::Runtime* runtime_ = nullptr;
-    base::Descriptor stop_;
+    std::chrono::nanoseconds longest_{};
+    base::Descriptor stop_, expects_;
     std::mutex mutex_;
     std::vector<launch::Death> news_;
+    bool overdue_ = false;
     std::thread thread_;
 };
 

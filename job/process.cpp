@@ -19,6 +19,7 @@
 #include "config/geometry.h"
 #include "config/load.h"
 #include "core/settings.h"
+#include "core/transport/common/settings.h"
 #include "job/early_settings.h"
 #include "job/front_ends.h"
 #include "job/processors.h"
@@ -30,6 +31,13 @@ namespace {
 
 bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
+}
+
+// The launcher notices after transport.timeout that a host is silent; the rest is for its reports to
+// arrive, and for ranks that noticed earlier than the launcher.
+std::chrono::nanoseconds longest_report(const config::Settings& settings) {
+    const std::chrono::nanoseconds timeout = settings[transport::setting::timeout];
+    return timeout + timeout / 2 + std::chrono::milliseconds(500);
 }
 
 }  // namespace
@@ -72,7 +80,7 @@ Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
-        death_watch_.start(*runtime_);
+        death_watch_.start(*runtime_, longest_report(settings_));
     if (!joins) report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
@@ -104,12 +112,17 @@ core::Options Process::options(bool threads) {
     options.oversubscribed = crowds.here;
     options.shares_cores = crowds.somewhere;
     options.threads = threads;
+    options.tolerates_deaths = keeps_going() && bootstrap_->deaths_descriptor() >= 0;
+    if (options.tolerates_deaths) options.on_loss = [this] { death_watch_.expect_report(); };
     options.on_interrupt = [this] { death_watch_.deliver(); };
     options.log_fault = [this](std::string_view text) { bootstrap_->note(text); };
     options.page = page_.page();
     options.log_link = [this](const routing::LinkNews& news) {
         bootstrap_->report_link(news);
         if (const auto watch = on_link_news.load()) watch(news);
+    };
+    options.on_hold = [](core::Rank from, std::size_t used, std::size_t limit) {
+        if (const auto watch = on_unexpected_full.load()) watch(from, used, limit);
     };
     options.on_waits = [this](const core::Waits& waits, core::WaitsWanted why) {
         return why != core::WaitsWanted::text &&

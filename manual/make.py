@@ -22,7 +22,7 @@ PROGRAMS = ["torus-run", "torus-check", "torus-info", "torus-setup", "torus-top"
             "torus-wilson", "torus-gauge-file", "torus-halo-exchange"]
 # Other names of a program; all of them are those of other MPIs, too.
 NAMES = {"torus-run": ["mpirun", "mpiexec"],
-         "mpicc": ["mpicxx", "mpic++", "mpiCC", "mpifort", "mpif90", "mpif77"]}
+         "mpicc": ["mpicxx", "mpic++", "mpiCC", "mpifort", "mpif90", "mpif77", "mpicc_abi", "mpicxx_abi"]}
 SECOND_USES = {"torus-info": ["netplan"]}
 OTHER_MPIS = {"mpicc", *NAMES["torus-run"], *NAMES["mpicc"]}
 

@@ -250,6 +250,10 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_ERR_SESSION 60
 #define MPI_ERR_ERRHANDLER 61
 #define MPI_ERR_ABI 62
+/* Of calls for jobs that go on when processes die, which the standard does not have yet. */
+#define MPI_ERR_PROC_FAILED 101
+#define MPI_ERR_PROC_FAILED_PENDING 102
+#define MPI_ERR_REVOKED 103
 /* Codes of the tools interface, which are no classes for error handlers. */
 #define MPI_T_ERR_CANNOT_INIT 1001
 #define MPI_T_ERR_NOT_ACCESSIBLE 1002
@@ -397,6 +401,7 @@ typedef MPI_Status MPI_F08_status;
 #define MPI_APPNUM 505
 #define MPI_LASTUSEDCODE 506
 #define MPI_UNIVERSE_SIZE 507
+#define MPI_FT 508 /* not in the standard yet: 1 if the job goes on when a process dies, else 0 */
 
 /* Attributes of a window. */
 #define MPI_WIN_BASE 601
@@ -2121,6 +2126,16 @@ TORUSMP_FUNCTION(int, T_source_get_info,
                   MPI_Info* info))
 TORUSMP_FUNCTION(int, T_source_get_num, (int* num_sources))
 TORUSMP_FUNCTION(int, T_source_get_timestamp, (int source_index, MPI_Count* timestamp))
+
+/* Jobs that go on when processes die: a proposal for the standard. mpi-ext.h has the names MPIX_. */
+TORUSMP_FUNCTION(int, Comm_revoke, (MPI_Comm comm))
+TORUSMP_FUNCTION(int, Comm_is_revoked, (MPI_Comm comm, int* flag))
+TORUSMP_FUNCTION(int, Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp))
+TORUSMP_FUNCTION(int, Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked))
+TORUSMP_FUNCTION(int, Comm_agree, (MPI_Comm comm, int* flags))
+TORUSMP_FUNCTION(int, Comm_iagree, (MPI_Comm comm, int* flags, MPI_Request* request))
+TORUSMP_FUNCTION(int, Comm_shrink, (MPI_Comm comm, MPI_Comm* newcomm))
+TORUSMP_FUNCTION(int, Comm_ishrink, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request))
 
 /* MPI-1 names that later standards replaced and mostly removed; old codes still call them. */
 TORUSMP_FUNCTION(int, Address, (void* location, MPI_Aint* address))

@@ -30,6 +30,7 @@ namespace torusmp::mpi {
 enum class Kind : std::uint32_t {
     dead = 0,
     communicator = 0x6d6f6331,
+    revoked_communicator = 0x6d6f7631,  // a communicator that only local calls accept
     group,
     datatype,
     operation,

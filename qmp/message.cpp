@@ -174,12 +174,11 @@ inline void start_one(Handle& handle, const char* call) {
     if (status.error == core::Error::truncated)
         fail(call, fmt::format("node {} sent {} bytes, longer than the {} of this node",
                                handle.peer, status.bytes, handle.describe()));
+    const core::Rank peer =
+        handle.kind == Kind::send ? handle.send.peer() : handle.receive.peer();
+    const std::string what = fmt::format("the {} failed: {}", handle.describe(),
+                                         runtime().state().why_failed(status.error, peer));
     const bool lost = status.error == core::Error::unreachable;
-    const std::string what = fmt::format(
-        "the {} failed: {}", handle.describe(),
-        lost ? runtime().state().fault_of(handle.kind == Kind::send ? handle.send.peer()
-                                                                    : handle.receive.peer())
-             : std::string(core::describe(status.error)));
     if (!library().process->keeps_going()) lost ? fall_with_others(call, what) : fail(call, what);
     handle.error = complain(QMP_ERROR, call, what);
 }

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -124,6 +125,13 @@ class Group {
     // This member's calls, and the calls that others have reported.
     Ledger& ledger() const { return *ledger_; }
 
+    // No collective succeeds any more; those in progress end with Error::revoked.
+    void revoke() {
+        revoked_.store(true, std::memory_order_relaxed);
+        runtime_->notes().count_fault();
+    }
+    bool revoked() const { return revoked_.load(std::memory_order_relaxed); }
+
     // Gives the program's name of this group for reports; kept by the caller.
     void set_names(const core::Reporter& names) { names_ = &names; }
     const core::Reporter* names() const { return names_; }
@@ -173,6 +181,7 @@ class Group {
     std::unique_ptr<Group> ordered_;
     std::unique_ptr<Hosts> hosts_;
     bool hosts_known_ = false;
+    std::atomic<bool> revoked_{false};
     const core::Reporter* names_ = nullptr;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/schedule/schedule.h"
 
+#include <utility>
+
 #include "base/assert.h"
 #include "collectives/area/area.h"
 #include "collectives/group/ledger.h"
@@ -126,6 +128,7 @@ void Schedule::reset(std::string_view name) {
     if (!verdict_.empty()) verdict_.clear();
     lingered_ = 0;
     faults_seen_ = 0;
+    looked_ = false;
     complete_.store(false, std::memory_order_relaxed);
 }
 
@@ -163,7 +166,9 @@ bool Schedule::advance() {
         advancing_ = false;
         return false;
     }
-    look_for_faults();
+    // A call that begins after a fault fails immediately. Later, what has arrived is taken first: the
+    // call may be complete, although a member that has done its part has died since.
+    if (!std::exchange(looked_, true)) look_for_faults();
     // A request may be complete as soon as it is posted, or complete others that the schedule has
     // already checked, without a further event. So the schedule checks once more.
     bool finished = false;
@@ -172,7 +177,9 @@ bool Schedule::advance() {
     do {
         posts = messages_.posts();
         steps = steps_;
-        finished = (!failed() && steps_->move()) || (failed() && (take_back(), all_complete()));
+        finished = !failed() && steps_->move();
+        if (!finished && !failed()) look_for_faults();
+        if (!finished && failed()) finished = (take_back(), all_complete());
     } while (!finished && (messages_.posts() != posts || steps_ != steps));
     if (messages_.failure().to_report && !nested_) [[unlikely]]
         tell_all();
@@ -225,10 +232,11 @@ std::string Schedule::failure() const {
     if (failure.error == core::Error::truncated && failure.peer == group().runtime().rank())
         return "the block for this rank does not fit: the counts and types of both sides must "
                "describe the same number of bytes";
+    if (failure.error == core::Error::revoked) return std::string(core::describe(failure.error));
     const std::string rank = "rank " + std::to_string(failure.peer);
     if (failure.error == core::Error::unreachable)
         return rank + " cannot be reached: " + group().runtime().state().fault_of(failure.peer);
-    return rank + ": " + std::string(core::describe(failure.error));
+    return rank + ": " + group().runtime().state().why_failed(failure.error, failure.peer);
 }
 
 // Members that exchange no messages in this collective still depend on each other: a fault that
@@ -237,6 +245,7 @@ void Schedule::look_for_faults() {
     const std::uint64_t faults = group().runtime().state().faults();
     if (faults == faults_seen_) return;
     faults_seen_ = faults;
+    if (group().revoked()) fail(core::Error::revoked, group().runtime().rank());
     if (const auto lost = group().runtime().state().lost_in(group().members()))
         fail(core::Error::unreachable, *lost);
     if (!entered_ || nested_) return;

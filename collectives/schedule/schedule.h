@@ -138,6 +138,7 @@ class Schedule : public core::Task, protected Steps {
     int lingered_ = 0;
     std::string verdict_;  // the verdict of another member that ended it, as text
     bool advancing_ = false;
+    bool looked_ = false;  // for faults, since it was started
     std::uint64_t faults_seen_ = 0;
     std::atomic<bool> complete_{true};
 };

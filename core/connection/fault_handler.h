@@ -34,6 +34,9 @@ class PeerLossListener {
     // working on end later, through on_transfer_end(); until then the transport uses the caller's
     // memory.
     virtual void peer_lost(Peer& peer, Error error) = 0;
+    // The launcher reports the death of this peer, which is lost already; or has had the time to,
+    // so the peer lives and is cut off (Peer::cut_off).
+    virtual void peer_judged(Peer& /*peer*/) {}
 
   protected:
     ~PeerLossListener() = default;

@@ -13,7 +13,7 @@ namespace torusmp::core {
 struct Peer {
     // Fields that every message reads.
     Rank rank = -1;
-    bool dead = false;
+    bool dead = false;  // it has died, or cannot be reached
     std::uint32_t send_sequence = 0;
     std::uint32_t receive_sequence = 0;  // the next one to handle
     // The connection for sequenced packets: `via`, or the shortcut while there is one. Null: call
@@ -44,6 +44,10 @@ struct Peer {
     std::size_t unexpected = 0;  // memory that its unexpected messages use here, in bytes
     bool holds = false;          // it has been asked to hold its messages
     std::string why;             // why it is dead
+    // Of those that are dead: the launcher has reported its death, or has had the time to and has
+    // not, so it lives. Both are false while that is open.
+    bool reported = false;
+    bool cut_off = false;
 };
 
 }  // namespace torusmp::core

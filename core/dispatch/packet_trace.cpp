@@ -25,7 +25,7 @@ std::string_view kind_name(std::uint8_t kind) {
         "none",      "eager",   "rts",     "matched",   "rtr",        "refuse",   "withdraw",
         "withdrawn", "retract", "hold",    "flow_open", "flow_eager", "flow_rts", "flow_rtr",
         "cts",       "data",    "written", "fin",       "retracted",  "note",     "window_ask",
-        "window_answer", "link_dead"};
+        "window_answer", "agreement", "revoke", "link_dead"};
     if (kind < names.size()) return names[kind];
     const auto frame = LinkFrame(kind);
     const bool link = frame >= LinkFrame::news && frame <= LinkFrame::detour;

@@ -44,7 +44,9 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
         fmt::format("{} {}: {}{}", commons_.name_of(connection),
                     unreached ? "cannot be established" : "is closed", why, route_of(connection));
     TORUSMP_TRACE(connection, info, commons_.rank(), "closes: {}", what);
-    tell_fault(what);
+    // The launcher's report of a death says it all.
+    if (!commons_.options.tolerates_deaths || !connections_.peer(connection.peer).reported)
+        tell_fault(what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)
         lose(connections_.peer(connection.peer), error, what);
@@ -148,16 +150,37 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
 }
 
 void Faults::peer_died(Rank peer, std::string_view why) {
-    if (connections_.peer(peer).dead) return;
+    Peer& dead = connections_.peer(peer);
+    if (std::exchange(dead.reported, true)) return;
     commons_.stirred = true;
-    const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
-    tell_fault(what);
-    lose(connections_.peer(peer), Error::unreachable, what);
+    if (!dead.dead) {
+        const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
+        if (!commons_.options.tolerates_deaths) tell_fault(what);  // the launcher has said so
+        lose(dead, Error::unreachable, what);
+    }
+    for (PeerLossListener* listener : listeners_) listener->peer_judged(dead);
+    // Memory does not report that its reader is gone: what waits for its credits would wait forever.
+    // A socket may report it late, and its unsent bytes would keep this rank from leaving.
+    Connection* const via = dead.via;
+    if (via != nullptr && !via->link && !via->down()) {
+        if (via->interface != nullptr && via->interface->can().polls_kernel)
+            close(*via, Error::unreachable, why);
+        else
+            PacketSender::drop_queues(*via, Error::unreachable);
+    }
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
         if (link != nullptr && link->peer == peer && !link->down() &&
             (link->channel->connecting() || link->cable == nullptr))
             close(*link, Error::unreachable, "its other end is dead");
+}
+
+void Faults::deaths_are_known() {
+    commons_.stirred = true;
+    for (Peer& peer : connections_.peers()) {
+        if (!peer.dead || peer.reported || std::exchange(peer.cut_off, true)) continue;
+        for (PeerLossListener* listener : listeners_) listener->peer_judged(peer);
+    }
 }
 
 // If this rank can reach the peer, a dead link elsewhere separates other ranks.
@@ -166,6 +189,15 @@ std::string Faults::why_lost(Rank peer) const {
     for (const DeadLink& link : dead_links_)
         if (link.suspect == peer || link.at == peer) return link.what;
     return std::string(describe(Error::unreachable));
+}
+
+std::string Faults::why_failed(Error error, Rank peer) const {
+    const std::string what(describe(error));
+    if (peer == any_source) return what;
+    if (error == Error::unreachable) return why_lost(peer);
+    if (error != Error::protocol) return what;
+    const std::string& why = connections_.peer(peer).why;
+    return why.empty() ? what : what + ": " + why;
 }
 
 std::optional<Rank> Faults::lost_in(std::span<const Rank> members) const {
@@ -204,6 +236,8 @@ void Faults::lose(Peer& peer, Error error, std::string why) {
     peer.why = std::move(why);
     count_.fetch_add(1, std::memory_order_relaxed);
     for (PeerLossListener* listener : listeners_) listener->peer_lost(peer, error);
+    if (listener_) listener_(peer.rank);
+    if (commons_.options.on_loss) commons_.options.on_loss();
 }
 
 }  // namespace torusmp::core

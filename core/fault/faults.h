@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,13 +40,20 @@ class Faults final : public FaultHandler {
     void begin_start();
     bool start_failed() const { return !start_troubles_.empty(); }
     std::vector<std::string> end_start();
+    // From the launcher: a rank is dead; or all deaths up to now have been reported, so the other
+    // lost peers are alive and cut off from this rank.
     void peer_died(Rank peer, std::string_view why);
+    void deaths_are_known();
+    // Called for each lost rank, after all modules.
+    void set_listener(std::function<void(Rank)> listener) { listener_ = std::move(listener); }
     bool on_link_dead(Connection& connection, const std::byte* payload, std::size_t bytes);
 
     // See Inspection::faults(), fault_of() and lost_in().
     std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
     void count_one() { count_.fetch_add(1, std::memory_order_relaxed); }
     std::string why_lost(Rank peer) const;
+    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    std::string why_failed(Error error, Rank peer) const;
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 
   private:
@@ -64,6 +72,7 @@ class Faults final : public FaultHandler {
     Connections& connections_;
     PacketSender& sender_;
     std::vector<PeerLossListener*> listeners_;
+    std::function<void(Rank)> listener_;
     std::vector<DeadLink> dead_links_;
     std::atomic<std::uint64_t> count_{0};
     bool starting_ = false;

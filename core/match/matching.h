@@ -8,6 +8,7 @@
 // Used under the Runtime's lock; the queues link their entries and own none of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -68,6 +69,16 @@ class Matching {
     void remove(Unexpected& message);
     // The oldest unexpected message that such a receive matches. The message stays.
     Unexpected* find_unexpected(Context context, Rank source, Tag tag) const;
+
+    // Contexts in which a receive from any source does not wait; see Runtime::suspend_wildcards().
+    void suspend(Context context) {
+        if (!suspends(context)) suspended_.push_back(context);
+    }
+    void resume(Context context) { std::erase(suspended_, context); }
+    bool suspends(Context context) const {
+        return std::find(suspended_.begin(), suspended_.end(), context) != suspended_.end();
+    }
+    bool suspends_any() const { return !suspended_.empty(); }
 
     std::size_t posted() const { return posted_; }
     std::size_t unexpected() const { return unexpected_; }
@@ -148,6 +159,7 @@ class Matching {
     std::size_t posted_ = 0;
     std::size_t unexpected_ = 0;
     std::size_t wildcards_ = 0;  // posted receives with any wildcard
+    std::vector<Context> suspended_;
     std::uint64_t next_ordinal_ = 0;
     std::uint64_t next_arrival_ = 0;
 };

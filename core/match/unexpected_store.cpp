@@ -85,6 +85,7 @@ void UnexpectedStore::hold(Peer& peer) {
     peer.holds = true;
     holding_.push_back(peer.rank);
     sender_.send(peer, PacketKind::hold, HoldBody{1, 0});
+    if (commons_.options.on_hold) commons_.options.on_hold(peer.rank, bytes_, limit_);
 }
 
 // A source without messages here goes on, however many others have left, so one that floods the

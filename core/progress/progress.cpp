@@ -33,6 +33,10 @@ constexpr unsigned most_yields = 16;
 constexpr unsigned most_vain_yields = 2;
 // A shorter yield was in vain.
 constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);
+// Living ranks may send without end; more than this the queues of one peer do not hold.
+constexpr int most_polls_at_a_loss = 4096;
+// A transport may look at some of its sockets only once in so many polls.
+constexpr int most_empty_polls = 64;
 // A longer yield has given the core to threads that do not yield in turn.
 constexpr std::chrono::nanoseconds longest_turn = std::chrono::milliseconds(1);
 
@@ -87,6 +91,13 @@ void Progress::stop() {
     thread_.join();
 }
 
+// Otherwise a rank that tests in a loop keeps the core until its time slice ends, and the rank for
+// which it waits does not run.
+void Progress::yield_core() const {
+    if (options_.oversubscribed) [[unlikely]]
+        sched_yield();
+}
+
 bool Progress::poll_locked() {
     const bool moved = poll_unlocked();
     if (moved) known_completed_ = commons_.completed;
@@ -112,6 +123,17 @@ bool Progress::poll_unlocked() {
     if (asked_.load(std::memory_order_relaxed) != 0) [[unlikely]]
         answer_asked();
     return moved;
+}
+
+void Progress::take_arrived() {
+    TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
+    int empty = 0;
+    for (int polls = 0; polls < most_polls_at_a_loss; ++polls) {
+        int taken = 0;
+        for (transport::Interface* it : connections_.interfaces()) taken += int(it->poll(sink_));
+        empty = taken == 0 ? empty + 1 : 0;
+        if (empty == most_empty_polls) break;
+    }
 }
 
 bool Progress::do_errands() {

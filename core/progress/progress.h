@@ -102,7 +102,8 @@ class Progress {
         // The caller has just started this request. If it is already complete, that is not news,
         // because no thread waits for it yet.
         void started(const Request& request) {
-            if (gate_ != nullptr && request.complete()) ++gate_->progress_.known_completed_;
+            if (gate_ != nullptr && request.complete() && request.status().error != Error::pending)
+                ++gate_->progress_.known_completed_;
         }
 
       private:
@@ -162,12 +163,22 @@ class Progress {
         const Guard guard(*this);
         return poll_locked();
     }
-    // poll() inside a call that polls and returns: a report made in it names the call.
+    // Takes what has arrived and starts nothing that waits for it. The lock is held.
+    void take_arrived();
+    // poll() inside a call that returns without waiting, and that programs repeat until something
+    // has changed. If nothing moved and ranks share cores, yields the core to the others.
+    void poll_repeatedly() {
+        if (!poll()) yield_core();
+    }
+    // The same; a report made in it names the call.
     void poll_for(std::string_view call, const Awaited& sought) {
-        poll_companions();
-        const Guard guard(*this);
-        const Look look(*this, call, sought);
-        poll_locked();
+        const bool moved = poll_companions();
+        {
+            const Guard guard(*this);
+            const Look look(*this, call, sought);
+            if (poll_locked() || moved) return;
+        }
+        yield_core();
     }
     bool poll_companions() {
         Companions* const others = companions();
@@ -219,6 +230,7 @@ class Progress {
 
     bool poll_locked();
     bool poll_unlocked();
+    void yield_core() const;
     bool has_news() const;
     void wake_sleeper() noexcept;
     bool do_errands();

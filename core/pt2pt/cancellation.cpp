@@ -8,6 +8,7 @@ namespace torusmp::core {
 using transport::PacketHeader;
 
 void Cancellation::cancel(ReceiveRequest& request) {
+    if (request.complete() && request.status_.error == Error::pending) request.reopen();
     if (request.complete() || !request.posted() || request.flow_ != nullptr) return;
     if (request.announced_) {
         TORUSMP_ASSERT(receives_.find(request.receive_handle_) == &request, commons_.rank(),
@@ -19,6 +20,23 @@ void Cancellation::cancel(ReceiveRequest& request) {
     }
     matching_.remove(request);
     commons_.complete(request, Error::cancelled);
+}
+
+void Cancellation::cancel_all(Context first, Context count) {
+    const auto ours = [&](Context context) { return context - first < count; };
+    std::vector<ReceiveRequest*> receives;
+    std::vector<SendRequest*> sends;
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (ours(request.context_)) receives.push_back(&request);
+    });
+    sends_.for_each([&](SendRequest& request) {
+        if (request.flow_ == nullptr && ours(request.context_) &&
+            request.stage() != SendRequest::Stage::retracting)
+            sends.push_back(&request);
+    });
+    for (ReceiveRequest* request : receives) cancel(*request);
+    for (SendRequest* request : sends) cancel(*request);
+    commons_.stirred = true;
 }
 
 bool Cancellation::on_withdraw(Peer& peer, const PacketHeader& header, const std::byte* payload) {

@@ -32,6 +32,8 @@ class Cancellation {
     // For messages from a rank to itself, the cancellation is decided when these return.
     void cancel(ReceiveRequest& request);
     void cancel(SendRequest& request);
+    // All in the contexts from `first` on.
+    void cancel_all(Context first, Context count);
 
     bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     bool on_withdrawn(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);

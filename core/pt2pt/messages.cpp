@@ -105,8 +105,13 @@ inline void Messages::receive_here(ReceiveRequest& request, Rank source, Context
     request.flow_ = nullptr;
     if (matching_.unexpected() != 0)
         if (Unexpected* message = claim(source, context, tag)) return take(request, *message);
-    if (source != any_source && connections_.peer(source).dead)
-        return commons_.complete(request, Error::unreachable);
+    if (source != any_source) {
+        if (connections_.peer(source).dead) return commons_.complete(request, Error::unreachable);
+    } else if (matching_.suspends_any() && matching_.suspends(context)) [[unlikely]] {
+        if (!request.pends_) return commons_.complete(request, Error::unreachable);
+        matching_.post(request);
+        return report_pending(request);
+    }
     const bool announce =
         request.bytes() >= commons_.options.eager_limit && announcements_.worth_it(request);
     matching_.post(request);
@@ -188,18 +193,51 @@ void Messages::take(ReceiveRequest& request, Unexpected& message) {
     store_.give_back(message);
 }
 
-// Wildcard receives end too: they may wait for a message that will not arrive.
+// Wildcard receives end too, because they may wait for a message that will not arrive; unless the
+// job continues, and the caller decides which of them do.
 void Messages::peer_lost(Peer& peer, Error error) {
+    const bool wildcards = !commons_.options.tolerates_deaths;
     std::vector<ReceiveRequest*> lost;
     matching_.for_each_posted([&](ReceiveRequest& request) {
-        if (request.peer_ == peer.rank || request.peer_ == any_source) lost.push_back(&request);
+        if (request.peer_ == peer.rank || (wildcards && request.peer_ == any_source))
+            lost.push_back(&request);
     });
-    for (ReceiveRequest* request : lost) {
-        matching_.remove(*request);
-        if (request->receive_handle_ != 0) receives_.close(*request);
-        request->status_.source = peer.rank;
-        commons_.complete(*request, error);
-    }
+    for (ReceiveRequest* request : lost) end(*request, peer.rank, error);
+}
+
+void Messages::end(ReceiveRequest& request, Rank source, Error error) {
+    matching_.remove(request);
+    if (request.receive_handle_ != 0) receives_.close(request);
+    request.status_.source = source;
+    commons_.complete(request, error);
+}
+
+// The request stays open and posted. A message that it matches completes it.
+void Messages::report_pending(ReceiveRequest& request) {
+    request.status_.error = Error::pending;
+    request.complete_.store(true, std::memory_order_release);
+    commons_.stirred = true;
+}
+
+void Messages::suspend_wildcards(Context context) {
+    matching_.suspend(context);
+    std::vector<ReceiveRequest*> waiting;
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (request.peer_ == any_source && request.context_ == context && !request.complete())
+            waiting.push_back(&request);
+    });
+    for (ReceiveRequest* request : waiting)
+        if (request->pends_)
+            report_pending(*request);
+        else
+            end(*request, any_source, Error::unreachable);
+}
+
+void Messages::resume_wildcards(Context context) {
+    matching_.resume(context);
+    matching_.for_each_posted([&](ReceiveRequest& request) {
+        if (request.context_ == context && request.complete()) request.reopen();
+    });
 }
 
 void Messages::report(Waits& waits) const {

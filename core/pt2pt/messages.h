@@ -72,9 +72,14 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
 
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
+    // See Survivors.
+    void suspend_wildcards(Context context);
+    void resume_wildcards(Context context);
     void report(Waits& waits) const;
 
   private:
+    void end(ReceiveRequest& request, Rank source, Error error);
+    void report_pending(ReceiveRequest& request);
     // Inlined into their callers.
     [[gnu::always_inline]] void receive_here(ReceiveRequest& request, Rank source, Context context,
                                              Tag tag);

@@ -121,10 +121,12 @@ bool Rendezvous::on_rts(Peer& peer, const PacketHeader& header, const std::byte*
     RtsBody body;
     if (header.tag < 0 || !read_body(header, payload, body)) return false;
     ++states_[peer.rank].seen;
-    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag))
+    if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag)) {
+        if (request->complete()) request->reopen();
         answer(*request, peer.rank, header.tag, body);
-    else
+    } else {
         matching_.keep(store_.keep(peer, header.context, header.tag, body));
+    }
     return true;
 }
 

@@ -12,7 +12,7 @@
 
 namespace torusmp::core {
 
-struct alignas(128) SharedMemory::Header {
+struct alignas(SharedMemory::header_bytes) SharedMemory::Header {
     std::atomic<std::uint32_t> holders;
 };
 
@@ -38,6 +38,7 @@ SharedMemory::Header& SharedMemory::header_of(std::byte* memory) {
 bool SharedMemory::make(SharedBlock& block, std::size_t bytes, int others) {
     free_abandoned();
     transport::Interface& interface = *connections_.interfaces().front();
+    static_assert(sizeof(Header) == header_bytes);
     const std::size_t size = sizeof(Header) + bytes;
     auto* const start = static_cast<std::byte*>(interface.allocate(size, alignof(Header)));
     if (start == nullptr) return false;

@@ -48,6 +48,8 @@ class SharedMemory {
 
     // Whether such blocks are possible at all; the same on all ranks of a host.
     bool possible() const { return connections_.interfaces().front()->can().maps; }
+    // A block of a page or more begins so many bytes after the start of a page.
+    static constexpr std::size_t header_bytes = 128;
     // Creates a block, held by this rank and by `others` more. Returns false if it cannot allocate
     // the memory for it.
     bool make(SharedBlock& block, std::size_t bytes, int others);

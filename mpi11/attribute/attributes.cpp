@@ -60,7 +60,7 @@ Keyvals& keyvals() {
 }
 
 bool is_predefined(int number) {
-    return number >= MPI_TAG_UB && number <= MPI_UNIVERSE_SIZE;
+    return number >= MPI_TAG_UB && number <= MPI_FT;
 }
 
 constexpr const char* noun(Keyval::Of of) {
@@ -242,6 +242,8 @@ int predefined_value(int number) {
             return program_number();
         case MPI_UNIVERSE_SIZE:
             return universe_size();
+        case MPI_FT:
+            return library().process->keeps_going() ? 1 : 0;
         default:
             return last_used_code();
     }
@@ -250,7 +252,7 @@ int predefined_value(int number) {
 }  // namespace
 
 const Attributes::Entry* predefined_attribute(int number) {
-    constexpr std::size_t count = MPI_UNIVERSE_SIZE - MPI_TAG_UB + 1;
+    constexpr std::size_t count = MPI_FT - MPI_TAG_UB + 1;
     using Entries = std::array<Attributes::Entry, count>;
     if (!is_predefined(number)) return nullptr;
     const auto set = [](Attributes::Entry& entry, int value) {

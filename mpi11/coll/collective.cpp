@@ -3,13 +3,13 @@
 
 #include <algorithm>
 
+#include "mpi11/ft/failures.h"
+
 namespace torusmp::mpi {
 
 void Call::complain() const {
     const core::Error error = schedule_->error();
-    const int code = schedule_->sizes_differ()           ? MPI_ERR_TRUNCATE
-                     : error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED
-                                                         : MPI_ERR_OTHER;
+    const int code = schedule_->sizes_differ() ? MPI_ERR_TRUNCATE : class_of_fault(error);
     fail(code, "{}", schedule_->failure());
 }
 

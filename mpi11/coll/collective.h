@@ -98,6 +98,10 @@ class SchedulePools {
     }
     // Both groups of an inter-communicator as one group, in the order of machine ranks.
     static collectives::Group& both(Communicator& comm);
+    // The communicator is revoked.
+    static void revoke(const SchedulePools& pools) {
+        if (pools.both_ != nullptr) pools.both_->revoke();
+    }
 
   private:
     struct AnyPool {
@@ -151,7 +155,7 @@ class Prepared {
 
 template <class Prepare, class... Arguments>
 int blocking(const char* name, MPI_Comm comm, Prepare&& prepare, Arguments... arguments) noexcept {
-    return api(name, comm, [&](Communicator& c) {
+    return api_with_others(name, comm, [&](Communicator& c) {
         Call& call = prepare(c, arguments...);
         call.set_name(name);
         run(call);
@@ -161,7 +165,7 @@ int blocking(const char* name, MPI_Comm comm, Prepare&& prepare, Arguments... ar
 template <class Prepare, class... Arguments>
 int started(const char* name, MPI_Comm comm, MPI_Request* request, Prepare&& prepare,
             Arguments... arguments) noexcept {
-    return api(name, comm, [&](Communicator& c) {
+    return api_with_others(name, comm, [&](Communicator& c) {
         check_output("request", request);
         Call& call = prepare(c, arguments...);
         call.set_name(name);
@@ -174,7 +178,7 @@ int started(const char* name, MPI_Comm comm, MPI_Request* request, Prepare&& pre
 template <class Prepare, class... Arguments>
 int persistent(const char* name, MPI_Comm comm, MPI_Info, MPI_Request* request, Prepare&& prepare,
                Arguments... arguments) noexcept {
-    return api(name, comm, [&](Communicator& c) {
+    return api_with_others(name, comm, [&](Communicator& c) {
         check_output("request", request);
         Call& call = prepare(c, arguments...);
         call.set_name(name);

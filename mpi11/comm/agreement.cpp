@@ -4,6 +4,7 @@
 #include "collectives/allgather/allgather.h"
 #include "collectives/broadcast/broadcast.h"
 #include "mpi11/error/error.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/pt2pt/request.h"
 
 namespace torusmp::mpi {
@@ -11,10 +12,6 @@ namespace {
 
 // Tags in Traffic::leaders of an inter-communicator, which the program does not use.
 constexpr core::Tag exchange_tag = 0;
-
-int class_of_fault(core::Error error) {
-    return error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER;
-}
 
 core::Buffer buffer(std::vector<int>& list) {
     return {reinterpret_cast<std::byte*>(list.data()), list.size() * sizeof(int)};
@@ -41,7 +38,7 @@ void wait_for(core::Runtime& runtime, core::Request& request, const char* call) 
     const core::Error error = request.status().error;
     if (error != core::Error::none)
         fail(class_of_fault(error), "rank {}: {}", request.peer(),
-             why_failed(runtime, error, request.peer()));
+             runtime.state().why_failed(error, request.peer()));
 }
 
 void wait_for(collectives::Schedule& schedule) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "mpi11/error/error.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/session/session.h"
 
 namespace torusmp::mpi {
@@ -17,6 +18,7 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<Rank> membe
       peers_(std::move(members)) {
     index_peers();
     group_.set_names(names_);
+    watch_members(*this);
 }
 
 Communicator::Communicator(std::shared_ptr<World> world, std::vector<Rank> local,
@@ -31,9 +33,12 @@ Communicator::Communicator(std::shared_ptr<World> world, std::vector<Rank> local
       peers_(std::move(remote)) {
     index_peers();
     group_.set_names(names_);
+    watch_members(*this);
 }
 
-Communicator::~Communicator() = default;
+Communicator::~Communicator() {
+    forget_members(*this);
+}
 
 // Machine ranks are looked up in a table, which communicators with the same numbering do not need.
 void Communicator::index_peers() {

@@ -98,6 +98,10 @@ class Communicator : public Object {
     std::shared_ptr<SendBuffer> buffer;        // of its buffered sends; null if none was attached
     Reference<Session> session;                // from which it comes; null: from the world model
     bool freed = false;                        // by the program
+    // Dead members in the order in which this process has learned of them; the first ones are
+    // acknowledged (ft/failures.h).
+    std::vector<Rank> dead;
+    int acknowledged = 0;
 
     // Its name in messages: the given name, or "a communicator of N ranks".
     std::string describe() const;

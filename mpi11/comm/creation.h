@@ -44,7 +44,7 @@ inline MPI_Comm handle_or_null(const Communicator* comm) {
 template <class Body>
 int api_for_new(const char* call, MPI_Comm from, const char* name, MPI_Comm* made, Body&& body) {
     if (made != nullptr) *made = MPI_COMM_NULL;
-    return api(call, from, [&](Communicator& comm) {
+    return api_with_others(call, from, [&](Communicator& comm) {
         check_output(name, made);
         *made = body(comm);
     });

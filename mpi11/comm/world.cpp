@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi11/error/error.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 
@@ -31,6 +32,11 @@ World::World(std::shared_ptr<job::Process> process, std::optional<std::vector<Pr
             roster->names.push_back({process_->number(), rank});
     }
     roster_ = std::move(roster);
+    begin_failures(*this);
+}
+
+World::~World() {
+    end_failures(*this);
 }
 
 // Numbers between the contexts of the predefined communicators and of groups, and the half that QMP

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -19,6 +20,8 @@
 namespace torusmp::mpi {
 
 using core::Context;
+
+class Communicator;  // communicator.h
 
 // A process, for all that know it: the job in which it started, and its rank there.
 struct ProcessName {
@@ -45,6 +48,7 @@ class World {
     // names: of all ranks; nullopt for those of a job that this process started in.
     explicit World(std::shared_ptr<job::Process> process,
                    std::optional<std::vector<ProcessName>> names = std::nullopt);
+    ~World();
     World(const World&) = delete;
     World& operator=(const World&) = delete;
 
@@ -61,6 +65,10 @@ class World {
     Context claim_contexts();
     // Returns a claim that was not used.
     void return_contexts(Context first);
+
+    // Those of this job by their first context, for news of deaths and revocations; used under the
+    // Runtime's lock.
+    std::map<Context, Communicator*> communicators;
 
   private:
     const std::shared_ptr<job::Process> process_;

@@ -99,6 +99,8 @@ int keep_error(const char* call, const std::exception& error) noexcept {
 
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept {
     const int code = note(call, error);
+    const auto* const failure = dynamic_cast<const Failure*>(&error);
+    if (comm == nullptr && failure != nullptr) comm = failure->where();
     hand_over_to(call, comm != nullptr ? *comm : *hot.world, code, error.what());
     return code;
 }

@@ -27,7 +27,12 @@ class Failure : public std::exception {
     Failure(int code, std::string text) : Failure(code, std::move(text), code) {}
     Failure(int code, std::string text, int cause)
         : code_(code), cause_(cause), text_(std::move(text)) {}
+    // where: the communicator whose handler gets it, if the call does not know it.
+    Failure(int code, std::string text, Communicator& where) : Failure(code, std::move(text)) {
+        where_ = &where;
+    }
     int code() const { return code_; }
+    Communicator* where() const { return where_; }
     int cause() const { return cause_; }
     const std::string& text() const { return text_; }
     const char* what() const noexcept override { return text_.c_str(); }
@@ -36,6 +41,7 @@ class Failure : public std::exception {
     int code_;
     int cause_;
     std::string text_;
+    Communicator* where_ = nullptr;
 };
 
 template <class... Arguments>
@@ -50,6 +56,10 @@ template <class T>
          reinterpret_cast<const void*>(handle), T::noun);
 }
 
+// Fails with MPI_ERR_REVOKED for a revoked communicator.
+template <>
+[[noreturn, gnu::noinline]] void wrong_handle<Communicator>(MPI_Comm handle);
+
 // The object of a handle; throws Failure with the error class of T if the handle is invalid.
 template <class T>
 [[gnu::always_inline]] inline T& checked(typename T::Handle handle) {
@@ -57,6 +67,17 @@ template <class T>
     if (object == nullptr) [[unlikely]]
         wrong_handle<T>(handle);
     return *object;
+}
+
+// The communicator of a handle if it is revoked; otherwise null.
+Communicator* find_revoked(MPI_Comm handle);
+// The object of a communicator that may be revoked.
+inline Communicator& checked_even_revoked(MPI_Comm handle) {
+    Communicator* const object = find<Communicator>(handle);
+    if (object != nullptr) [[likely]]
+        return *object;
+    if (Communicator* const revoked = find_revoked(handle)) return *revoked;
+    wrong_handle<Communicator>(handle);
 }
 
 // Handles an error; returns the code that the call returns. `comm`: null for MPI_COMM_WORLD. Does
@@ -107,14 +128,20 @@ template <class Body>
     return api_at_any_time(call, std::forward<Body>(body));
 }
 
+// Which communicators a call accepts.
+enum class Accepts { live, revoked };
+
 // The body of a function on a communicator: body(Communicator&).
-template <class Body>
-[[gnu::always_inline]] inline int api(const char* call, MPI_Comm handle, Body&& body) noexcept {
+template <Accepts accepts, class Body>
+[[gnu::always_inline]] inline int api_accepting(const char* call, MPI_Comm handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
     Communicator* comm = nullptr;
     try {
-        comm = &checked<Communicator>(handle);
+        if constexpr (accepts == Accepts::live)
+            comm = &checked<Communicator>(handle);
+        else
+            comm = &checked_even_revoked(handle);
         if constexpr (std::is_void_v<decltype(body(*comm))>) {
             body(*comm);
             return MPI_SUCCESS;
@@ -124,6 +151,18 @@ template <class Body>
     } catch (const std::exception& error) {
         return raise(call, comm, error);
     }
+}
+
+// A function that does not communicate also accepts a revoked communicator.
+template <class Body>
+[[gnu::always_inline]] inline int api(const char* call, MPI_Comm handle, Body&& body) noexcept {
+    return api_accepting<Accepts::revoked>(call, handle, std::forward<Body>(body));
+}
+// A function that communicates.
+template <class Body>
+[[gnu::always_inline]] inline int api_with_others(const char* call, MPI_Comm handle,
+                                                  Body&& body) noexcept {
+    return api_accepting<Accepts::live>(call, handle, std::forward<Body>(body));
 }
 
 }  // namespace torusmp::mpi

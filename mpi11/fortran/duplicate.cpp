@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Duplicating a communicator while the program goes on: its INTEGER is written when the request is
+// Communicators that are made while the program goes on: their INTEGER is written when the request is
 // complete, long after a handle of C on the stack of the wrapper would be gone.
 #include "mpi11/comm/duplicate.h"
 #include "mpi11/fortran/arguments.h"
+#include "mpi11/ft/shrink.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -34,5 +35,13 @@ void pmpi_comm_idup_with_info_(const MPI_Fint* comm, const MPI_Fint* info, MPI_F
 }
 }
 
+extern "C" void pmpi_comm_ishrink_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* request,
+                                   Ierror ierror) {
+    const MPI_Comm from = from_fortran<MPI_Comm>(*comm);
+    ierror = shrink_later("MPI_Comm_ishrink", from, give_to(newcomm),
+                          Argument<MPI_Request*>(request).in_c());
+}
+
 FORTRAN_NAME_F08(comm_idup)
+FORTRAN_NAME_F08(comm_ishrink)
 FORTRAN_NAME_F08(comm_idup_with_info)

@@ -254,6 +254,7 @@ bool is_written_by_hand(const Header& header, const Function& function) {
                                              "Win_get_attr",
                                              "Comm_idup",
                                              "Comm_idup_with_info",
+                                             "Comm_ishrink",
                                              "Dist_graph_create",
                                              "Dist_graph_create_adjacent",
                                              "Dist_graph_neighbors"};

@@ -143,7 +143,8 @@ std::string declare_f08(const Header& header, const Function& function,
     if (is_boolean(parameter)) return "logical" + given + " :: " + name;
     if (is_pointer(parameter)) return "type(c_ptr)" + given + " :: " + name;
     const std::string later =
-        is_asynchronous(function) || function.name.starts_with("Comm_idup") ? ", asynchronous" : "";
+        is_asynchronous(function) || function.name.starts_with("Comm_idup") ||
+                function.name == "Comm_ishrink" || function.name == "Comm_iagree" ? ", asynchronous" : "";
     if (is_choice(parameter)) return "type(*), dimension(..)" + given + later + " :: " + name;
     const bool array = contains(type, "[") || name.ends_with("weights") || type.ends_with("**") ||
                        name.starts_with("array_of_");

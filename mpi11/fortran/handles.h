@@ -45,6 +45,12 @@ template <class Handle>
 concept IsHandle = kind_of<Handle>
 != Kind::dead;
 
+template <IsHandle Handle>
+bool is_kind_of(Kind kind) {
+    return kind == kind_of<Handle> || (kind == Kind::revoked_communicator &&
+                                       kind_of<Handle> == Kind::communicator);
+}
+
 // A value that is not a handle is passed through, or becomes 0 or an unused constant: the call that
 // gets it reports the error.
 template <IsHandle Handle>
@@ -53,7 +59,7 @@ MPI_Fint to_fortran(Handle handle) {
     if (value < constants) return MPI_Fint(value);
     if (value % alignof(Object) != 0) return 0;
     auto* const object = reinterpret_cast<Object*>(value);
-    if (object->kind != kind_of<Handle>) return 0;
+    if (!is_kind_of<Handle>(object->kind)) return 0;
     // Two threads may convert it for the first time.
     const int number = std::atomic_ref(object->fortran).load(std::memory_order_relaxed);
     return number != 0 ? number : fortran_number(*object);
@@ -64,7 +70,7 @@ Handle from_fortran(MPI_Fint number) {
     if (number >= 0 && std::uintptr_t(number) < constants)
         return reinterpret_cast<Handle>(std::uintptr_t(number));
     Object* const object = fortran_object(number);
-    if (object == nullptr || object->kind != kind_of<Handle>)
+    if (object == nullptr || !is_kind_of<Handle>(object->kind))
         return reinterpret_cast<Handle>(constants - 1);
     return reinterpret_cast<Handle>(object);
 }

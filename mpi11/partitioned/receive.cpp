@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/partitioned/receive.h"
 
+#include "mpi11/ft/failures.h"
+
 namespace torusmp::mpi::partitioned {
 
 Receive::Receive(const Memory& memory, Communicator& comm, int source, int tag)
@@ -38,7 +40,7 @@ bool Receive::advance() {
 // Once, from the announcement.
 void Receive::describe() {
     if (announced_.status().error != core::Error::none) {
-        wrong_ = why_failed(comm_.runtime(), announced_.status().error, comm_.peer(peer_));
+        wrong_ = comm_.runtime().state().why_failed(announced_.status().error, comm_.peer(peer_));
         return;
     }
     pieces_ = Pieces(announcement_.partitions, std::size_t(announcement_.partition_bytes));
@@ -111,9 +113,9 @@ bool Receive::arrived(int partition) {
 void Receive::finish() {
     if (peer_ == MPI_PROC_NULL) return;
     if (!wrong_.empty())
-        fail(announced_.status().error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED
-             : announced_.status().error != core::Error::none      ? MPI_ERR_OTHER
-                                                                   : MPI_ERR_TRUNCATE,
+        fail(announced_.status().error != core::Error::none
+                 ? class_of_fault(announced_.status().error)
+                 : MPI_ERR_TRUNCATE,
              "{}", wrong_);
     for (int k = 0; k < count(); ++k) {
         check_received(piece_[std::size_t(k)].request, comm_);

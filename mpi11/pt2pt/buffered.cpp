@@ -209,7 +209,7 @@ namespace {
 template <class Count>
 int send_buffered(const char* call, const void* buf, Count count, MPI_Datatype datatype, int dest,
                   int tag, MPI_Comm handle) {
-    return api(call, handle, [&](Communicator& comm) {
+    return api_with_others(call, handle, [&](Communicator& comm) {
         const Datatype& type = check_send(buf, count, datatype, dest, tag, comm);
         LayoutHold hold;
         send_buffered(buffer_of(buf, std::size_t(count), type, hold), comm, dest, tag);

@@ -35,7 +35,7 @@ template <class Count>
 [[gnu::always_inline]] inline int send(const char* call, const void* buffer, Count count,
                                        MPI_Datatype datatype, int dest, int tag, MPI_Comm handle,
                                        core::SendMode mode) {
-    return api(
+    return api_with_others(
         call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
             const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
             if (dest == MPI_PROC_NULL) return;
@@ -63,7 +63,7 @@ template <class Count>
 [[gnu::always_inline]] inline int receive(const char* call, void* buffer, Count count,
                                           MPI_Datatype datatype, int source, int tag,
                                           MPI_Comm handle, MPI_Status* status) {
-    return api(
+    return api_with_others(
         call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
             const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
             if (source == MPI_PROC_NULL) return set_proc_null(status);
@@ -86,7 +86,7 @@ template <class Count>
                                              MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm handle, MPI_Request* result,
                                              Request::Mode mode, bool persistent) {
-    return api(
+    return api_with_others(
         call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
             check_output("request", result);
             const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
@@ -119,7 +119,7 @@ template <class Count>
                                                 MPI_Datatype datatype, int source, int tag,
                                                 MPI_Comm handle, MPI_Request* result,
                                                 bool persistent) {
-    return api(
+    return api_with_others(
         call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
             check_output("request", result);
             const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
@@ -250,7 +250,7 @@ int exchange(const char* call, const void* send_buffer, Count send_count, MPI_Da
              int dest, int send_tag, void* receive_buffer, Count receive_count,
              MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm handle,
              MPI_Status* status) {
-    return api(call, handle, [&](Communicator& comm) {
+    return api_with_others(call, handle, [&](Communicator& comm) {
         const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
         const Side in =
             incoming(receive_buffer, receive_count, receive_type, source, receive_tag, comm);
@@ -263,7 +263,7 @@ int begin_exchange(const char* call, const void* send_buffer, Count send_count,
                    MPI_Datatype send_type, int dest, int send_tag, void* receive_buffer,
                    Count receive_count, MPI_Datatype receive_type, int source, int receive_tag,
                    MPI_Comm handle, MPI_Request* request) {
-    return api(call, handle, [&](Communicator& comm) {
+    return api_with_others(call, handle, [&](Communicator& comm) {
         check_output("request", request);
         const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
         const Side in =
@@ -276,7 +276,7 @@ int begin_exchange(const char* call, const void* send_buffer, Count send_count,
 template <class Count>
 int replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, int dest,
             int send_tag, int source, int receive_tag, MPI_Comm handle, MPI_Status* status) {
-    return api(call, handle, [&](Communicator& comm) {
+    return api_with_others(call, handle, [&](Communicator& comm) {
         check_send(buffer, count, datatype, dest, send_tag, comm);
         const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);
         Copy copy(in.buffer);
@@ -288,7 +288,7 @@ template <class Count>
 int begin_replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, int dest,
                   int send_tag, int source, int receive_tag, MPI_Comm handle,
                   MPI_Request* request) {
-    return api(call, handle, [&](Communicator& comm) {
+    return api_with_others(call, handle, [&](Communicator& comm) {
         check_output("request", request);
         check_send(buffer, count, datatype, dest, send_tag, comm);
         const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);

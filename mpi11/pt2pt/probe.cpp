@@ -6,6 +6,7 @@
 
 #include "mpi11/entry.h"
 #include "mpi11/error/check.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/pt2pt/request.h"
 
 namespace torusmp::mpi {
@@ -87,11 +88,13 @@ class AwaitedMessage final : public core::Awaited {
 
 // A dead source never sends: waiting for it would not end.
 void check_alive(const Communicator& comm, int source) {
-    if (source == MPI_ANY_SOURCE) return;
+    if (comm.runtime().state().faults() == 0) return;
+    if (is_revoked(comm)) checked<Communicator>(handle_of(comm));
+    if (source == MPI_ANY_SOURCE) return check_any_source(comm);
     const std::array<Rank, 1> peer{comm.peer(source)};
-    const core::Inspection& state = comm.runtime().state();
-    if (state.faults() != 0 && state.lost_in(peer))
-        fail(MPI_ERR_PROC_ABORTED, "rank {} of {} has ended", source, comm.describe());
+    if (comm.runtime().state().lost_in(peer))
+        fail(class_of_fault(core::Error::unreachable), "rank {} of {} has ended", source,
+             comm.describe());
 }
 
 template <class Count>
@@ -152,7 +155,7 @@ extern "C" {
 
 #pragma weak MPI_Probe = PMPI_Probe
 int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
-    return api("MPI_Probe", comm, [&](Communicator& c) {
+    return api_with_others("MPI_Probe", comm, [&](Communicator& c) {
         check(c, source, tag);
         if (source == MPI_PROC_NULL) return set_proc_null(status);
         const Wanted what = wanted(c, source, tag);
@@ -173,7 +176,7 @@ int PMPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status* status) {
 
 #pragma weak MPI_Iprobe = PMPI_Iprobe
 int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* status) {
-    return api("MPI_Iprobe", comm, [&](Communicator& c) {
+    return api_with_others("MPI_Iprobe", comm, [&](Communicator& c) {
         check(c, source, tag);
         check_output("flag", flag);
         *flag = 1;
@@ -184,6 +187,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
             c.runtime().progress_for("MPI_Iprobe", AwaitedMessage(c, what));
             found = look(c, what);
         }
+        if (!found) check_alive(c, source);
         *flag = found ? 1 : 0;
         if (found) set_found(status, *found, c);
     });
@@ -191,7 +195,7 @@ int PMPI_Iprobe(int source, int tag, MPI_Comm comm, int* flag, MPI_Status* statu
 
 #pragma weak MPI_Mprobe = PMPI_Mprobe
 int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-    return api("MPI_Mprobe", comm, [&](Communicator& c) {
+    return api_with_others("MPI_Mprobe", comm, [&](Communicator& c) {
         check(c, source, tag);
         check_output("message", message);
         if (source == MPI_PROC_NULL) {
@@ -217,7 +221,7 @@ int PMPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message* message, MPI_St
 #pragma weak MPI_Improbe = PMPI_Improbe
 int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* message,
                  MPI_Status* status) {
-    return api("MPI_Improbe", comm, [&](Communicator& c) {
+    return api_with_others("MPI_Improbe", comm, [&](Communicator& c) {
         check(c, source, tag);
         check_output("flag", flag);
         check_output("message", message);
@@ -232,6 +236,7 @@ int PMPI_Improbe(int source, int tag, MPI_Comm comm, int* flag, MPI_Message* mes
             c.runtime().progress_for("MPI_Improbe", AwaitedMessage(c, what));
             taken = take(c, what);
         }
+        if (taken == nullptr) check_alive(c, source);
         *flag = taken != nullptr ? 1 : 0;
         if (taken != nullptr) hand_over(*taken, c, message, status);
     });

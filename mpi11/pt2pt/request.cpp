@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "mpi11/ft/failures.h"
 #include "mpi11/pt2pt/buffered.h"
 
 namespace torusmp::mpi {
@@ -108,6 +109,7 @@ void Request::give_slowly(Request& request) {
 
 void Request::give(Request& request) {
     request.comm.reset();
+    request.receive.set_pends(true);
     if (request.layout) request.layout.reset();
     if (request.second_layout) request.second_layout.reset();
     if (request.copy) request.copy.reset();
@@ -153,12 +155,6 @@ void start(Request& request) {
         core_tag(request.tag));
 }
 
-std::string why_failed(const core::Runtime& runtime, core::Error error, Rank peer) {
-    return error == core::Error::unreachable && peer != core::any_source
-               ? runtime.state().fault_of(peer)
-               : std::string(core::describe(error));
-}
-
 namespace {
 
 std::string words_for(const Communicator& comm, int rank) {
@@ -166,26 +162,33 @@ std::string words_for(const Communicator& comm, int rank) {
                     : fmt::format("rank {} of {}", rank, comm.describe());
 }
 
+// A revocation cancels messages, as programs do.
+void check_not_revoked(const Communicator& comm) {
+    if (is_revoked(comm)) wrong_handle<Communicator>(handle_of(comm));
+}
+
 }  // namespace
 
 void wrong::sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
     const core::Error error = send.status().error;
-    fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+    if (error == core::Error::cancelled) return check_not_revoked(comm);
+    fail(class_of_fault(error),
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
-         words_for(comm, dest), why_failed(comm.runtime(), error, send.peer()));
+         words_for(comm, dest), comm.runtime().state().why_failed(error, send.peer()));
 }
 
 void wrong::received(const core::ReceiveRequest& receive, const Communicator& comm) {
     const core::Status& status = receive.status();
+    if (status.error == core::Error::cancelled) return check_not_revoked(comm);
     if (status.error == core::Error::truncated)
         fail(MPI_ERR_TRUNCATE, "{} sent {} bytes with tag {}, the receive has room for {}",
              words_for(comm, comm.rank_of(status.source)), status.bytes, status.tag,
              receive.bytes());
     const Rank peer = receive.peer() == core::any_source ? status.source : receive.peer();
-    fail(status.error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
+    fail(class_of_fault(status.error),
          "the receive from {} failed: {}",
          peer == core::any_source ? "any source" : words_for(comm, comm.rank_of(peer)),
-         why_failed(comm.runtime(), status.error, peer));
+         comm.runtime().state().why_failed(status.error, peer));
 }
 
 void wrong::check_elements(const core::ReceiveRequest& receive, const Communicator& comm,
@@ -307,6 +310,12 @@ void set_known(const Request& request, MPI_Status* status) {
 
 void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
     if (!request.active) return set_empty(status);
+    if (request.what == Request::What::receive &&
+        request.receive.status().error == core::Error::pending) [[unlikely]] {
+        set_empty(status);
+        check_any_source(*request.comm);
+        fail(MPI_ERR_PROC_FAILED_PENDING, "a message from any source may not arrive");
+    }
     const Ending ending(request, handle);
     try {
         set_known(request, status);
@@ -319,6 +328,11 @@ void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
 
 void abandon(Request& request) {
     if (request.what == Request::What::work && request.work->abandon(request)) return;
+    if (request.what == Request::What::receive) {
+        request.receive.set_pends(false);
+        if (request.receive.status().error == core::Error::pending)
+            runtime().cancel(request.receive);
+    }
     if (!request.active || request.complete()) return Request::give(request);
     request.persistent = false;
     Orphans::only().add(request);
@@ -364,7 +378,9 @@ void end_reports() {
 
 void finish_orphans() {
     Request::for_each([](Request& request) {
-        if (request.what == Request::What::receive && request.active && !request.complete())
+        const bool pending = request.receive.status().error == core::Error::pending;
+        if (request.what == Request::What::receive && request.active &&
+            (pending || !request.complete()))
             request.comm->runtime().cancel(request.receive);
     });
     Orphans::only().finish();

@@ -108,7 +108,7 @@ class Request : public Object {
     LayoutHold second_layout;           // of the data sent together with a receive
     std::unique_ptr<std::byte[]> copy;  // of the data to send, if the receive replaces it
     core::SendRequest send;             // for a receive: the send attached to it, if any
-    core::ReceiveRequest receive;
+    core::ReceiveRequest receive{true};
     Work* work = nullptr;
 
     // Whether there is nothing left to wait for. Does not make progress.
@@ -235,26 +235,20 @@ inline Rank machine_source(const Communicator& comm, int source) {
     return source == MPI_ANY_SOURCE ? core::any_source : comm.peer(source);
 }
 
-// Describes an error of a request with a peer (a machine rank): if the peer is unreachable, names
-// the dead link or rank that is the cause.
-std::string why_failed(const core::Runtime& runtime, core::Error error, Rank peer);
-
 // Throws Failure for a message that ended with an error.
 namespace wrong {
-[[noreturn]] void sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
-[[noreturn]] void received(const core::ReceiveRequest& receive, const Communicator& comm);
+// Return if the program has cancelled the message.
+void sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag);
+void received(const core::ReceiveRequest& receive, const Communicator& comm);
 void check_elements(const core::ReceiveRequest& receive, const Communicator& comm,
                     const ElementLayout& layout);
 }  // namespace wrong
-inline bool ended_well(core::Error error) {
-    return error == core::Error::none || error == core::Error::cancelled;
-}
 inline void check_sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
-    if (!ended_well(send.status().error)) [[unlikely]]
+    if (send.status().error != core::Error::none) [[unlikely]]
         wrong::sent(send, comm, dest, tag);
 }
 inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm) {
-    if (!ended_well(receive.status().error)) [[unlikely]]
+    if (receive.status().error != core::Error::none) [[unlikely]]
         wrong::received(receive, comm);
 }
 // With the hold of its layout: a message that ends inside a basic element of scattered memory is of

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion of requests, one or several at a time (MPI-1.1, sections 3.7.3 to 3.7.5, 3.8, 3.9).
+#include "mpi11/ft/failures.h"
 #include "mpi11/pt2pt/request_calls.h"
 
 namespace torusmp::mpi {
@@ -68,6 +69,7 @@ void start_persistent(Request& request) {
              request.call);
     if (request.active)
         fail(MPI_ERR_REQUEST, "found a request of {} that is started and incomplete", request.call);
+    if (is_revoked(*request.comm)) wrong_handle<Communicator>(handle_of(*request.comm));
     start(request);
 }
 

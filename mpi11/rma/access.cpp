@@ -145,7 +145,7 @@ void access_reached(const Window& window, const Access& call,
     const Rank peer = window.comm->peer(call.target);
     if (!done && !window.comm->runtime().state().fault_of(peer).empty())
         fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", call.target,
-             why_failed(window.comm->runtime(), core::Error::unreachable, peer));
+             window.comm->runtime().state().why_failed(core::Error::unreachable, peer));
     if (!done)
         fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} is no longer there",
              call.target);

@@ -10,6 +10,7 @@
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/rma/transfer.h"
 #include "mpi11/rma/window.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi::windows {
 namespace {
@@ -41,8 +42,8 @@ void check_dealings(Window& window, int target) {
     }
     if (error == core::Error::none) return;
     const Rank peer = window.comm->peer(target);
-    fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
-         "accesses to rank {}: {}", target, why_failed(window.comm->runtime(), error, peer));
+    fail(class_of_fault(error), "accesses to rank {}: {}", target,
+         window.comm->runtime().state().why_failed(error, peer));
 }
 
 void check_answer(Window& window, const Operation& operation) {
@@ -116,9 +117,9 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
         call, &awaited);
     for (const int member : members.ranks())
         if (window.dealings(member).*count == 0)
-            fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", member,
-                 why_failed(window.comm->runtime(), core::Error::unreachable,
-                            window.comm->peer(member)));
+            fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
+                 window.comm->runtime().state().why_failed(core::Error::unreachable,
+                                                           window.comm->peer(member)));
     take_signals(window, members, count);
     order(window);
 }
@@ -179,7 +180,7 @@ bool test(Window& window) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post first");
     constexpr Signals completes = &core::rma::Window::Dealings::completes;
     if (!have_signalled(window, *window.exposed, completes)) {
-        window.comm->runtime().progress();
+        window.comm->runtime().progress_repeatedly();
         if (!have_signalled(window, *window.exposed, completes)) return false;
     }
     take_signals(window, *window.exposed, completes);

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "mpi11/error/check.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -55,9 +56,8 @@ void Transfer::give_back() {
 void Transfer::finish() {
     const core::Error error = operation.status().error;
     if (error != core::Error::none)
-        fail(error == core::Error::unreachable ? MPI_ERR_PROC_ABORTED : MPI_ERR_OTHER,
-             "rank {}: {}", operation.target,
-             why_failed(window->comm->runtime(), error, operation.peer()));
+        fail(class_of_fault(error), "rank {}: {}", operation.target,
+             window->comm->runtime().state().why_failed(error, operation.peer()));
     if (operation.refused())
         fail(MPI_ERR_RMA_RANGE,
              "an access to rank {} lay outside of the memory that it has attached; it did nothing",

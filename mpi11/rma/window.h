@@ -129,7 +129,7 @@ inline void order(Window& window) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
     const unsigned calls = window.orders.load(std::memory_order_relaxed) + 1;
     window.orders.store(calls, std::memory_order_relaxed);
-    if (calls % calls_per_poll == 0) window.comm->runtime().progress();
+    if (calls % calls_per_poll == 0) window.comm->runtime().progress_repeatedly();
 }
 // One step of an epoch that the target answers. Throws Failure for what went wrong with accesses.
 void ask(Window& window, const char* call, core::rma::Action action, int target);

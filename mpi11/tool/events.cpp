@@ -21,14 +21,18 @@ constexpr int elements = 3;  // of each event, MPI_COUNT
 struct Kind {
     const char *name, *help, *category;
 };
-enum : int { cable_died, cable_returned, link_detours };
-constexpr std::array<Kind, 3> kinds{
+enum : int { cable_died, cable_returned, link_detours, unexpected_full };
+constexpr std::array<Kind, 4> kinds{
     {{"link.died", "A cable has died: dimension, sign (+1 or -1), rank at the other end.",
       "link counters"},
      {"link.returned", "A link uses its cable again: dimension, sign, rank at the other end.",
       "link counters"},
      {"link.detours", "A link uses other cables: dimension, sign, rank at the other end.",
-      "link counters"}}};
+      "link counters"},
+     {"unexpected.full",
+      "Unexpected messages use more memory than transport.unexpected, so a rank holds its messages: "
+      "that rank of the job, the bytes in use, the limit.",
+      "message counters"}}};
 
 MPI_Count nanoseconds() {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -204,6 +208,11 @@ void on_link(const routing::LinkNews& news) {
         {kind, {news.direction.dimension, news.direction.sign, news.peer}, nanoseconds()});
 }
 
+void on_unexpected_full(core::Rank from, std::size_t used, std::size_t limit) {
+    Events::only().raise(
+        {unexpected_full, {from, MPI_Count(used), MPI_Count(limit)}, nanoseconds()});
+}
+
 // Instances live while a callback runs, in which no lock may be taken.
 template <class Body>
 int on_instance(MPI_T_event_instance instance, Body&& body) noexcept {
@@ -215,6 +224,7 @@ int on_instance(MPI_T_event_instance instance, Body&& body) noexcept {
 
 void watch_job() {
     job::on_link_news = on_link;
+    job::on_unexpected_full = on_unexpected_full;
 }
 
 void deliver_events() {

@@ -142,6 +142,11 @@ class Scene {
                 line.find("was cut") == std::string::npos)
                 outcome.closed = true;
         }
+        for (const Sending& send : sends_)
+            if (send.request.status().error == Error::protocol && send.request.peer() == enemy &&
+                job_[us].state().why_failed(Error::protocol, enemy).find("is closed: ") ==
+                    std::string::npos)
+                outcome.broken = "an error of a message does not say what the enemy did";
         if (!outcome.broken.empty()) outcome.log += job_.report();
         return outcome;
     }

@@ -49,6 +49,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.shortcut_after = options.shortcut_after;
     mine.detour = options.detour;
     mine.shares_cores = options.shares_cores;
+    mine.tolerates_deaths = options.tolerates_deaths;
     mine.hold_down = options.hold_down;
     mine.dead_links = options.dead_links;
     mine.page = pages_.emplace_back(std::make_unique<ControlPage>()).get();
@@ -71,6 +72,7 @@ simulated::Plan Job::plan_of(const JobOptions& options) {
 
 Job::Job(const JobOptions& options)
     : direct_(options.direct || options.per_host > 1),
+      tolerates_deaths_(options.tolerates_deaths),
       torus_(torus_of(options)),
       random_(options.seed * 2 + 1),
       ranks_(plan_of(options)) {
@@ -99,6 +101,7 @@ void Job::make_ready(std::size_t index) {
 }
 
 bool Job::turn() {
+    if (!unreported_.empty() && random_.below(20) == 0 && report_death()) return true;
     if (ready_.empty()) {
         // Several events at a time, so that a poll sometimes finds more than one.
         const auto events = 1 + random_.below(8);
@@ -132,17 +135,33 @@ bool Job::sweep() {
             moved = true;
         }
     }
-    return moved || !world().idle();
+    return moved || !world().idle() || report_death();
 }
 
 void Job::kill(Rank rank) {
     if (!alive(rank)) return;
     alive_[std::size_t(rank)] = false;
     ranks_.each_interface(rank, [&](sim::Interface& it) { world().kill(it); });
-    if (!direct_) return;
+    if (tolerates_deaths_)
+        for (Rank other = 0; other < size(); ++other) unreported_.push_back({rank, other});
+    if (!direct_ || tolerates_deaths_) return;
     // A rank without a connection to the dead one hears of it from the launcher, which is us.
     for (Rank other = 0; other < size(); ++other)
         if (alive(other)) (*this)[other].peer_died(rank, "the launcher says so");
+}
+
+// One of the launcher's reports reaches a rank.
+bool Job::report_death() {
+    while (!unreported_.empty()) {
+        std::swap(unreported_[std::size_t(random_.below(unreported_.size()))], unreported_.back());
+        const Death death = unreported_.back();
+        unreported_.pop_back();
+        if (!alive(death.to)) continue;
+        (*this)[death.to].peer_died(death.rank, "the launcher says so");
+        make_ready(std::size_t(death.to));
+        return true;
+    }
+    return false;
 }
 
 void Job::go_on(Rank rank) {

@@ -36,6 +36,7 @@ struct JobOptions {
     std::uint32_t shortcut_after = 4;
     bool detour = false;
     bool shares_cores = false;
+    bool tolerates_deaths = false;            // then deaths are reported some time later
     sim::Time hold_down{20'000};              // of cables that die again
     std::vector<routing::Link> cut{};         // cables that are missing from the start
     std::vector<routing::Link> dead_links{};  // those that all ranks know of
@@ -116,16 +117,22 @@ class Job {
   private:
     void make_ready(std::size_t index);
     bool sweep();
+    bool report_death();
 
     Options options_of(const JobOptions& options, Rank rank);
     simulated::Plan plan_of(const JobOptions& options);
 
     bool direct_;
+    bool tolerates_deaths_;
     routing::Torus torus_;
     sim::Random random_;
     std::vector<std::unique_ptr<ControlPage>> pages_;
     std::vector<bool> stopped_;
     std::vector<bool> alive_;
+    struct Death {
+        Rank rank, to;
+    };
+    std::vector<Death> unreported_;
     std::vector<std::size_t> ready_;
     std::vector<bool> is_ready_;
     std::vector<std::string> log_;  // until the last Runtime has gone

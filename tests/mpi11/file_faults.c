@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "cases.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <pthread.h>
@@ -19,6 +20,16 @@
 static char folder[1024] = "/tmp";
 static char path[6000];
 static MPI_File file;
+
+/* Unless it is 0, every write of this process fails with this errno. */
+static int refusal;
+
+/* Replaces the function of the C library, also for the library under test. */
+ssize_t pwrite(int descriptor, const void* data, size_t bytes, off_t at) {
+    if (refusal == 0) return syscall(SYS_pwrite64, descriptor, data, bytes, at);
+    errno = refusal;
+    return -1;
+}
 
 /* The text of the error names this host, where the disk is, and the path, if that is not too long.
  */
@@ -211,6 +222,35 @@ static void vanishes(void) {
     open_must_fail(MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
 }
 
+/* What a file system with quotas answers, or one whose server has lost the file. Rank 0 alone fails,
+ * and all ranks of the collective return the error. The next calls work. */
+static void refused(const char* what, int error, int expected) {
+    int code;
+    open_blocks(what, MPI_MODE_DELETE_ON_CLOSE);
+    refusal = me == 0 ? error : 0;
+    code = MPI_File_write_at_all(file, (MPI_Offset)me * BLOCK, block, BLOCK, MPI_BYTE,
+                                 MPI_STATUS_IGNORE);
+    CHECK_CLASS(code, expected);
+    check_words(code);
+    code = MPI_File_write_at(file, (MPI_Offset)me * BLOCK, block, BLOCK, MPI_BYTE,
+                             MPI_STATUS_IGNORE);
+    CHECK_CLASS(code, me == 0 ? expected : MPI_SUCCESS);
+    if (me == 0) check_words(code);
+    refusal = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    move_blocks(1, BLOCK);
+    move_blocks(0, BLOCK);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+}
+
+static void quota(void) {
+    refused("quota", EDQUOT, MPI_ERR_QUOTA);
+}
+
+static void stale(void) {
+    refused("stale", ESTALE, MPI_ERR_IO);
+}
+
 /* Ends the job with words. */
 static void words(void) {
     CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
@@ -279,7 +319,8 @@ int main(int argc, char** argv) {
                                  {"read_only", read_only}, {"words", words},
                                  {"made", made},           {"killed_0", killed_0},
                                  {"killed_3", killed_3},   {"written", written},
-                                 {"deleted", deleted},     {"stuck", stuck}};
+                                 {"deleted", deleted},     {"stuck", stuck},
+                                 {"quota", quota},         {"stale", stale}};
     MPI_Init(&argc, &argv);
     if (argc > 2) snprintf(folder, sizeof folder, "%s", argv[2]);
     run_cases(cases, (int)(sizeof cases / sizeof cases[0]), 2, argv);

@@ -27,6 +27,9 @@ static void settings_before(void) {
     CHECK(MPI_T_cvar_read(handle, value) == MPI_SUCCESS && strcmp(value, "11") == 0);
     CHECK(MPI_T_cvar_handle_free(&handle) == MPI_SUCCESS && handle == MPI_T_CVAR_HANDLE_NULL);
     CHECK(MPI_T_cvar_read(handle, value) == MPI_T_ERR_INVALID_HANDLE);
+    handle = cvar_handle("transport.unexpected");
+    CHECK(MPI_T_cvar_write(handle, "64KiB") == MPI_SUCCESS);
+    MPI_T_cvar_handle_free(&handle);
 }
 
 static void settings_after(void) {
@@ -63,7 +66,7 @@ static void names(void) {
     MPI_T_pvar_get_num(&n);
     CHECK(n > 20 && n == pvars);
     MPI_T_event_get_num(&n);
-    CHECK(n == 3 && n == events);
+    CHECK(n == 4 && n == events);
     CHECK(MPI_T_cvar_get_index("no such name", &index) == MPI_T_ERR_INVALID_NAME);
     CHECK(MPI_T_pvar_get_index("faults", MPI_T_PVAR_CLASS_LEVEL, &index) == MPI_T_ERR_INVALID_NAME);
     CHECK(MPI_T_cvar_get_info(-1, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL) ==
@@ -183,6 +186,41 @@ static void events(void) {
     CHECK(after >= before && MPI_T_source_get_timestamp(1, &after) == MPI_T_ERR_INVALID_INDEX);
 }
 
+static MPI_Count full[3];
+static void on_full(MPI_T_event_instance instance, MPI_T_event_registration registration,
+                    MPI_T_cb_safety safety, void* data) {
+    MPI_Count used;
+    (void)registration, (void)safety;
+    CHECK(MPI_T_event_copy(instance, full) == MPI_SUCCESS);
+    CHECK(MPI_T_event_read(instance, 1, &used) == MPI_SUCCESS && used == full[1]);
+    ++*(int*)data;
+}
+
+/* The last rank sends twice as much to rank 0 as may wait there. */
+static void unexpected_beyond_the_limit(void) {
+    enum { count = 128 };
+    char bytes[1024] = "";
+    MPI_Request sends[count];
+    MPI_T_event_registration registration;
+    int index, happened = 0, there;
+    CHECK(MPI_T_event_get_index("unexpected.full", &index) == MPI_SUCCESS);
+    if (me == ranks - 1)
+        for (int i = 0; i < count; i++)
+            MPI_Isend(bytes, sizeof bytes, MPI_CHAR, 0, 9, MPI_COMM_WORLD, &sends[i]);
+    if (me == 0) {
+        MPI_T_event_handle_alloc(index, NULL, MPI_INFO_NULL, &registration);
+        MPI_T_event_register_callback(registration, MPI_T_CB_REQUIRE_NONE, MPI_INFO_NULL, &happened,
+                                      on_full);
+        while (happened == 0 && ranks > 1)
+            MPI_Iprobe(ranks - 1, 10, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+        CHECK(ranks == 1 || (full[0] == ranks - 1 && full[1] > full[2] && full[2] == 65536));
+        MPI_T_event_handle_free(registration, NULL, NULL);
+        for (int i = 0; i < count; i++)
+            MPI_Recv(bytes, sizeof bytes, MPI_CHAR, ranks - 1, 9, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (me == ranks - 1) MPI_Waitall(count, sends, MPI_STATUSES_IGNORE);
+}
+
 int main(int argc, char** argv) {
     int provided, number;
     unsigned long last;
@@ -200,6 +238,7 @@ int main(int argc, char** argv) {
     counters();
     enumeration();
     events();
+    unexpected_beyond_the_limit();
     messages(5);
     last = total(kept);
     MPI_Finalize();

@@ -3,7 +3,7 @@
  * the ranks are divided into teams at random, each makes a communicator and calls what the seed
  * says, one after the other or several at once. All answers are checked. With kills a rank ends
  * itself in the middle of a round now and then, until two are left; the calls of its team then end
- * well or with MPI_ERR_PROC_ABORTED, those of the others well.
+ * well or with MPI_ERR_PROC_FAILED, those of the others well.
  *
  *   torus-run -np 64 --keep-going host_soak SEED ROUNDS [KILLS]
  *
@@ -225,7 +225,7 @@ static int judge(const Call* call, int code, int may_fail) {
         return 1;
     }
     MPI_Error_class(code, &class);
-    if (class != MPI_ERR_PROC_ABORTED || !may_fail) {
+    if (class != MPI_ERR_PROC_FAILED || !may_fail) {
         char words[MPI_MAX_ERROR_STRING];
         int length;
         MPI_Error_string(code, words, &length);

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of an agreement that need no Runtime: sets of members, ballots, votes and their
+// encoding, and the tree over the members that a ballot counts as living.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <compare>
+#include <cstdint>
+#include <vector>
+
+#include "base/assert.h"
+
+namespace torusmp::core {
+
+// A set of members by their place, as words that packets carry.
+class MemberSet {
+  public:
+    MemberSet() = default;
+    explicit MemberSet(int members, bool all = false)
+        : members_(members), words_(words_for(members), all ? ~std::uint32_t{0} : 0) {
+        if (all && members % 32 != 0) words_.back() = (std::uint32_t{1} << (members % 32)) - 1;
+    }
+    static std::size_t words_for(int members) { return (std::size_t(members) + 31) / 32; }
+
+    bool has(int place) const {
+        return (words_[std::size_t(place) / 32] >> (unsigned(place) % 32) & 1) != 0;
+    }
+    void add(int place) {
+        words_[std::size_t(place) / 32] |= std::uint32_t{1} << (unsigned(place) % 32);
+    }
+    int count() const {
+        int sum = 0;
+        for (const std::uint32_t word : words_) sum += std::popcount(word);
+        return sum;
+    }
+    // The lowest place that is not in the set; the number of members if all are.
+    int first_missing() const {
+        int place = 0;
+        while (place < members_ && has(place)) ++place;
+        return place;
+    }
+    bool within(const MemberSet& other) const {
+        for (std::size_t i = 0; i < words_.size(); ++i)
+            if ((words_[i] & ~other.words_[i]) != 0) return false;
+        return true;
+    }
+    void unite(const MemberSet& other) {
+        for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= other.words_[i];
+    }
+    void intersect(const MemberSet& other) {
+        for (std::size_t i = 0; i < words_.size(); ++i) words_[i] &= other.words_[i];
+    }
+    int members() const { return members_; }
+    std::vector<std::uint32_t>& words() { return words_; }
+    const std::vector<std::uint32_t>& words() const { return words_; }
+
+    friend bool operator==(const MemberSet&, const MemberSet&) = default;
+
+  private:
+    int members_ = 0;
+    std::vector<std::uint32_t> words_;
+};
+
+// Ballots are ordered. Only a member whose lower members are all dead starts one.
+struct Ballot {
+    std::uint32_t leader = 0;   // its place
+    std::uint32_t attempt = 0;  // 0 for the first ballot, which all members start by themselves
+    friend auto operator<=>(const Ballot&, const Ballot&) = default;
+};
+
+// What members contribute, and what they decide.
+struct AgreedValue {
+    std::uint32_t flags = ~std::uint32_t{0};  // bits that all have set
+    std::uint32_t least = ~std::uint32_t{0};  // the least of the numbers given
+    MemberSet failed;                         // known by any of them to be dead
+    MemberSet acknowledged;                   // acknowledged by all of them
+
+    friend bool operator==(const AgreedValue&, const AgreedValue&) = default;
+};
+
+// The binomial tree over the members that are not in `dead`, in their order.
+class BallotTree {
+  public:
+    BallotTree() = default;
+    // Precondition: `place` is not in `dead`.
+    BallotTree(const MemberSet& dead, int place) {
+        std::vector<int> living;
+        std::size_t own = 0;
+        for (int member = 0; member < dead.members(); ++member) {
+            if (dead.has(member)) continue;
+            if (member == place) own = living.size();
+            living.push_back(member);
+        }
+        TORUSMP_ASSERT(own < living.size() && living[own] == place, place, living.size());
+        if (own != 0) parent_ = living[own & (own - 1)];
+        for (std::size_t step = 1; own + step < living.size() && (own & step) == 0; step <<= 1)
+            children_.push_back(living[own + step]);
+    }
+    int parent() const { return parent_; }  // -1 at the root
+    const std::vector<int>& children() const { return children_; }
+    int child_index(int place) const {
+        const auto found = std::find(children_.begin(), children_.end(), place);
+        return found == children_.end() ? -1 : int(found - children_.begin());
+    }
+
+  private:
+    int parent_ = -1;
+    std::vector<int> children_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups that a member has revoked: the news reaches all living members, whoever dies meanwhile.
+//
+// The member that revokes a group tells all others. Each of them remembers who told it, and tells
+// all others itself when that member dies. So if a living member knows, either the member that told
+// it lives and tells all others, or this member does. A member that tells others and has lost one
+// that may live asks them to spread the news: each of them tells all others, too.
+//
+// Handles revoke.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <map>
+#include <vector>
+
+#include "core/connection/packet_sender.h"
+#include "core/progress/progress.h"
+
+namespace torusmp::core {
+
+class Revocations final : public PeerLossListener {
+  public:
+    Revocations(Commons& commons, Connections& connections, PacketSender& sender,
+                Progress& progress)
+        : commons_(commons), connections_(connections), sender_(sender), progress_(progress) {}
+    Revocations(const Revocations&) = delete;
+    Revocations& operator=(const Revocations&) = delete;
+
+    // Called once for each group that is open and revoked, under the Runtime's lock.
+    void set_listener(std::function<void(Context)> listener) { listener_ = std::move(listener); }
+    // The group exists here; members: the others, in any order. It may be revoked already.
+    void open(Context context, std::vector<Rank> members);
+    void close(Context context);
+    void revoke(Context context);
+
+    bool on_revoke(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    void peer_lost(Peer& peer, Error error) override;
+
+  private:
+    struct Record {
+        std::vector<Rank> members;
+        bool open = false;
+        bool revoked = false;
+        bool told = false;    // this rank has told all others, or tells them now
+        bool spreads = false;  // all that are told tell all others
+        bool told_to_spread = false;
+        Rank by = any_source;  // who told this rank
+    };
+    static constexpr Tag spread = 1;  // in a packet's header
+    void tell(Context context, Record& record);
+    bool is_beyond(Rank rank) const;
+
+    // Revoked groups that are closed here and kept, because others may have to be told.
+    static constexpr std::size_t most_closed = 1024;
+
+    Commons& commons_;
+    Connections& connections_;
+    PacketSender& sender_;
+    Progress& progress_;
+    std::function<void(Context)> listener_;
+    std::map<Context, Record> records_;
+    std::list<Context> closed_;
+};
+
+}  // namespace torusmp::core

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Calls for jobs that go on when processes die (User Level Failure Mitigation), under the names
+ * that Open MPI 5 gives them, so that programs compile unchanged. mpi.h declares most of them under
+ * their names in the proposal for the standard, MPI_Comm_revoke and so on; these here do the same.
+ *
+ * A job goes on after a death if it was started with torus-run --keep-going; then the attribute
+ * MPIX_FT of a communicator is 1.
+ */
+#ifndef TORUSMP_MPI_EXT_H
+#define TORUSMP_MPI_EXT_H
+
+#include "mpi.h"
+
+#if defined(__GNUC__) || defined(__clang__)
+#define TORUSMP_EXPORTED __attribute__((visibility("default")))
+#else
+#define TORUSMP_EXPORTED
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What programs test for. */
+#define OMPI_HAVE_MPI_EXT_FTMPI 1
+#define OMPI_HAVE_MPIX_COMM_GET_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_ACK_FAILED 1
+#define OMPI_HAVE_MPIX_COMM_ISHRINK 1
+
+#define MPIX_ERR_PROC_FAILED MPI_ERR_PROC_FAILED
+#define MPIX_ERR_PROC_FAILED_PENDING MPI_ERR_PROC_FAILED_PENDING
+#define MPIX_ERR_REVOKED MPI_ERR_REVOKED
+#define MPIX_FT MPI_FT
+
+#define TORUSMP_EXTENSION(name, parameters)      \
+    TORUSMP_EXPORTED int MPIX_##name parameters; \
+    TORUSMP_EXPORTED int PMPIX_##name parameters;
+/* clang-format off */
+TORUSMP_EXTENSION(Comm_revoke, (MPI_Comm comm))
+TORUSMP_EXTENSION(Comm_is_revoked, (MPI_Comm comm, int* flag))
+TORUSMP_EXTENSION(Comm_shrink, (MPI_Comm comm, MPI_Comm* newcomm))
+TORUSMP_EXTENSION(Comm_ishrink, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request))
+TORUSMP_EXTENSION(Comm_failure_ack, (MPI_Comm comm))
+TORUSMP_EXTENSION(Comm_failure_get_acked, (MPI_Comm comm, MPI_Group* failedgrp))
+TORUSMP_EXTENSION(Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp))
+TORUSMP_EXTENSION(Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked))
+TORUSMP_EXTENSION(Comm_agree, (MPI_Comm comm, int* flag))
+TORUSMP_EXTENSION(Comm_iagree, (MPI_Comm comm, int* flag, MPI_Request* request))
+/* clang-format on */
+#undef TORUSMP_EXTENSION
+#undef TORUSMP_EXPORTED
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

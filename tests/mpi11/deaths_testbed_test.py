@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Processes and hosts that die in a job over links that goes on without them, in a testbed of namespaces:
+deaths_testbed_test.py SOURCE TORUS_RUN DEATHS_ON_LINKS."""
+import os
+import re
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, PROGRAM = (sys.argv.pop(1) for _ in range(3))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
+from harness import TestbedTest, eventually, main, tool  # noqa: E402
+from netns.testbed import Testbed                        # noqa: E402
+
+USES = os.environ.get("DEATHS_USE", "tcp ethernet").split()
+
+
+class Deaths(TestbedTest):
+    def up(self, dims):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed)
+
+    def job(self, victim, *arguments):
+        self.ready = self.path(f"ready{victim}")
+        return subprocess.Popen([TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
+                                 "--keep-going", "--set", "transport.timeout=1s", *arguments, PROGRAM, str(victim),
+                                 self.ready], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def end(self, job, code):
+        """What each rank has printed. All have ended, so nothing has hung."""
+        try:
+            told = job.communicate(timeout=60)[0]
+        finally:
+            job.kill()
+            job.communicate()
+        self.assertEqual(job.returncode, code, told)
+        return dict(re.findall(r"(?m)^rank (\d+) (goes on with \d+|cannot agree)$", told)), told
+
+    def expect_dead_process(self, victim, size, outcome, *arguments):
+        found, told = self.end(self.job(victim, *arguments), 137)
+        self.assertEqual(set(found), {str(rank) for rank in range(size)} - {str(victim)}, told)
+        self.assertEqual(set(found.values()), {outcome}, told)
+        self.assertEqual(len(re.findall(r"the other ranks continue", told)), 1, told)
+
+    def test_hosts_that_are_all_cabled_with_each_other_go_on_without_a_process(self):
+        self.up("3")
+        for use in USES:
+            for victim in 0, 2:
+                with self.subTest(use=use, victim=victim):
+                    self.expect_dead_process(victim, 3, "goes on with 2", "--set", f"transport.use={use}")
+
+    def test_where_a_dead_process_relayed_agreement_is_refused_and_nothing_hangs(self):
+        for dims, size, victim in ("2x2x2", 8, 5), ("3x3", 9, 4):
+            self.up(dims)
+            for use in USES:
+                with self.subTest(use=use, dims=dims):
+                    self.expect_dead_process(victim, size, "cannot agree", "--set", f"transport.use={use}")
+
+    def test_a_host_that_vanishes(self):
+        self.up("2x2x2")
+        job = self.job("none")
+        eventually("the ranks communicate", lambda: os.path.exists(self.ready) or job.poll() is not None)
+        tool("kill-node", self.testbed, "5")
+        found, told = self.end(job, 1)
+        self.assertEqual(set(found), set("0123467"), told)
+        self.assertEqual(set(found.values()), {"cannot agree"}, told)
+
+
+if __name__ == "__main__":
+    main()
