@@ -197,6 +197,7 @@ void Agreements::send(Context context, const Record& record, std::uint32_t numbe
 
 bool Agreements::on_agreement(Peer& peer, const transport::PacketHeader& header,
                               const std::byte* payload) {
+    if (header.length < sizeof(AgreementBody)) return false;
     const Step step(*this);
     commons_.stirred = true;
     Record& record = records_[header.context];
