@@ -135,12 +135,7 @@ void Runtime::leave(Companions& companions) {
 
 void Runtime::progress_repeatedly() {
     progress_.poll_companions();
-    // If the rank is alone on its host, a yield hardly helps and costs contended windows a fifth of
-    // their rate.
-    if (core_->commons.options.direct.size() <= 1)
-        progress_.poll();
-    else
-        progress_.poll_repeatedly();
+    progress_.poll_repeatedly();
 }
 
 void Runtime::progress_for(std::string_view call, const Awaited& sought) {

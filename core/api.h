@@ -141,9 +141,9 @@ class Runtime final {
     void join(Companions& companions);
     void leave(Companions& companions);
     // progress() inside a call that programs repeat until something has changed: yields the core if
-    // nothing moved and ranks share cores.
+    // nothing moved and ranks share cores, but not where the rank is alone on its host.
     void progress_repeatedly();
-    // The same in a call such as MPI_Test: reports name what the call is looking for.
+    // The same in a call such as MPI_Test, on any host: reports name what the call is looking for.
     void progress_for(std::string_view call, const Awaited& sought);
     // Polls, then sleeps, until the request is complete. `what` names the call in reports.
     void wait(Request& request, std::string_view what = "wait") {

@@ -59,7 +59,7 @@ struct Commons {
     // May be called outside a poll: the waiting threads see it when the caller releases Progress.
     void complete(Request& request, Error error = Error::none) {
         TORUSMP_ASSERT(lock.held(), rank(), request.peer_);
-        TORUSMP_ASSERT(!request.complete() || request.status_.error == Error::pending, rank(),
+        TORUSMP_ASSERT(!request.complete() || request.pending(), rank(),
                        request.peer_, request.tag_, error);
         TORUSMP_ASSERT(completed < opened, rank(), completed, opened);
         request.status_.error = error;

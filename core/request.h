@@ -71,6 +71,8 @@ class Request {
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
     const Status& status() const { return status_; }
+    // Reported as complete, but still posted: see Survivors::suspend_wildcards().
+    bool pending() const { return status_.error == Error::pending; }
     Rank peer() const { return peer_; }  // any_source for a wildcard receive
     std::size_t bytes() const { return buffer_.bytes; }
 
@@ -159,7 +161,7 @@ class SendRequest : public Request, public Outgoing {
 class ReceiveRequest : public Request {
   public:
     // pends: if it has a wildcard source and its context is suspended, it is reported as complete
-    // with Error::pending, and stays posted; see Runtime::suspend_wildcards().
+    // with Error::pending, and stays posted; see Survivors::suspend_wildcards().
     explicit ReceiveRequest(bool pends = false) : pends_(pends) {}
 
     // The rest is for core's modules; callers must not use it.

@@ -68,15 +68,16 @@ inline constexpr std::uintptr_t constants = 0x1000;
 // Predefined objects by the value of their handle.
 inline constinit std::array<Object*, constants> predefined{};
 
+// The object of the value of a handle, of whatever kind; null if there cannot be one.
+[[gnu::always_inline]] inline Object* object_at(std::uintptr_t value) {
+    if (value < constants) return predefined[value];
+    return ObjectMemory::holds(value) ? reinterpret_cast<Object*>(value) : nullptr;
+}
+
 // The object of a handle; null if the handle does not refer to a live object of that class.
 template <class T>
 [[gnu::always_inline]] inline T* find(typename T::Handle handle) {
-    const auto value = reinterpret_cast<std::uintptr_t>(handle);
-    Object* object = nullptr;
-    if (value < constants)
-        object = predefined[value];
-    else if (ObjectMemory::holds(value))
-        object = reinterpret_cast<Object*>(value);
+    Object* const object = object_at(reinterpret_cast<std::uintptr_t>(handle));
     return object != nullptr && object->kind == T::kind_of_class ? static_cast<T*>(object)
                                                                  : nullptr;
 }

@@ -49,6 +49,10 @@ class Connections {
     }
     bool has_unreached() const { return !unreached_.empty(); }
     bool is_nowhere(const Connection& connection) const { return connection.channel == &nowhere_; }
+    // Whether a lost peer may live, since the launcher has not reported its death.
+    bool may_live(const Peer& peer) const {
+        return peer.dead && !peer.reported && commons_.options.tolerates_deaths;
+    }
     // Handles a peer's channel to one of our ports. Returns false if there was nothing to do.
     bool answer(std::uint32_t port);
     // Makes, or remakes, the connection Peer::shortcut. Returns false if this cannot even be

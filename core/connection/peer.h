@@ -45,7 +45,7 @@ struct Peer {
     bool holds = false;          // it has been asked to hold its messages
     std::string why;             // why it is dead
     // Of those that are dead: the launcher has reported its death, or has had the time to and has
-    // not, so it lives. Both are false while that is open.
+    // not, so it lives. Never both, and neither while that is open.
     bool reported = false;
     bool cut_off = false;
 };

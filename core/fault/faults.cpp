@@ -152,6 +152,7 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
 void Faults::peer_died(Rank peer, std::string_view why) {
     Peer& dead = connections_.peer(peer);
     if (std::exchange(dead.reported, true)) return;
+    dead.cut_off = false;
     commons_.stirred = true;
     if (!dead.dead) {
         const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);

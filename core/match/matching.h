@@ -70,7 +70,7 @@ class Matching {
     // The oldest unexpected message that such a receive matches. The message stays.
     Unexpected* find_unexpected(Context context, Rank source, Tag tag) const;
 
-    // Contexts in which a receive from any source does not wait; see Runtime::suspend_wildcards().
+    // Contexts in which a receive from any source does not wait; see Survivors::suspend_wildcards().
     void suspend(Context context) {
         if (!suspends(context)) suspended_.push_back(context);
     }

@@ -8,7 +8,7 @@ namespace torusmp::core {
 using transport::PacketHeader;
 
 void Cancellation::cancel(ReceiveRequest& request) {
-    if (request.complete() && request.status_.error == Error::pending) request.reopen();
+    if (request.complete() && request.pending()) request.reopen();
     if (request.complete() || !request.posted() || request.flow_ != nullptr) return;
     if (request.announced_) {
         TORUSMP_ASSERT(receives_.find(request.receive_handle_) == &request, commons_.rank(),

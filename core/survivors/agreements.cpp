@@ -98,17 +98,14 @@ void Agreements::open(Record& record, const std::vector<Rank>& members) {
     record.dead = record.agreed = MemberSet(count);
     for (int place = 0; place < count; ++place) {
         const Peer& peer = connections_.peer(members[std::size_t(place)]);
-        if (peer.dead && (peer.reported || !commons_.options.tolerates_deaths))
-            record.dead.add(place);
+        if (peer.dead && !connections_.may_live(peer)) record.dead.add(place);
     }
 }
 
 // Whether a member is lost, and may be dead or cut off.
 bool Agreements::doubts(const Record& record) const {
-    if (!commons_.options.tolerates_deaths) return false;
     return std::any_of(record.members.begin(), record.members.end(), [&](Rank rank) {
-        const Peer& peer = connections_.peer(rank);
-        return peer.dead && !peer.reported;
+        return connections_.may_live(connections_.peer(rank));
     });
 }
 
@@ -127,7 +124,7 @@ void Agreements::begin(Agreement& agreement, Context context, const std::vector<
         for (const Early& early : std::exchange(record.early, {}))
             take(context, record, early.source, early.bytes);
         for (const Rank rank : members)
-            if (const Peer& peer = connections_.peer(rank); peer.cut_off && !peer.reported)
+            if (connections_.peer(rank).cut_off)
                 part(context, record, {commons_.rank(), rank});
     }
     begin_next(context, record);
@@ -197,6 +194,7 @@ void Agreements::send(Context context, const Record& record, std::uint32_t numbe
 
 bool Agreements::on_agreement(Peer& peer, const transport::PacketHeader& header,
                               const std::byte* payload) {
+    if (header.length < sizeof(AgreementBody)) return false;
     const Step step(*this);
     commons_.stirred = true;
     Record& record = records_[header.context];
@@ -275,7 +273,7 @@ void Agreements::mourn() {
         for (auto& [context, record] : records_) {
             const int place = record.place_of(rank);
             if (place < 0 || record.parted) continue;
-            if (peer.cut_off && !peer.reported)
+            if (peer.cut_off)
                 part(context, record, {commons_.rank(), rank});
             else
                 lose(context, record, place);
@@ -304,10 +302,7 @@ void Agreements::close(Context context) {
         records_.erase(found);
         return;
     }
-    closed_.push_back(context);
-    if (closed_.size() <= most_closed) return;
-    records_.erase(closed_.front());
-    closed_.pop_front();
+    closed_.keep(context, records_);
 }
 
 void Agreements::report(Waits& waits) const {

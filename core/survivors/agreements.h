@@ -16,7 +16,6 @@
 
 #include <atomic>
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +25,7 @@
 #include "core/connection/packet_sender.h"
 #include "core/progress/progress.h"
 #include "core/survivors/agreement_round.h"
+#include "core/survivors/closed_groups.h"
 
 namespace torusmp::core {
 
@@ -126,15 +126,12 @@ class Agreements final : public PeerLossListener {
               const AgreementPacket& packet);
     AgreementRound::Send sender_for(Context context, const Record& record, std::uint32_t number);
 
-    // Groups that are closed here and whose last agreement is still kept.
-    static constexpr std::size_t most_closed = 1024;
-
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
     Progress& progress_;
     std::map<Context, Record> records_;
-    std::list<Context> closed_;
+    ClosedGroups closed_;
     std::vector<Rank> judged_;  // and not yet handled
     int steps_ = 0;
 };

@@ -25,10 +25,7 @@ void Revocations::close(Context context) {
         records_.erase(found);
         return;
     }
-    closed_.push_back(context);
-    if (closed_.size() <= most_closed) return;
-    records_.erase(closed_.front());
-    closed_.pop_front();
+    closed_.keep(context, records_);
 }
 
 void Revocations::revoke(Context context) {
@@ -60,7 +57,8 @@ bool Revocations::on_revoke(Peer& peer, const transport::PacketHeader& header,
 // Once; and once more if the news has to spread.
 void Revocations::tell(Context context, Record& record) {
     if (record.members.empty()) return;  // open() tells them
-    for (const Rank rank : record.members) record.spreads |= is_beyond(rank);
+    for (const Rank rank : record.members)
+        record.spreads |= connections_.may_live(connections_.peer(rank));
     if (record.told && (!record.spreads || record.told_to_spread)) return;
     record.told = true;
     record.told_to_spread = record.spreads;
@@ -72,15 +70,9 @@ void Revocations::tell(Context context, Record& record) {
     }
 }
 
-// Whether that rank may live, but cannot be reached from here.
-bool Revocations::is_beyond(Rank rank) const {
-    const Peer& peer = connections_.peer(rank);
-    return peer.dead && !peer.reported && commons_.options.tolerates_deaths;
-}
-
 void Revocations::peer_lost(Peer& peer, Error /*error*/) {
     for (auto& [context, record] : records_)
-        if (record.revoked && (record.by == peer.rank || (record.told && is_beyond(peer.rank))))
+        if (record.revoked && (record.by == peer.rank || (record.told && connections_.may_live(peer))))
             tell(context, record);
 }
 

@@ -10,12 +10,12 @@
 #pragma once
 
 #include <functional>
-#include <list>
 #include <map>
 #include <vector>
 
 #include "core/connection/packet_sender.h"
 #include "core/progress/progress.h"
+#include "core/survivors/closed_groups.h"
 
 namespace torusmp::core {
 
@@ -49,10 +49,6 @@ class Revocations final : public PeerLossListener {
     };
     static constexpr Tag spread = 1;  // in a packet's header
     void tell(Context context, Record& record);
-    bool is_beyond(Rank rank) const;
-
-    // Revoked groups that are closed here and kept, because others may have to be told.
-    static constexpr std::size_t most_closed = 1024;
 
     Commons& commons_;
     Connections& connections_;
@@ -60,7 +56,7 @@ class Revocations final : public PeerLossListener {
     Progress& progress_;
     std::function<void(Context)> listener_;
     std::map<Context, Record> records_;
-    std::list<Context> closed_;
+    ClosedGroups closed_;
 };
 
 }  // namespace torusmp::core

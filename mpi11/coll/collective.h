@@ -165,8 +165,7 @@ int blocking(const char* name, MPI_Comm comm, Prepare&& prepare, Arguments... ar
 template <class Prepare, class... Arguments>
 int started(const char* name, MPI_Comm comm, MPI_Request* request, Prepare&& prepare,
             Arguments... arguments) noexcept {
-    return api_with_others(name, comm, [&](Communicator& c) {
-        check_output("request", request);
+    return api_with_request(name, comm, request, [&](Communicator& c) {
         Call& call = prepare(c, arguments...);
         call.set_name(name);
         Request& made = make_request(call, c, false);
@@ -178,8 +177,7 @@ int started(const char* name, MPI_Comm comm, MPI_Request* request, Prepare&& pre
 template <class Prepare, class... Arguments>
 int persistent(const char* name, MPI_Comm comm, MPI_Info, MPI_Request* request, Prepare&& prepare,
                Arguments... arguments) noexcept {
-    return api_with_others(name, comm, [&](Communicator& c) {
-        check_output("request", request);
+    return api_with_request(name, comm, request, [&](Communicator& c) {
         Call& call = prepare(c, arguments...);
         call.set_name(name);
         call.match_by_making();

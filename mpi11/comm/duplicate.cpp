@@ -117,8 +117,7 @@ int duplicate_into(MPI_Comm* newcomm, const char* call, MPI_Comm comm, const MPI
 
 int duplicate_later(const char* call, MPI_Comm comm, const MPI_Info* info, GiveComm give,
                     MPI_Request* request) {
-    return api_with_others(call, comm, [&](Communicator& c) {
-        check_output("request", request);
+    return api_with_request(call, comm, request, [&](Communicator& c) {
         Work& work = make_duplicate(
             c, info != nullptr ? hints_in(entries_of(*info)) : Info::Entries(), std::move(give));
         Request& made = make_request(work, c, false);

@@ -61,6 +61,21 @@ inline void check_output(const char* name, const void* pointer) {
     if (pointer == nullptr) [[unlikely]]
         wrong::output(name);
 }
+// A function that communicates and makes a request: body(Communicator&) sets *request. If the call
+// fails, *request is MPI_REQUEST_NULL, so a program that waits for it anyway does not wait for an
+// old value.
+template <class Body>
+[[gnu::always_inline]] inline int api_with_request(const char* call, MPI_Comm comm,
+                                                   MPI_Request* request, Body&& body) noexcept {
+    const int code =
+        api_with_others(call, comm, [&](Communicator & c) __attribute__((always_inline)) {
+            check_output("request", request);
+            body(c);
+        });
+    if (code != MPI_SUCCESS && request != nullptr) [[unlikely]]
+        *request = MPI_REQUEST_NULL;
+    return code;
+}
 
 // Returns the name of an object to the program. parameter: the name of the call's parameter.
 void copy_name(std::string_view found, const char* parameter, char* name, int* resultlen);

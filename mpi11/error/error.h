@@ -49,11 +49,17 @@ template <class... Arguments>
     throw Failure(code, fmt::format(text, std::forward<Arguments>(arguments)...));
 }
 
+// For a handle that refers to no object of class T.
 template <class T>
-[[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
+[[noreturn]] void dead_handle(typename T::Handle handle) {
     if (handle == T::null_handle) fail(T::error_class, "found {}", T::null_name);
     fail(T::error_class, "found {}, which is not a live {} handle (freed, or never made)",
          reinterpret_cast<const void*>(handle), T::noun);
+}
+
+template <class T>
+[[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
+    dead_handle<T>(handle);
 }
 
 // Fails with MPI_ERR_REVOKED for a revoked communicator.
@@ -133,7 +139,8 @@ enum class Accepts { live, revoked };
 
 // The body of a function on a communicator: body(Communicator&).
 template <Accepts accepts, class Body>
-[[gnu::always_inline]] inline int api_accepting(const char* call, MPI_Comm handle, Body&& body) noexcept {
+[[gnu::always_inline]] inline int api_accepting(const char* call, MPI_Comm handle,
+                                                Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
     Communicator* comm = nullptr;

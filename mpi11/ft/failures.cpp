@@ -53,12 +53,15 @@ void end_failures(World& world) {
 }
 
 void watch_members(Communicator& comm) {
-    const core::Survivors& survivors = comm.runtime().survivors();
-    const auto lock = comm.runtime().lock();
+    core::Runtime& job = comm.runtime();
+    core::Survivors& survivors = job.survivors();
+    const auto lock = job.lock();
     comm.world()->communicators.emplace(comm.context(), &comm);
-    for (const Rank rank : all_members(comm))
-        if (survivors.is_lost(rank)) note_death(comm, rank);
-    survivors.revocations().open(comm.context(), all_members(comm));
+    std::vector<Rank> members = all_members(comm);
+    if (job.state().faults() != 0)
+        for (const Rank rank : members)
+            if (survivors.is_lost(rank)) note_death(comm, rank);
+    survivors.revocations().open(comm.context(), std::move(members));
 }
 
 void forget_members(Communicator& comm) {
@@ -122,12 +125,7 @@ void check_any_source(const Communicator& comm) {
 }
 
 Communicator* find_revoked(MPI_Comm handle) {
-    const auto value = reinterpret_cast<std::uintptr_t>(handle);
-    Object* object = nullptr;
-    if (value < constants)
-        object = predefined[value];
-    else if (ObjectMemory::holds(value))
-        object = reinterpret_cast<Object*>(value);
+    Object* const object = object_at(reinterpret_cast<std::uintptr_t>(handle));
     const bool revoked = object != nullptr && object->kind == Kind::revoked_communicator;
     return revoked ? static_cast<Communicator*>(object) : nullptr;
 }
@@ -138,9 +136,7 @@ void wrong_handle<Communicator>(MPI_Comm handle) {
         throw Failure(MPI_ERR_REVOKED,
                       fmt::format("{} was revoked by one of its members", revoked->describe()),
                       *revoked);
-    if (handle == MPI_COMM_NULL) fail(MPI_ERR_COMM, "found {}", Communicator::null_name);
-    fail(MPI_ERR_COMM, "found {}, which is not a live {} handle (freed, or never made)",
-         reinterpret_cast<const void*>(handle), Communicator::noun);
+    dead_handle<Communicator>(handle);
 }
 
 }  // namespace torusmp::mpi

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "mpi11/comm/communicator.h"
+#include "mpi11/error/error.h"
 
 namespace torusmp::mpi {
 
@@ -32,6 +33,11 @@ std::vector<Rank> all_members(const Communicator& comm);
 void revoke(Communicator& comm);
 inline bool is_revoked(const Communicator& comm) {
     return comm.kind == Kind::revoked_communicator;
+}
+// Fails with MPI_ERR_REVOKED if the communicator is revoked.
+inline void check_not_revoked(const Communicator& comm) {
+    if (is_revoked(comm)) [[unlikely]]
+        wrong_handle<Communicator>(handle_of(comm));
 }
 
 // The class of an error of core in a message or collective.

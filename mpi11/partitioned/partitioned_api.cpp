@@ -36,8 +36,7 @@ Memory checked_memory(bool sends, const void* buf, int partitions, Count count, 
 template <class End, class Count>
 int init(const void* buf, int partitions, Count count, MPI_Datatype datatype, int peer, int tag,
          MPI_Comm handle, MPI_Info info, MPI_Request* request) {
-    return api_with_others(End::call, handle, [&](Communicator& comm) {
-        check_output("request", request);
+    return api_with_request(End::call, handle, request, [&](Communicator& comm) {
         const Memory memory =
             checked_memory(std::is_same_v<End, Send>, buf, partitions, count, datatype, peer, tag,
                            comm, info);

@@ -86,9 +86,8 @@ template <class Count>
                                              MPI_Datatype datatype, int dest, int tag,
                                              MPI_Comm handle, MPI_Request* result,
                                              Request::Mode mode, bool persistent) {
-    return api_with_others(
-        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
-            check_output("request", result);
+    return api_with_request(
+        call, handle, result, [&](Communicator & comm) __attribute__((always_inline)) {
             const Datatype& type = check_send(buffer, count, datatype, dest, tag, comm);
             const bool nothing = dest == MPI_PROC_NULL || mode == Request::Mode::buffered;
             Request& request =
@@ -119,9 +118,8 @@ template <class Count>
                                                 MPI_Datatype datatype, int source, int tag,
                                                 MPI_Comm handle, MPI_Request* result,
                                                 bool persistent) {
-    return api_with_others(
-        call, handle, [&](Communicator & comm) __attribute__((always_inline)) {
-            check_output("request", result);
+    return api_with_request(
+        call, handle, result, [&](Communicator & comm) __attribute__((always_inline)) {
             const Datatype& type = check_receive(buffer, count, datatype, source, tag, comm);
             const bool nothing = source == MPI_PROC_NULL;
             Request& request = Request::take(
@@ -263,8 +261,7 @@ int begin_exchange(const char* call, const void* send_buffer, Count send_count,
                    MPI_Datatype send_type, int dest, int send_tag, void* receive_buffer,
                    Count receive_count, MPI_Datatype receive_type, int source, int receive_tag,
                    MPI_Comm handle, MPI_Request* request) {
-    return api_with_others(call, handle, [&](Communicator& comm) {
-        check_output("request", request);
+    return api_with_request(call, handle, request, [&](Communicator& comm) {
         const Side out = outgoing(send_buffer, send_count, send_type, dest, send_tag, comm);
         const Side in =
             incoming(receive_buffer, receive_count, receive_type, source, receive_tag, comm);
@@ -288,8 +285,7 @@ template <class Count>
 int begin_replace(const char* call, void* buffer, Count count, MPI_Datatype datatype, int dest,
                   int send_tag, int source, int receive_tag, MPI_Comm handle,
                   MPI_Request* request) {
-    return api_with_others(call, handle, [&](Communicator& comm) {
-        check_output("request", request);
+    return api_with_request(call, handle, request, [&](Communicator& comm) {
         check_send(buffer, count, datatype, dest, send_tag, comm);
         const Side in = incoming(buffer, count, datatype, source, receive_tag, comm);
         auto copy = std::make_unique<std::byte[]>(in.buffer.bytes);

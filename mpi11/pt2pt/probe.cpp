@@ -89,7 +89,7 @@ class AwaitedMessage final : public core::Awaited {
 // A dead source never sends: waiting for it would not end.
 void check_alive(const Communicator& comm, int source) {
     if (comm.runtime().state().faults() == 0) return;
-    if (is_revoked(comm)) checked<Communicator>(handle_of(comm));
+    check_not_revoked(comm);
     if (source == MPI_ANY_SOURCE) return check_any_source(comm);
     const std::array<Rank, 1> peer{comm.peer(source)};
     if (comm.runtime().state().lost_in(peer))

@@ -162,15 +162,11 @@ std::string words_for(const Communicator& comm, int rank) {
                     : fmt::format("rank {} of {}", rank, comm.describe());
 }
 
-// A revocation cancels messages, as programs do.
-void check_not_revoked(const Communicator& comm) {
-    if (is_revoked(comm)) wrong_handle<Communicator>(handle_of(comm));
-}
-
 }  // namespace
 
 void wrong::sent(const core::SendRequest& send, const Communicator& comm, int dest, int tag) {
     const core::Error error = send.status().error;
+    // A revocation cancels messages, as programs do.
     if (error == core::Error::cancelled) return check_not_revoked(comm);
     fail(class_of_fault(error),
          "the send of {} bytes with tag {} to {} failed: {}", send.bytes(), tag,
@@ -310,8 +306,7 @@ void set_known(const Request& request, MPI_Status* status) {
 
 void finish(Request& request, MPI_Request& handle, MPI_Status* status) {
     if (!request.active) return set_empty(status);
-    if (request.what == Request::What::receive &&
-        request.receive.status().error == core::Error::pending) [[unlikely]] {
+    if (request.what == Request::What::receive && request.receive.pending()) [[unlikely]] {
         set_empty(status);
         check_any_source(*request.comm);
         fail(MPI_ERR_PROC_FAILED_PENDING, "a message from any source may not arrive");
@@ -330,8 +325,7 @@ void abandon(Request& request) {
     if (request.what == Request::What::work && request.work->abandon(request)) return;
     if (request.what == Request::What::receive) {
         request.receive.set_pends(false);
-        if (request.receive.status().error == core::Error::pending)
-            runtime().cancel(request.receive);
+        if (request.receive.pending()) runtime().cancel(request.receive);
     }
     if (!request.active || request.complete()) return Request::give(request);
     request.persistent = false;
@@ -378,9 +372,8 @@ void end_reports() {
 
 void finish_orphans() {
     Request::for_each([](Request& request) {
-        const bool pending = request.receive.status().error == core::Error::pending;
         if (request.what == Request::What::receive && request.active &&
-            (pending || !request.complete()))
+            (request.receive.pending() || !request.complete()))
             request.comm->runtime().cancel(request.receive);
     });
     Orphans::only().finish();

@@ -69,7 +69,7 @@ void start_persistent(Request& request) {
              request.call);
     if (request.active)
         fail(MPI_ERR_REQUEST, "found a request of {} that is started and incomplete", request.call);
-    if (is_revoked(*request.comm)) wrong_handle<Communicator>(handle_of(*request.comm));
+    check_not_revoked(*request.comm);
     start(request);
 }
 

@@ -7,10 +7,10 @@
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/comm/group.h"
 #include "mpi11/error/check.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/rma/transfer.h"
 #include "mpi11/rma/window.h"
-#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi::windows {
 namespace {

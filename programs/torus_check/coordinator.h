@@ -27,8 +27,8 @@ struct SurveyPlan {
 struct HostResult {
     std::string trouble;  // why that host has no result; empty if it has one
     config::HostFacts facts;
-    ProbeReport report;              // of the first round
-    std::set<std::string> blocked;  // devices whose packets a firewall seems to drop
+    ProbeReport report;                  // of the first round
+    std::set<std::string> blocked = {};  // devices whose packets a firewall seems to drop
 };
 
 // Reports progress: the activity, the number of things done and their total, what these are

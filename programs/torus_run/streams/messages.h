@@ -147,7 +147,7 @@ struct HostStart {
     bool shared_machine = false;
     std::vector<routing::Link> dead_cables;  // found by the preflight
     // The settings for ranks if they have changed since the order; otherwise empty.
-    std::vector<std::string> settings;
+    std::vector<std::string> settings = {};
 };
 
 std::vector<std::byte> encode(const HostStart& start);
