@@ -54,7 +54,7 @@ void end_failures(World& world) {
 
 void watch_members(Communicator& comm) {
     core::Runtime& job = comm.runtime();
-    core::Survivors& survivors = job.survivors();
+    const core::Survivors& survivors = job.survivors();
     const auto lock = job.lock();
     comm.world()->communicators.emplace(comm.context(), &comm);
     std::vector<Rank> members = all_members(comm);
