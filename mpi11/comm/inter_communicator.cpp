@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inter-communicators: creating one from two groups, and one communicator from its two groups
 // (MPI-1.1, section 5.6).
+#include <optional>
+
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
 #include "mpi11/session/session.h"
 #include "mpi11/spawn/joined.h"
+#include "mpi11/spawn/leaders.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -16,6 +19,7 @@ constexpr const char* merge_call = "MPI_Intercomm_merge";
 // Information that the leaders of both groups exchange and pass to their local groups.
 struct Meeting {
     int code = MPI_SUCCESS;  // why the leader could not reach the other one
+    bool apart = false;      // the leaders are in one job, but not all members: they have to join
     Context first = 0;
     std::uint64_t world = 0;  // in which both groups are: its number; 0: that of the local group
     std::vector<Rank> remote;
@@ -37,21 +41,25 @@ void check_disjoint(const Communicator& local, const Members& remote) {
                  rank, local.describe());
 }
 
-// The machine ranks of a group in another job, of processes that have joined.
-std::vector<Rank> members_there(const Communicator& local, const World& there) {
+// The machine ranks of a group in another job; nothing if not all of its members have joined that.
+std::optional<std::vector<Rank>> members_there(const Communicator& local, const World& there) {
     const Roster& roster = *there.roster();
     std::vector<Rank> ranks =
         roster.translate(Members(local.members()), *local.world()->roster()).ranks();
     for (const Rank rank : ranks)
-        if (rank >= roster.size())
-            fail(MPI_ERR_COMM,
-                 "a member of {} is not one of the processes that have joined, to which the peer "
-                 "communicator belongs",
-                 local.describe());
+        if (rank >= roster.size()) return std::nullopt;
     return ranks;
 }
 
-// On the leader: lists are the contexts it claims, then the machine ranks of its group.
+// The way of the leader to the other one.
+WayToLeader way_to(const Peer& peer) {
+    const Communicator& between = checked<Communicator>(peer.comm);
+    return {between.runtime(), between.context(Traffic::leaders), between.peer(peer.leader),
+            peer.tag};
+}
+
+// On the leader: lists are the contexts it claims, then the machine ranks of its group; empty if
+// these are not all in the job of the peer communicator.
 Meeting meet(Communicator& local, const Peer& peer) {
     const Communicator& between = checked<Communicator>(peer.comm);
     if (peer.leader < 0 || peer.leader >= between.remote_size())
@@ -64,11 +72,14 @@ Meeting meet(Communicator& local, const Peer& peer) {
     if (other == runtime.rank())
         fail(MPI_ERR_RANK, "found remote leader {}, which is this process itself", peer.leader);
     Claim claim(between);
-    std::vector<int> ours = same ? local.members() : members_there(local, *between.world());
-    ours.insert(ours.begin(), int(claim.first()));
+    const auto members = same ? local.members() : members_there(local, *between.world());
+    std::vector<int> ours = members.value_or(std::vector<int>());
+    if (members) ours.insert(ours.begin(), int(claim.first()));
     std::vector<int> theirs =
         swap_lists(runtime, between.context(Traffic::leaders), other, peer.tag, ours, create_call);
     Meeting meeting;
+    meeting.apart = ours.empty() || theirs.empty();
+    if (meeting.apart) return meeting;
     meeting.world = same ? 0 : between.world()->process().number();
     meeting.first = runtime.rank() < other ? claim.use() : Context(theirs.at(0));
     meeting.remote.assign(theirs.begin() + 1, theirs.end());
@@ -88,14 +99,14 @@ Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
         }
     }
     std::vector<int> list = meeting.remote;
-    list.insert(list.begin(), {meeting.code, int(meeting.first), int(meeting.world >> 32),
-                               int(std::uint32_t(meeting.world))});
+    list.insert(list.begin(), {meeting.code, meeting.apart, int(meeting.first),
+                               int(meeting.world >> 32), int(std::uint32_t(meeting.world))});
     broadcast_list(local, list, leader, create_call);
     if (refused) std::rethrow_exception(refused);
     if (list.at(0) != MPI_SUCCESS)
         fail(list[0], "the local leader, rank {}, could not connect to the remote leader", leader);
-    const auto world = std::uint64_t(std::uint32_t(list.at(2))) << 32 | std::uint32_t(list.at(3));
-    return {MPI_SUCCESS, Context(list[1]), world, {list.begin() + 4, list.end()}};
+    const auto world = std::uint64_t(std::uint32_t(list.at(3))) << 32 | std::uint32_t(list.at(4));
+    return {MPI_SUCCESS, list[1] != 0, Context(list[2]), world, {list.begin() + 5, list.end()}};
 }
 
 // In the job of processes that have joined.
@@ -104,11 +115,17 @@ Communicator& make_there(const Communicator& local, Meeting meeting) {
     if (there == nullptr)
         fail(MPI_ERR_COMM,
              "this process has not joined those to which the peer communicator belongs");
-    Communicator& made =
-        make_inter(there, members_there(local, *there), std::move(meeting.remote), meeting.first);
+    Communicator& made = make_inter(there, members_there(local, *there).value(),
+                                    std::move(meeting.remote), meeting.first);
     made.error_handler = local.error_handler;
     made.session = local.session;
     return made;
+}
+
+Communicator& join_apart(Communicator& local, int leader, const Peer& peer) {
+    std::optional<WayToLeader> way;
+    if (local.rank() == leader) way.emplace(way_to(peer));
+    return join_over_leaders(local, leader, way ? &*way : nullptr, create_call);
 }
 
 Communicator& merged(Communicator& inter, int high) {
@@ -145,7 +162,9 @@ int PMPI_Intercomm_create(MPI_Comm local_comm, int local_leader, MPI_Comm peer_c
         if (local_leader < 0 || local_leader >= c.size())
             fail(MPI_ERR_RANK, "found local leader {}, expected 0 to {} in {}", local_leader,
                  c.size() - 1, c.describe());
-        Meeting meeting = meet_and_tell(c, local_leader, {peer_comm, remote_leader, tag});
+        const Peer peer{peer_comm, remote_leader, tag};
+        Meeting meeting = meet_and_tell(c, local_leader, peer);
+        if (meeting.apart) return handle_of(join_apart(c, local_leader, peer));
         if (meeting.world != 0) return handle_of(make_there(c, std::move(meeting)));
         check_disjoint(c, Members(meeting.remote));
         return handle_of(make_inter(c, c.members(), std::move(meeting.remote), meeting.first));

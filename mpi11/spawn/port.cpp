@@ -76,26 +76,26 @@ base::Unpacker unpacker_of(const std::string& text) {
 }
 
 [[noreturn]] void damaged() {
-    throw std::runtime_error("the other side of the port says what no torusmp says");
+    throw std::runtime_error("the other side says what no torusmp says");
 }
 
 }  // namespace
 
-void Talk::say(const std::string& text) {
+void SocketTalk::say(const std::string& text) {
     const auto length = std::uint32_t(text.size());
     std::string all(reinterpret_cast<const char*>(&length), sizeof length);
     all += text;
     for (std::string_view rest = all; !rest.empty();) {
         const ssize_t n = send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) throw std::runtime_error("the other side of the port has left");
+        if (n <= 0) throw std::runtime_error(has_left);
         rest.remove_prefix(std::size_t(n));
     }
 }
 
 // Reads to the end of the message and no further: what follows may be the program's
 // (MPI_Comm_join).
-std::optional<std::string> Talk::hear() {
+std::optional<std::string> SocketTalk::hear() {
     std::uint32_t length = 0;
     for (;;) {
         std::size_t whole = sizeof length;
@@ -114,7 +114,7 @@ std::optional<std::string> Talk::hear() {
         const ssize_t n = recv(socket_.get(), piece, wanted, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return std::nullopt;
-        if (n <= 0) throw std::runtime_error("the other side of the port has left");
+        if (n <= 0) throw std::runtime_error(has_left);
         heard_.append(piece, std::size_t(n));
     }
 }
@@ -176,7 +176,7 @@ std::optional<Port::Caller> Port::next() {
         base::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         if (!caller) break;
         if (is_same_user(caller.get()) && waiting_.size() < most_waiting)
-            waiting_.push_back({Talk(std::move(caller)), now + patience});
+            waiting_.push_back({SocketTalk(std::move(caller)), now + patience});
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
         try {
@@ -198,7 +198,7 @@ std::optional<Port::Caller> Port::next() {
     return std::nullopt;
 }
 
-Talk call_port(const std::string& name, const Introduction& introduction) {
+SocketTalk call_port(const std::string& name, const Introduction& introduction) {
     const auto colon = name.rfind(':');
     if (!std::string_view(name).starts_with(prefix) || colon < prefix.size() ||
         colon - prefix.size() > 64 || name.size() - colon - 1 != secret_digits)
@@ -213,7 +213,7 @@ Talk call_port(const std::string& name, const Introduction& introduction) {
                               "host of the process that has opened it)")
                 : fmt::format("cannot connect to the port: {}", std::strerror(errno)));
     if (!is_same_user(socket.get())) throw std::runtime_error("the port belongs to another user");
-    Talk talk(std::move(socket));
+    SocketTalk talk(std::move(socket));
     talk.introduce(name.substr(colon + 1), introduction);
     return talk;
 }

@@ -31,25 +31,34 @@ struct Invitation {
 // A connection between the roots of both groups. One thread at a time.
 class Talk {
   public:
-    Talk() = default;
-    explicit Talk(base::Descriptor socket) : socket_(std::move(socket)) {}
-
-    explicit operator bool() const { return bool(socket_); }
-    // One message: a length, then the bytes. Throws std::runtime_error.
-    void say(const std::string& text);
-    // The next message, if it is there; never waits. Throws std::runtime_error if the other side is
-    // gone, or the message is longer than any that it may send.
-    std::optional<std::string> hear();
+    virtual ~Talk() = default;
+    // Throws std::runtime_error.
+    virtual void say(const std::string& text) = 0;
+    // The next text, if it is there; never waits. Throws std::runtime_error if the other side is
+    // gone.
+    virtual std::optional<std::string> hear() = 0;
 
     void introduce(const std::string& secret, const Introduction& introduction);
     void invite(const Invitation& invitation);
     // To the other side: everything went well, and the end of this connection means nothing.
     void conclude();
+};
+
+// Over a socket: a length, then the bytes. Longer ones than torusmp sends end the connection.
+class SocketTalk final : public Talk {
+  public:
+    SocketTalk() = default;
+    explicit SocketTalk(base::Descriptor socket) : socket_(std::move(socket)) {}
+
+    void say(const std::string& text) override;
+    std::optional<std::string> hear() override;
 
   private:
     base::Descriptor socket_;
     std::string heard_;
 };
+
+inline constexpr const char* has_left = "the other side has left";
 
 // Throw std::runtime_error if the text is damaged.
 Introduction introduction_of(const std::string& text, const std::string& secret);
@@ -65,14 +74,14 @@ class Port {
     // A caller that knows the secret, with its introduction; nothing if there is none yet. Never
     // waits.
     struct Caller {
-        Talk talk;
+        SocketTalk talk;
         Introduction introduction;
     };
     std::optional<Caller> next();
 
   private:
     struct Waiting {
-        Talk talk;
+        SocketTalk talk;
         std::chrono::steady_clock::time_point until;
     };
     std::string name_, secret_;
@@ -81,7 +90,7 @@ class Port {
 };
 
 // Throws std::runtime_error if the name is not that of a port, or nobody listens.
-Talk call_port(const std::string& name, const Introduction& introduction);
+SocketTalk call_port(const std::string& name, const Introduction& introduction);
 
 // Names of ports, in a folder of the user on this host.
 bool publish(const std::string& service, const std::string& port);    // false: it is published

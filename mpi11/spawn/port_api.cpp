@@ -10,12 +10,12 @@
 #include <mutex>
 #include <string>
 
-#include "config/geometry.h"
 #include "launch/implementations.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/spawn/joining_call.h"
+#include "mpi11/spawn/meeting.h"
 #include "mpi11/spawn/port.h"
 #include "mpi11/topology/topology.h"
 
@@ -31,111 +31,6 @@ struct Ports {
 Ports& ports() {
     static Ports* const only = std::make_unique<Ports>().release();
     return *only;
-}
-
-const std::vector<std::string>& own_hosts() {
-    return host_names(library().process->settings());
-}
-
-Introduction introduction(const std::vector<int>& nodes) {
-    Introduction introduction;
-    for (const int node : nodes)
-        introduction.hosts.push_back(own_hosts().empty() ? std::string()
-                                                         : own_hosts()[std::size_t(node)]);
-    return introduction;
-}
-
-// The nodes of the others in this job's geometry. Throws Failure.
-std::vector<int> nodes_of(const Introduction& others) {
-    std::vector<int> nodes;
-    for (const std::string& host : others.hosts) {
-        const auto& all = own_hosts();
-        const auto found = std::find(all.begin(), all.end(), host);
-        if (all.empty() != host.empty() || (!host.empty() && found == all.end()))
-            fail(
-                MPI_ERR_PORT,
-                "the other job has a process on {}, which is not a host of this job: expected jobs "
-                "on the same hosts",
-                host.empty() ? std::string("a host without a name") : host);
-        nodes.push_back(host.empty() ? 0 : int(found - all.begin()));
-    }
-    return nodes;
-}
-
-// This side has been called: it starts the job in which both meet.
-Arrangement host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
-                         std::vector<int> nodes) {
-    Arrangement arranged;
-    try {
-        arranged.name = new_meeting_name();
-        arranged.first_side = int(nodes.size());
-        const std::vector<int> theirs = nodes_of(others);
-        nodes.insert(nodes.end(), theirs.begin(), theirs.end());
-        arranged.meeting = start_meeting(arranged.name, nodes);
-    } catch (const std::exception& failure) {
-        talk->invite({{}, failure.what(), 0});
-        throw;
-    }
-    talk->invite({arranged.name, {}, arranged.first_side});
-    job::Subjob* const meeting = arranged.meeting.get();
-    const auto gone = std::make_shared<bool>(false);
-    arranged.given_up = [talk, meeting, gone] {
-        try {
-            talk->hear();
-        } catch (const std::runtime_error&) {
-            *gone = true;
-        }
-        return *gone || meeting->ended().has_value();
-    };
-    arranged.why = [gone] {
-        return std::string(*gone ? "the other side of the port has left" : "");
-    };
-    arranged.succeeded = [talk] { talk->conclude(); };
-    return arranged;
-}
-
-// This side has called.
-Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation) {
-    if (invitation.meeting.empty())
-        fail(MPI_ERR_PORT, "the other side refuses: {}", invitation.why);
-    Arrangement arranged;
-    arranged.name = invitation.meeting;
-    arranged.first_side = arranged.first_index = invitation.first_side;
-    const auto done = std::make_shared<bool>(false);
-    const auto gone = std::make_shared<bool>(false);
-    const auto look = [talk, done, gone] {
-        try {
-            if (!*done && talk->hear() == concluded) *done = true;
-        } catch (const std::runtime_error&) {
-            *gone = !*done;
-        }
-    };
-    arranged.given_up = [look, gone] {
-        look();
-        return *gone;
-    };
-    // Nothing may be left in a socket of the program.
-    arranged.succeeded = [look, done, gone] {
-        while (!*done && !*gone) {
-            look();
-            if (!runtime().progress()) usleep(200);
-        }
-    };
-    arranged.why = [gone] {
-        return std::string(*gone ? "the other side of the port has left" : "");
-    };
-    return arranged;
-}
-
-Invitation await_invitation(Talk& talk) {
-    try {
-        for (;;) {
-            if (const auto text = talk.hear()) return invitation_of(*text);
-            if (!runtime().progress()) usleep(200);
-        }
-    } catch (const std::runtime_error& failure) {
-        fail(MPI_ERR_PORT, "{}", failure.what());
-    }
 }
 
 std::shared_ptr<Port> find_port(const char* port_name) {
@@ -155,7 +50,7 @@ Arrangement await_caller(const char* port_name, std::vector<int> nodes) {
     const std::shared_ptr<Port> port = find_port(port_name);
     for (;;) {
         if (auto caller = port->next())
-            return host_meeting(std::make_shared<Talk>(std::move(caller->talk)),
+            return host_meeting(std::make_shared<SocketTalk>(std::move(caller->talk)),
                                 caller->introduction, std::move(nodes));
         if (!runtime().progress()) usleep(200);
     }
@@ -163,13 +58,13 @@ Arrangement await_caller(const char* port_name, std::vector<int> nodes) {
 
 Arrangement visit_port(const char* port_name, const std::vector<int>& nodes) {
     check_output("port_name", port_name);
-    std::shared_ptr<Talk> talk;
+    std::shared_ptr<SocketTalk> talk;
     try {
-        talk = std::make_shared<Talk>(call_port(port_name, introduction(nodes)));
+        talk = std::make_shared<SocketTalk>(call_port(port_name, introduction(nodes)));
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
     }
-    return visit_meeting(talk, await_invitation(*talk));
+    return visit_meeting(talk);
 }
 
 template <class Arrange>
@@ -194,24 +89,19 @@ Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
     socklen_t size = sizeof type;
     if (!own || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
         fail(MPI_ERR_ARG, "found descriptor {}, expected a connected stream socket", fd);
-    auto talk = std::make_shared<Talk>(std::move(own));
+    auto talk = std::make_shared<SocketTalk>(std::move(own));
     std::string number;
     for (const std::byte it : launch::random_secret())
         number += fmt::format("{:02x}", unsigned(it));
-    const auto hear = [&] {
-        for (;;) {
-            if (auto text = talk->hear()) return *text;
-            if (!runtime().progress()) usleep(200);
-        }
-    };
     try {
         talk->say(number);
-        const std::string other = hear();
+        const std::string other = next_text(*talk);
         if (other.size() != number.size() || other == number)
             fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");
-        if (number > other) return host_meeting(talk, introduction_of(hear(), number), nodes);
+        if (number > other)
+            return host_meeting(talk, introduction_of(next_text(*talk), number), nodes);
         talk->introduce(other, introduction(nodes));
-        return visit_meeting(talk, await_invitation(*talk));
+        return visit_meeting(talk);
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_OTHER, "{}", failure.what());
     }

@@ -238,6 +238,49 @@ static void use_all(MPI_Comm inter, int high, const char* path) {
     MPI_Comm_free(&merged);
 }
 
+/* Only one parent has started the children; all parents and all children get a communicator. */
+static void apart(void) {
+    const int leader = ranks - 1;
+    char child[] = "child", name[] = "apart";
+    char* arguments[] = {child, name, NULL};
+    MPI_Comm started = MPI_COMM_NULL, merged = MPI_COMM_NULL, inter;
+    if (me == leader)
+        CHECK(MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, 0, MPI_COMM_SELF, &started,
+                             MPI_ERRCODES_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, leader, started, 1, 5, &inter) == MPI_SUCCESS);
+    talk(inter, 0);
+    MPI_Comm_disconnect(&inter);
+    if (me == leader) {
+        MPI_Comm alone;
+        MPI_Intercomm_merge(started, 0, &merged);
+        MPI_Comm_split(merged, 0, 0, &alone);
+        MPI_Comm_free(&alone);
+    }
+    CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, leader, merged, 1, 6, &inter) == MPI_SUCCESS);
+    if (me == leader) {
+        MPI_Comm_disconnect(&merged);
+        MPI_Comm_disconnect(&started);
+    }
+    talk(inter, 0);
+    MPI_Comm_disconnect(&inter);
+}
+
+static void child_apart(MPI_Comm parent) {
+    MPI_Comm merged, both, inter;
+    CHECK(MPI_Intercomm_create(MPI_COMM_WORLD, 1, parent, 0, 5, &inter) == MPI_SUCCESS);
+    talk(inter, 1);
+    MPI_Comm_disconnect(&inter);
+    /* From a communicator of the job in which they have joined their parent. */
+    MPI_Intercomm_merge(parent, 1, &merged);
+    MPI_Comm_split(merged, 1, me, &both);
+    CHECK(MPI_Intercomm_create(both, 0, merged, 0, 6, &inter) == MPI_SUCCESS);
+    MPI_Comm_free(&both);
+    MPI_Comm_disconnect(&merged);
+    MPI_Comm_disconnect(&parent);
+    talk(inter, 1);
+    MPI_Comm_disconnect(&inter);
+}
+
 /* Keys of the info: the folder, and where the program is. */
 static void everything(void) {
     char child[] = "child", name[] = "everything", path[256], folder[256];
@@ -345,14 +388,14 @@ static void be_child(const char* what, const char* word) {
     if (strcmp(what, "multiple") == 0) child_multiple(parent);
     if (strcmp(what, "finalize") == 0) child_finalize(parent);
     if (strcmp(what, "each") == 0) child_each(parent, word == NULL ? 1 : 2);
+    if (strcmp(what, "apart") == 0) child_apart(parent);
     if (strcmp(what, "everything") == 0) child_everything(parent, word);
 }
 
 static const Case cases[] = {
-    {"versions", versions}, {"no_parent", no_parent},   {"spawn", spawn},
-    {"both", both},         {"multiple", multiple},     {"rounds", rounds},
-    {"each", each},         {"everything", everything}, {"mistakes", mistakes},
-    {"between", between},   {"finalize", finalize}};
+    {"versions", versions}, {"no_parent", no_parent}, {"spawn", spawn}, {"both", both},
+    {"multiple", multiple}, {"rounds", rounds},       {"each", each},   {"everything", everything},
+    {"mistakes", mistakes}, {"between", between},     {"apart", apart}, {"finalize", finalize}};
 
 int main(int argc, char** argv) {
     program = argv[0];

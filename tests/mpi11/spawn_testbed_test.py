@@ -61,7 +61,7 @@ class Joined(TestbedTest):
 
     def test_sides_whose_messages_are_relayed(self):
         credits = ["--set", "transport.tokens=2", "--set", "transport.relay_tokens=2"]
-        self.finish(self.start(SPAWN, "spawn", "each", options=credits))
+        self.finish(self.start(SPAWN, "spawn", "each", "apart", options=credits))
         self.finish(self.start(PORTS, "bad_sockets", "mistakes", "between", options=credits))
         self.expect_no_trace()
 

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi11/spawn/leaders.h"
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "mpi11/comm/agreement.h"
+#include "mpi11/error/check.h"
+#include "mpi11/spawn/meeting.h"
+
+namespace torusmp::mpi {
+namespace {
+
+// Whether a leader could be the host.
+constexpr const char *able = "able", *unable = "unable";
+
+// Each side ends with a farewell and waits for the other's, so no message is left between them.
+class LeadersTalk final : public Talk {
+  public:
+    LeadersTalk(const WayToLeader& way, const char* call) : way_(way), call_(call) { expect(); }
+    LeadersTalk(const LeadersTalk&) = delete;
+    LeadersTalk& operator=(const LeadersTalk&) = delete;
+    ~LeadersTalk() override {
+        try {
+            send(&farewell, sizeof farewell);
+        } catch (const std::runtime_error&) {
+            // The other one has died, which ends the receive, too.
+        }
+        while (!gone_) try {
+                if (!hear() && !runtime().progress()) usleep(200);
+            } catch (const std::runtime_error&) {
+                gone_ = true;
+            }
+    }
+
+    void say(const std::string& text) override {
+        const auto length = std::int64_t(text.size());
+        send(&length, sizeof length);
+        if (length > 0) send(text.data(), text.size());
+    }
+
+    std::optional<std::string> hear() override {
+        if (gone_) throw std::runtime_error(has_left);
+        way_.runtime.progress();
+        if (!next_->complete()) return std::nullopt;
+        gone_ = next_->status().error != core::Error::none || length_ == farewell;
+        if (gone_) throw std::runtime_error(has_left);
+        std::string text(std::size_t(length_), '\0');
+        if (length_ > 0) {
+            gone_ = true;
+            core::ReceiveRequest receive;
+            way_.runtime.receive(receive, {reinterpret_cast<std::byte*>(text.data()), text.size()},
+                                 way_.other, way_.context, way_.tag);
+            finish(receive);
+            gone_ = false;
+        }
+        expect();
+        return text;
+    }
+
+  private:
+    static constexpr std::int64_t farewell = -1;
+
+    void expect() {
+        next_.emplace();
+        way_.runtime.receive(*next_, {reinterpret_cast<std::byte*>(&length_), sizeof length_},
+                             way_.other, way_.context, way_.tag);
+    }
+    void send(const void* data, std::size_t bytes) {
+        core::SendRequest request;
+        auto* const first = static_cast<std::byte*>(const_cast<void*>(data));
+        way_.runtime.send(request, {first, bytes}, way_.other, way_.context, way_.tag);
+        finish(request);
+    }
+    void finish(core::Request& request) {
+        try {
+            wait_for(way_.runtime, request, call_);
+        } catch (const Failure& failure) {
+            throw std::runtime_error(failure.text());
+        }
+    }
+
+    const WayToLeader way_;
+    const char* const call_;
+    std::int64_t length_ = 0;
+    std::optional<core::ReceiveRequest> next_;
+    bool gone_ = false;
+};
+
+// The leader of the lower rank is the host, unless only the other one's job has the hosts of both.
+Arrangement arrange(const WayToLeader& way, const std::vector<int>& nodes, const char* call) {
+    const auto talk = std::make_shared<LeadersTalk>(way, call);
+    talk->introduce({}, introduction(nodes));
+    const Introduction others = introduction_of(next_text(*talk), {});
+    const bool here = are_on_own_hosts(others), first = way.runtime.rank() < way.other;
+    talk->say(here ? able : unable);
+    const bool there = next_text(*talk) == able;
+    if (here == there ? first : here) return host_meeting(talk, others, nodes);
+    return visit_meeting(talk);
+}
+
+}  // namespace
+
+Communicator& join_over_leaders(Communicator& local, int leader, const WayToLeader* way,
+                                const char* call) {
+    return join_through(local, leader, call, MPI_ERR_COMM,
+                        [&](const std::vector<int>& nodes) { return arrange(*way, nodes, call); });
+}
+
+}  // namespace torusmp::mpi
