@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,7 @@
 namespace torusmp::mpi {
 
 // The group that wants to join, as it introduces itself. Hosts: of its processes, by rank, as its
-// job's geometry names them; empty if it names none.
+// job's geometry names them; if it names none, each is the identity of the machine.
 struct Introduction {
     std::vector<std::string> hosts;
 };
@@ -25,7 +26,8 @@ struct Introduction {
 struct Invitation {
     std::string meeting;  // empty: refused
     std::string why;      // of a refusal
-    int first_side = 0;
+    int first_side = 0;  // its processes
+    int processes = 0;   // of both sides
 };
 
 // A connection between the roots of both groups. One thread at a time.
@@ -77,11 +79,13 @@ class Port {
     };
     std::string name_, secret_;
     base::Descriptor listener_;
+    std::mutex mutex_;  // several threads may accept
     std::vector<Waiting> waiting_;
 };
 
-// Throws std::runtime_error if the name is not that of a port, or nobody listens.
-Talk call_port(const std::string& name, const Introduction& introduction);
+// Empty if too many callers wait there at present. Throws std::runtime_error if this is not the name
+// of a port, or if no process listens.
+std::optional<Talk> call_port(const std::string& name, const Introduction& introduction);
 
 // Names of ports, in a folder of the user on this host.
 bool publish(const std::string& service, const std::string& port);    // false: it is published

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes of jobs that started apart (MPI-5.0, sections 11.9 and 11.10): ports, their names, and
 // joining over a socket.
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,7 +13,7 @@
 #include <string>
 
 #include "config/geometry.h"
-#include "launch/implementations.h"
+#include "launch/meeting_socket.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
@@ -33,63 +35,107 @@ Ports& ports() {
     return *only;
 }
 
-const std::vector<std::string>& own_hosts() {
-    return host_names(library().process->settings());
+// This machine and its network, which processes must share that meet by abstract sockets and shared
+// memory: another container has another one.
+std::string own_machine() {
+    std::string boot(36, '\0');
+    const base::Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (!file || read(file.get(), boot.data(), boot.size()) < 0) boot.clear();
+    struct stat network {};
+    stat("/proc/self/ns/net", &network);
+    return fmt::format("machine {} network {}", boot, network.st_ino);
 }
 
-Introduction introduction(const std::vector<int>& nodes) {
+Introduction introduction(const job::Process& job, const std::vector<int>& nodes) {
+    const auto& hosts = host_names(job.settings());
     Introduction introduction;
     for (const int node : nodes)
-        introduction.hosts.push_back(own_hosts().empty() ? std::string()
-                                                         : own_hosts()[std::size_t(node)]);
+        introduction.hosts.push_back(hosts.empty() ? own_machine() : hosts[std::size_t(node)]);
     return introduction;
 }
 
 // The nodes of the others in this job's geometry. Throws Failure.
-std::vector<int> nodes_of(const Introduction& others) {
+std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
+    const auto& named = host_names(job.settings());
+    const std::vector<std::string> all = named.empty() ? std::vector{own_machine()} : named;
     std::vector<int> nodes;
     for (const std::string& host : others.hosts) {
-        const auto& all = own_hosts();
         const auto found = std::find(all.begin(), all.end(), host);
-        if (all.empty() != host.empty() || (!host.empty() && found == all.end()))
-            fail(
-                MPI_ERR_PORT,
-                "the other job has a process on {}, which is not a host of this job: expected jobs "
-                "on the same hosts",
-                host.empty() ? std::string("a host without a name") : host);
-        nodes.push_back(host.empty() ? 0 : int(found - all.begin()));
+        if (found == all.end())
+            fail(MPI_ERR_PORT,
+                 "the other job has a process on {}, which is not a host of this job: expected jobs "
+                 "on the same hosts",
+                 host.starts_with("machine ") ? "another machine, or without a geometry file" : host);
+        nodes.push_back(int(found - all.begin()));
     }
     return nodes;
 }
 
-// This side has been called: it starts the job in which both meet.
-Arrangement host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
-                         std::vector<int> nodes) {
-    Arrangement arranged;
+void refuse(Talk& talk, const std::string& why) {
     try {
-        arranged.name = new_meeting_name();
-        arranged.first_side = int(nodes.size());
-        const std::vector<int> theirs = nodes_of(others);
+        talk.invite({.meeting = {}, .why = why, .first_side = 0, .processes = 0});
+    } catch (const std::runtime_error&) {
+        // It has left.
+    }
+}
+
+// Connections to the other side that end before it has concluded mean that it is gone.
+struct Line {
+    explicit Line(std::shared_ptr<Talk> with) : talk(std::move(with)) {}
+    void look() {
+        if (done || gone) return;
+        try {
+            done = talk->hear() == concluded;
+        } catch (const std::runtime_error&) {
+            gone = true;
+        }
+    }
+    std::shared_ptr<Talk> talk;
+    bool done = false, gone = false;
+};
+
+void watch(Arrangement& arranged, const std::shared_ptr<Line>& line, job::Subjob* meeting) {
+    arranged.given_up = [line, meeting] {
+        line->look();
+        return line->gone || (meeting != nullptr && meeting->ended());
+    };
+    arranged.why = [line] {
+        return std::string(line->gone ? "the other side of the port has left" : "");
+    };
+}
+
+// This side has been called: it starts the job in which both meet. Throws Failure if this side
+// cannot; returns nothing if the caller cannot join, or has left.
+std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                                        const job::Process& job, std::vector<int> nodes) {
+    Arrangement arranged;
+    arranged.place.name = new_meeting_name();
+    arranged.place.first_side = int(nodes.size());
+    try {
+        const std::vector<int> theirs = nodes_of(others, job);
         nodes.insert(nodes.end(), theirs.begin(), theirs.end());
-        arranged.meeting = start_meeting(arranged.name, nodes);
+    } catch (const Failure& failure) {
+        refuse(*talk, failure.text());
+        return std::nullopt;
+    }
+    arranged.place.processes = int(nodes.size());
+    try {
+        arranged.meeting =
+            start_meeting(arranged.place.name, job, nodes, arranged.place.processes);
     } catch (const std::exception& failure) {
-        talk->invite({{}, failure.what(), 0});
+        refuse(*talk, failure.what());
         throw;
     }
-    talk->invite({arranged.name, {}, arranged.first_side});
-    job::Subjob* const meeting = arranged.meeting.get();
-    const auto gone = std::make_shared<bool>(false);
-    arranged.given_up = [talk, meeting, gone] {
-        try {
-            talk->hear();
-        } catch (const std::runtime_error&) {
-            *gone = true;
-        }
-        return *gone || meeting->ended().has_value();
-    };
-    arranged.why = [gone] {
-        return std::string(*gone ? "the other side of the port has left" : "");
-    };
+    const Invitation invitation{.meeting = arranged.place.name,
+                                .why = {},
+                                .first_side = arranged.place.first_side,
+                                .processes = arranged.place.processes};
+    try {
+        talk->invite(invitation);
+    } catch (const std::runtime_error&) {
+        return std::nullopt;
+    }
+    watch(arranged, std::make_shared<Line>(talk), arranged.meeting.get());
     arranged.succeeded = [talk] { talk->conclude(); };
     return arranged;
 }
@@ -99,40 +145,31 @@ Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitati
     if (invitation.meeting.empty())
         fail(MPI_ERR_PORT, "the other side refuses: {}", invitation.why);
     Arrangement arranged;
-    arranged.name = invitation.meeting;
-    arranged.first_side = arranged.first_index = invitation.first_side;
-    const auto done = std::make_shared<bool>(false);
-    const auto gone = std::make_shared<bool>(false);
-    const auto look = [talk, done, gone] {
-        try {
-            if (!*done && talk->hear() == concluded) *done = true;
-        } catch (const std::runtime_error&) {
-            *gone = !*done;
-        }
-    };
-    arranged.given_up = [look, gone] {
-        look();
-        return *gone;
-    };
+    arranged.place = {.name = invitation.meeting,
+                      .first_side = invitation.first_side,
+                      .processes = invitation.processes};
+    arranged.first_index = invitation.first_side;
+    const auto line = std::make_shared<Line>(std::move(talk));
+    watch(arranged, line, nullptr);
     // Nothing may be left in a socket of the program.
-    arranged.succeeded = [look, done, gone] {
-        while (!*done && !*gone) {
-            look();
-            if (!runtime().progress()) usleep(200);
-        }
-    };
-    arranged.why = [gone] {
-        return std::string(*gone ? "the other side of the port has left" : "");
+    arranged.succeeded = [line] {
+        wait_idly([&] {
+            line->look();
+            return line->done || line->gone;
+        });
     };
     return arranged;
 }
 
+std::string await_message(Talk& talk) {
+    std::optional<std::string> text;
+    wait_idly([&] { return (text = talk.hear()).has_value(); });
+    return *text;
+}
+
 Invitation await_invitation(Talk& talk) {
     try {
-        for (;;) {
-            if (const auto text = talk.hear()) return invitation_of(*text);
-            if (!runtime().progress()) usleep(200);
-        }
+        return invitation_of(await_message(talk));
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "{}", failure.what());
     }
@@ -151,67 +188,71 @@ std::shared_ptr<Port> find_port(const char* port_name) {
     return found->second;
 }
 
-Arrangement await_caller(const char* port_name, std::vector<int> nodes) {
+Arrangement await_caller(const char* port_name, const job::Process& job,
+                         const std::vector<int>& nodes) {
     const std::shared_ptr<Port> port = find_port(port_name);
-    for (;;) {
+    std::optional<Arrangement> arranged;
+    wait_idly([&] {
         if (auto caller = port->next())
-            return host_meeting(std::make_shared<Talk>(std::move(caller->talk)),
-                                caller->introduction, std::move(nodes));
-        if (!runtime().progress()) usleep(200);
-    }
+            arranged = host_meeting(std::make_shared<Talk>(std::move(caller->talk)),
+                                    caller->introduction, job, nodes);
+        return arranged.has_value();
+    });
+    return std::move(*arranged);
 }
 
-Arrangement visit_port(const char* port_name, const std::vector<int>& nodes) {
+Arrangement visit_port(const char* port_name, const job::Process& job,
+                       const std::vector<int>& nodes) {
     check_output("port_name", port_name);
-    std::shared_ptr<Talk> talk;
+    std::optional<Talk> talk;
     try {
-        talk = std::make_shared<Talk>(call_port(port_name, introduction(nodes)));
+        wait_idly([&] {
+            return (talk = call_port(port_name, introduction(job, nodes))).has_value();
+        });
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
     }
-    return visit_meeting(talk, await_invitation(*talk));
+    const Invitation invitation = await_invitation(*talk);
+    return visit_meeting(std::make_shared<Talk>(std::move(*talk)), invitation);
 }
 
-template <class Arrange>
 int join_over_port(const char* name, MPI_Info info, int root, MPI_Comm from, MPI_Comm* newcomm,
-                   Arrange&& arrange) {
+                   const Arrange& arrange) {
     return api_for_new(name, from, "newcomm", newcomm, [&](Communicator& comm) {
         check_intra(comm);
         check_root(comm, root);
         return handle_of(
-            join_through(comm, root, name, MPI_ERR_PORT, [&](const std::vector<int>& nodes) {
-                entries_of(info);
-                return arrange(nodes);
-            }));
+            join_through(comm, root, name, MPI_ERR_PORT,
+                         [&](const job::Process& job, std::vector<int> nodes) {
+                             entries_of(info);
+                             return arrange(job, std::move(nodes));
+                         }));
     });
 }
 
 // Both ends of the socket do the same; the larger number is the host. The program's socket is not
 // kept.
-Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
-    base::Descriptor own(dup(fd));
+Arrangement join_over_socket(int fd, const job::Process& job, const std::vector<int>& nodes) {
+    base::Descriptor own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     int type = 0;
     socklen_t size = sizeof type;
     if (!own || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
         fail(MPI_ERR_ARG, "found descriptor {}, expected a connected stream socket", fd);
-    auto talk = std::make_shared<Talk>(std::move(own));
-    std::string number;
-    for (const std::byte it : launch::random_secret())
-        number += fmt::format("{:02x}", unsigned(it));
-    const auto hear = [&] {
-        for (;;) {
-            if (auto text = talk->hear()) return *text;
-            if (!runtime().progress()) usleep(200);
-        }
-    };
+    const auto talk = std::make_shared<Talk>(std::move(own));
+    const std::string number = launch::random_digits();
     try {
         talk->say(number);
-        const std::string other = hear();
+        const std::string other = await_message(*talk);
         if (other.size() != number.size() || other == number)
             fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");
-        if (number > other) return host_meeting(talk, introduction_of(hear(), number), nodes);
-        talk->introduce(other, introduction(nodes));
-        return visit_meeting(talk, await_invitation(*talk));
+        if (number < other) {
+            talk->introduce(other, introduction(job, nodes));
+            return visit_meeting(talk, await_invitation(*talk));
+        }
+        const Introduction others = introduction_of(await_message(*talk), number);
+        if (auto arranged = host_meeting(talk, others, job, nodes)) return std::move(*arranged);
+        nodes_of(others, job);  // says why not
+        fail(MPI_ERR_OTHER, "the other side of the socket has left");
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_OTHER, "{}", failure.what());
     }
@@ -252,7 +293,9 @@ int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm co
                      MPI_Comm* newcomm) {
     return join_over_port(
         "MPI_Comm_accept", info, root, comm, newcomm,
-        [&](const std::vector<int>& nodes) { return await_caller(port_name, nodes); });
+        [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+            return await_caller(port_name, job, nodes);
+        });
 }
 
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
@@ -260,7 +303,9 @@ int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm c
                       MPI_Comm* newcomm) {
     return join_over_port(
         "MPI_Comm_connect", info, root, comm, newcomm,
-        [&](const std::vector<int>& nodes) { return visit_port(port_name, nodes); });
+        [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+            return visit_port(port_name, job, nodes);
+        });
 }
 
 #pragma weak MPI_Comm_join = PMPI_Comm_join
@@ -270,7 +315,9 @@ int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
         check_output("intercomm", intercomm);
         *intercomm = handle_of(join_through(
             *library().self, 0, "MPI_Comm_join", MPI_ERR_OTHER,
-            [&](const std::vector<int>& nodes) { return join_over_socket(fd, nodes); }));
+            [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+                return join_over_socket(fd, job, nodes);
+            }));
     });
 }
 
