@@ -58,6 +58,7 @@ Introduction introduction(const job::Process& job, const std::vector<int>& nodes
 std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
     const auto& named = host_names(job.settings());
     const std::vector<std::string> all = named.empty() ? std::vector{own_machine()} : named;
+    if (others.hosts.empty()) fail(MPI_ERR_PORT, "found 0 processes, expected 1 or more");
     std::vector<int> nodes;
     for (const std::string& host : others.hosts) {
         const auto found = std::find(all.begin(), all.end(), host);
