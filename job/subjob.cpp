@@ -34,11 +34,11 @@ bool is_program(const fs::path& path) {
     return access(path.c_str(), X_OK) == 0;
 }
 
-// The folder of torus-run: torus-run tells its ranks; a process without a launcher looks beside the
-// library, then in PATH.
+// The folder of torus-run: from a variable that torus-run sets for its ranks; without a launcher,
+// beside the library, then from PATH.
 fs::path find_folder() {
-    if (const char* const told = std::getenv(launch::env_torus_run))
-        return fs::path(told).parent_path();
+    if (const char* const path = std::getenv(launch::env_torus_run))
+        return fs::path(path).parent_path();
     Dl_info info{};
     if (dladdr(reinterpret_cast<const void*>(&torus_run_path), &info) != 0 &&
         info.dli_fname != nullptr) {

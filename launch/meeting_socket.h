@@ -16,7 +16,7 @@ namespace torusmp::launch {
 // The longest name of a meeting socket.
 inline constexpr std::size_t longest_meeting_name = sizeof(sockaddr_un::sun_path) - 1;
 
-// 32 hexadecimal digits that nobody can guess.
+// 32 hexadecimal digits from the kernel's random source.
 std::string random_digits();
 
 // Listens, or connects; closed on exec. Without a socket if that failed, with errno; also if the

@@ -114,7 +114,7 @@ void Seat::take() {
         base::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         const std::lock_guard lock(mutex_);
         if (cancelled_) throw BootstrapError("no place in the joined job: it was given up");
-        // A stranger learns nothing and delays nobody.
+        // A stranger gets no answer, and the stand-in does not wait for it.
         if (!caller || !is_same_user(caller)) continue;
         const timeval patience{5, 0};
         setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);

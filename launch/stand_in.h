@@ -3,7 +3,7 @@
 // host of that process, and the stand-in passes its two sockets on. torus-run then treats the
 // process as it treats the program under a wrapper: it knows when it ends.
 //
-// The two meet on an abstract socket with a name that nobody can guess; both check that the other
+// The two meet on an abstract socket with a name that cannot be guessed; both check that the other
 // belongs to the same user.
 #pragma once
 

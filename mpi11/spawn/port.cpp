@@ -66,12 +66,12 @@ base::Unpacker unpacker_of(const std::string& text) {
 
 }  // namespace
 
-void Talk::say(const std::string& text) {
+void Talk::send(const std::string& text) {
     const auto length = std::uint32_t(text.size());
     std::string all(reinterpret_cast<const char*>(&length), sizeof length);
     all += text;
     for (std::string_view rest = all; !rest.empty();) {
-        const ssize_t n = send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+        const ssize_t n = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR) continue;
         if (n <= 0) throw std::runtime_error("the other side of the port has left");
         rest.remove_prefix(std::size_t(n));
@@ -80,45 +80,45 @@ void Talk::say(const std::string& text) {
 
 // Reads to the end of the message and no further: what follows may be the program's
 // (MPI_Comm_join).
-std::optional<std::string> Talk::hear() {
+std::optional<std::string> Talk::receive() {
     std::uint32_t length = 0;
     for (;;) {
         std::size_t whole = sizeof length;
-        if (heard_.size() >= sizeof length) {
-            std::memcpy(&length, heard_.data(), sizeof length);
+        if (received_.size() >= sizeof length) {
+            std::memcpy(&length, received_.data(), sizeof length);
             if (length > longest) damaged();
             whole += length;
-            if (heard_.size() == whole) {
-                std::string text = heard_.substr(sizeof length);
-                heard_.clear();
+            if (received_.size() == whole) {
+                std::string text = received_.substr(sizeof length);
+                received_.clear();
                 return text;
             }
         }
         char piece[4096];
-        const std::size_t wanted = std::min(whole - heard_.size(), sizeof piece);
+        const std::size_t wanted = std::min(whole - received_.size(), sizeof piece);
         const ssize_t n = recv(socket_.get(), piece, wanted, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return std::nullopt;
         if (n <= 0) throw std::runtime_error("the other side of the port has left");
-        heard_.append(piece, std::size_t(n));
+        received_.append(piece, std::size_t(n));
     }
 }
 
 void Talk::introduce(const std::string& secret, const Introduction& introduction) {
     base::Packer packer;
     packer.add(std::string_view(secret)).add(introduction.hosts);
-    say(packed(packer));
+    send(packed(packer));
 }
 
 void Talk::invite(const Invitation& invitation) {
     base::Packer packer;
     packer.add(std::string_view(invitation.meeting)).add(std::string_view(invitation.why));
     packer.add(std::int32_t(invitation.first_side)).add(std::int32_t(invitation.processes));
-    say(packed(packer));
+    send(packed(packer));
 }
 
 void Talk::conclude() {
-    say(concluded);
+    send(concluded);
 }
 
 Introduction introduction_of(const std::string& text, const std::string& secret) {
@@ -164,7 +164,7 @@ std::optional<Port::Caller> Port::next() {
     }
     for (auto it = waiting_.begin(); it != waiting_.end();) {
         try {
-            if (const auto text = it->talk.hear()) {
+            if (const auto text = it->talk.receive()) {
                 Caller caller{{}, introduction_of(*text, secret_)};
                 caller.talk = std::move(it->talk);
                 waiting_.erase(it);

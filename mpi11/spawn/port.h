@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports: where a process of one job waits for a process of another on the same host, and what both
-// say to each other before their groups join.
+// Ports: where a process of one job waits for a process of another on the same host, and the
+// messages that both exchange before their groups join.
 //
-// A port's name holds a secret. Whoever connects says it first, and must belong to the same user;
-// before that it learns nothing, and it holds up nobody.
+// A port's name holds a secret. A caller sends it first, and must belong to the same user; until then
+// it gets no answer, and other callers do not wait for it.
 #pragma once
 
 #include <chrono>
@@ -38,19 +38,19 @@ class Talk {
 
     explicit operator bool() const { return bool(socket_); }
     // One message: a length, then the bytes. Throws std::runtime_error.
-    void say(const std::string& text);
-    // The next message, if it is there; never waits. Throws std::runtime_error if the other side is
-    // gone, or the message is longer than any that it may send.
-    std::optional<std::string> hear();
+    void send(const std::string& text);
+    // The next message, if it has arrived; never waits. Throws std::runtime_error if the connection
+    // has ended, or the message is longer than the protocol allows.
+    std::optional<std::string> receive();
 
     void introduce(const std::string& secret, const Introduction& introduction);
     void invite(const Invitation& invitation);
-    // To the other side: everything went well, and the end of this connection means nothing.
+    // Sends that this side has joined: the end of this connection is not a failure any more.
     void conclude();
 
   private:
     base::Descriptor socket_;
-    std::string heard_;
+    std::string received_;
 };
 
 // Throw std::runtime_error if the text is damaged.

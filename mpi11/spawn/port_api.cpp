@@ -86,7 +86,7 @@ struct Line {
     void look() {
         if (done || gone) return;
         try {
-            done = talk->hear() == concluded;
+            done = talk->receive() == concluded;
         } catch (const std::runtime_error&) {
             gone = true;
         }
@@ -164,7 +164,7 @@ Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitati
 
 std::string await_message(Talk& talk) {
     std::optional<std::string> text;
-    wait_idly([&] { return (text = talk.hear()).has_value(); });
+    wait_idly([&] { return (text = talk.receive()).has_value(); });
     return *text;
 }
 
@@ -242,7 +242,7 @@ Arrangement join_over_socket(int fd, const job::Process& job, const std::vector<
     const auto talk = std::make_shared<Talk>(std::move(own));
     const std::string number = launch::random_digits();
     try {
-        talk->say(number);
+        talk->send(number);
         const std::string other = await_message(*talk);
         if (other.size() != number.size() || other == number)
             fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");

@@ -135,7 +135,7 @@ static void bad_sockets(void) {
     close(ends[1]);
     CHECK_CLASS(MPI_Comm_join(ends[0], &joined), MPI_ERR_OTHER);
     close(ends[0]);
-    /* Somebody else is there. */
+    /* Another program is at the other end. */
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     CHECK(write(ends[1], "GET / HTTP/1.0\r\n\r\n", 18) == 18);
     CHECK_CLASS(MPI_Comm_join(ends[0], &joined), MPI_ERR_OTHER);
