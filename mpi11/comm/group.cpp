@@ -34,7 +34,7 @@ Members members_in(const std::shared_ptr<const Roster>& roster, const ProcessGro
 }
 
 const std::shared_ptr<const Roster>& roster_of(MPI_Group group) {
-    return find<ProcessGroup>(group)->roster;
+    return checked<ProcessGroup>(group).roster;
 }
 
 const Members& members_of(MPI_Group group) {
@@ -42,7 +42,7 @@ const Members& members_of(MPI_Group group) {
 }
 
 const Reference<Session>& session_of(MPI_Group group) {
-    return find<ProcessGroup>(group)->session;
+    return checked<ProcessGroup>(group).session;
 }
 
 void check_list(int n, const void* list, const char* name) {

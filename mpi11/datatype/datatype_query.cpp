@@ -112,10 +112,10 @@ void get_contents(const Recipe& recipe, const Contents<int>& integers,
 }
 
 Basic sized(Family family, std::size_t size) {
-    static constexpr Basic candidates[] = {Basic::integer1,  Basic::integer2,  Basic::integer4,
-                                           Basic::integer8,  Basic::integer16, Basic::real4,
-                                           Basic::real8,     Basic::real16,    Basic::complex8,
-                                           Basic::complex16, Basic::complex32};
+    static constexpr Basic candidates[] = {
+        Basic::integer1, Basic::integer2,  Basic::integer4, Basic::integer8, Basic::integer16,
+        Basic::real2,    Basic::real4,     Basic::real8,    Basic::real16,   Basic::complex4,
+        Basic::complex8, Basic::complex16, Basic::complex32};
     for (const Basic basic : candidates)
         if (facts(basic).family == family && facts(basic).size == size) return basic;
     return Basic::none;

@@ -52,6 +52,12 @@ static void group_errors(void) {
     CHECK_CLASS(MPI_Group_size(MPI_GROUP_NULL, &n), MPI_ERR_GROUP);
     CHECK_CLASS(MPI_Group_size((MPI_Group)MPI_COMM_WORLD, &n), MPI_ERR_GROUP);
     CHECK_CLASS(MPI_Group_size(world, NULL), MPI_ERR_ARG);
+    CHECK_CLASS(MPI_Group_compare(MPI_GROUP_NULL, world, &n), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Group_compare(world, MPI_GROUP_NULL, &n), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Group_translate_ranks(MPI_GROUP_NULL, 1, bad, world, &n), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Group_translate_ranks(world, 1, bad, MPI_GROUP_NULL, &n), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Group_union(MPI_GROUP_NULL, world, &out), MPI_ERR_GROUP);
+    CHECK_CLASS(MPI_Group_union(world, MPI_GROUP_NULL, &out), MPI_ERR_GROUP);
     CHECK_CLASS(MPI_Group_incl(world, 2, bad, &out), MPI_ERR_RANK);
     bad[0] = ranks;
     CHECK_CLASS(MPI_Group_incl(world, 1, bad, &out), MPI_ERR_RANK);

@@ -307,6 +307,10 @@ static void names(void) {
     CHECK(type == MPI_REAL8);
     MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 8, &type);
     CHECK(type == MPI_COMPLEX8);
+    MPI_Type_match_size(MPI_TYPECLASS_REAL, 2, &type);
+    CHECK(type == MPI_REAL2);
+    MPI_Type_match_size(MPI_TYPECLASS_COMPLEX, 4, &type);
+    CHECK(type == MPI_COMPLEX4);
 }
 
 static void nothing(void) {
