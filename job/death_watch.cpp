@@ -22,9 +22,11 @@ void ring_bell(const base::Descriptor& bell) noexcept {
 
 }  // namespace
 
-void DeathWatch::start(core::Runtime& runtime, std::chrono::nanoseconds longest) {
+void DeathWatch::start(core::Runtime& runtime, std::chrono::nanoseconds longest,
+                       bool outlives_launcher) {
     runtime_ = &runtime;
     longest_ = longest;
+    outlives_launcher_ = outlives_launcher;
     stop_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
     expects_ = base::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     thread_ = std::thread([this] { watch(); });
@@ -60,30 +62,38 @@ void DeathWatch::watch() {
             if (read(expects_.get(), &rung, sizeof rung) > 0) due = Clock::now() + longest_;
         }
         const auto deaths = bootstrap_.deaths();
-        if (watched[0].revents != 0 && (watched[0].revents & POLLIN) == 0 && deaths.empty())
-            return;  // the launcher is gone
+        constexpr int ended = POLLHUP | POLLERR | POLLNVAL;  // with POLLIN for the last reports
+        const bool gone = (watched[0].revents & ended) != 0 && deaths.empty();
+        if (gone && !outlives_launcher_) return;
         const bool overdue = due != never && Clock::now() >= due;
         if (overdue) due = never;
-        if (deaths.empty() && !overdue) continue;
+        if (deaths.empty() && !overdue && !gone) continue;
         {
             const std::lock_guard lock(mutex_);
             news_.insert(news_.end(), deaths.begin(), deaths.end());
             overdue_ |= overdue;
+            launcher_gone_ = gone;
         }
         runtime_->interrupt();
+        if (gone) return;
     }
 }
 
 void DeathWatch::deliver() {
     std::vector<launch::Death> news;
-    bool overdue = false;
+    bool overdue = false, gone = false;
     {
         const std::lock_guard lock(mutex_);
         news = std::exchange(news_, {});
         overdue = std::exchange(overdue_, false);
+        gone = launcher_gone_;
     }
     for (const launch::Death& death : news)
         runtime_->peer_died(death.rank, fmt::format("it {}", death.cause));
+    if (gone)
+        for (core::Rank rank = 0; rank < runtime_->size(); ++rank)
+            if (rank != runtime_->rank())
+                runtime_->peer_died(rank, "the torus-run that joins it with this process has ended");
     if (overdue) runtime_->deaths_are_known();
 }
 

@@ -25,8 +25,10 @@ class DeathWatch {
     DeathWatch(const DeathWatch&) = delete;
     DeathWatch& operator=(const DeathWatch&) = delete;
 
-    // longest: the time that the launcher takes at most to report a death.
-    void start(core::Runtime& runtime, std::chrono::nanoseconds longest);
+    // longest: the time that the launcher takes at most to report a death. outlives_launcher: this
+    // process does not end with the launcher, without which nobody reports deaths; so all others
+    // count as dead then.
+    void start(core::Runtime& runtime, std::chrono::nanoseconds longest, bool outlives_launcher);
     // The Runtime has lost a peer. Any thread may call.
     void expect_report() noexcept;
     // Uses neither the launcher nor the Runtime afterwards.
@@ -44,7 +46,8 @@ class DeathWatch {
     base::Descriptor stop_, expects_;
     std::mutex mutex_;
     std::vector<launch::Death> news_;
-    bool overdue_ = false;
+    bool overdue_ = false, launcher_gone_ = false;
+    bool outlives_launcher_ = false;
     std::thread thread_;
 };
 

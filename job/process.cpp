@@ -80,7 +80,7 @@ Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
-        death_watch_.start(*runtime_, longest_report(settings_));
+        death_watch_.start(*runtime_, longest_report(settings_), joins);
     if (!joins) report_signal_.emplace(*runtime_);
     try {
         runtime_->await_links(bootstrap_->keeps_going());
@@ -88,6 +88,7 @@ Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
         // rank that already communicates.
         if (has_links(*runtime_)) meet("the start of the job");
     } catch (const std::runtime_error& error) {
+        death_watch_.stop();  // it uses the Runtime, which ends first
         if (joins) throw;
         // Called before anything is taken down, and through the launcher, which reports only the
         // cause and not its echoes.

@@ -34,11 +34,11 @@ bool is_program(const fs::path& path) {
     return access(path.c_str(), X_OK) == 0;
 }
 
-// The folder of torus-run: torus-run tells its ranks; a process without a launcher looks beside the
-// library, then in PATH.
+// The folder of torus-run: from a variable that torus-run sets for its ranks; without a launcher,
+// beside the library, then from PATH.
 fs::path find_folder() {
-    if (const char* const told = std::getenv(launch::env_torus_run))
-        return fs::path(told).parent_path();
+    if (const char* const path = std::getenv(launch::env_torus_run))
+        return fs::path(path).parent_path();
     Dl_info info{};
     if (dladdr(reinterpret_cast<const void*>(&torus_run_path), &info) != 0 &&
         info.dli_fname != nullptr) {
@@ -59,15 +59,10 @@ fs::path find_folder() {
     return {};
 }
 
-// What belongs to this rank, or to the file that the settings came from.
+// torus-run gets the settings as options; they may not come from another file. What belongs to this
+// rank it removes itself, as for every torus-run that a rank starts.
 bool is_inherited(std::string_view variable) {
-    const std::string_view name = variable.substr(0, variable.find('='));
-    if (name.starts_with("TORUSMP_SETTINGS") || name == "TORUSMP_CONFIG") return false;
-    for (const char* ours :
-         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
-          launch::env_local_rank, launch::env_program, launch::env_launcher, launch::env_parents})
-        if (name == ours) return false;
-    return !name.starts_with("PMIX_");
+    return !variable.starts_with("TORUSMP_SETTINGS") && !variable.starts_with("TORUSMP_CONFIG=");
 }
 
 // The settings of a further job, as torus-run fits them. Throws ConfigError.
@@ -159,7 +154,8 @@ RankPlaces place_ranks(const config::Settings& settings, int ranks,
     }
 }
 
-Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes) {
+Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes,
+                       int running) {
     Seating seating;
     const int hosts = std::max(int(host_names(settings).size()), 1);
     std::vector<std::vector<int>> waiting(static_cast<std::size_t>(hosts));
@@ -178,13 +174,18 @@ Seating seat_processes(const config::Settings& settings, const std::vector<int>&
     for (int rank = 0; rank < seating.ranks; ++rank) {
         auto& here = waiting[std::size_t(hosts == 1 ? 0 : node_of(full, rank))];
         if (rank != 0) seating.table += ',';
-        seating.table += here.empty() ? "-" : fmt::to_string(here.back());
-        if (!here.empty()) here.pop_back();
+        if (here.empty()) {
+            seating.table += '-';
+            continue;
+        }
+        seating.table += fmt::format("{}{}", here.back() < running ? "" : "+", here.back());
+        here.pop_back();
     }
     return seating;
 }
 
-Subjob::Subjob(const std::string& name, std::vector<std::string> arguments, bool silent) {
+Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
+               std::vector<std::string> variables, bool silent) {
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
@@ -195,6 +196,7 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments, bool
     for (std::string& it : arguments) argv.push_back(it.data());
     for (char** it = environ; *it != nullptr; ++it)
         if (is_inherited(*it)) envp.push_back(*it);
+    for (std::string& it : variables) envp.push_back(it.data());
     argv.push_back(nullptr);
     envp.push_back(nullptr);
     if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
@@ -205,13 +207,17 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments, bool
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
     }
-    // Signals that the program blocks, or a shell sends to all of its group, are not for torus-run.
+    // Files and sockets that the program closes must not stay open here.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+    // torus-run blocks and ignores no signal because the program does.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;
+    sigset_t none, all;
     sigemptyset(&none);
+    sigfillset(&all);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const int error =
         posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), envp.data());
     posix_spawnattr_destroy(&attributes);
@@ -245,13 +251,14 @@ int Subjob::wait() {
     return *code_;
 }
 
-// A second signal makes torus-run kill what the first one did not end.
+// A second signal makes torus-run kill what the first one did not end. Without torus-run its
+// processes end by themselves.
 void Subjob::stop() {
     constexpr auto patience = std::chrono::seconds(2);
     constexpr auto rest = std::chrono::milliseconds(2);
     for (int turn = 0; !ended(); ++turn)
         if (turn % (patience / rest) == 0)
-            kill(pid_, SIGTERM);
+            kill(pid_, turn / (patience / rest) < 3 ? SIGTERM : SIGKILL);
         else
             std::this_thread::sleep_for(rest);
 }

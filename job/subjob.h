@@ -38,16 +38,21 @@ RankPlaces place_ranks(const config::Settings& settings, int ranks,
 struct Seating {
     int ranks = 0;
     std::vector<std::string> options;  // for torus-run
-    // By rank: the process, "-" for a rank that only passes on messages; separated by commas.
+    // By rank: the process, behind a + if it is being started, "-" for a rank that only passes on
+    // messages; separated by commas.
     std::string table;
 };
-Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes);
+// running: the number of processes, the first ones, that run already.
+Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes,
+                       int running);
 
 class Subjob {
   public:
     // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
-    // silent: its output is dropped, and its errors are kept. Throws std::runtime_error.
-    Subjob(const std::string& name, std::vector<std::string> arguments, bool silent);
+    // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
+    // output is dropped, and its errors are kept. Throws std::runtime_error.
+    Subjob(const std::string& name, std::vector<std::string> arguments,
+           std::vector<std::string> variables, bool silent);
     ~Subjob();
     Subjob(const Subjob&) = delete;
     Subjob& operator=(const Subjob&) = delete;

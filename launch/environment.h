@@ -32,6 +32,8 @@ inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
 inline constexpr const char* env_torus_run = "TORUSMP_RUN";
 // Set for the processes of MPI_Comm_spawn: where they meet their parents.
 inline constexpr const char* env_parents = "TORUSMP_PARENTS";
+// Set for torus-stand-in: the name under which processes that join meet.
+inline constexpr const char* env_meeting = "TORUSMP_MEETING";
 
 // If set, standard output is written line by line.
 inline constexpr const char* env_line_output = "TORUSMP_LINE_OUTPUT";

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,32 +19,18 @@
 
 #include "launch/bootstrap.h"
 #include "launch/environment.h"
+#include "launch/meeting_socket.h"
 
 namespace torusmp::launch {
 namespace {
 
 constexpr std::uint32_t longest_environment = 16U << 20;
 constexpr char left_in_order = 'l';
-
-struct Name {
-    sockaddr_un address{};
-    socklen_t length = 0;
-
-    // Abstract: nothing is left behind.
-    explicit Name(const std::string& name) {
-        address.sun_family = AF_UNIX;
-        const std::size_t used = std::min(name.size(), sizeof address.sun_path - 1);
-        std::memcpy(address.sun_path + 1, name.data(), used);
-        length = socklen_t(offsetof(sockaddr_un, sun_path) + 1 + used);
-    }
-    const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
-};
-
-bool is_same_user(int socket) {
-    ucred who{};
-    socklen_t size = sizeof who;
-    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && who.uid == geteuid();
-}
+// A process that runs already takes its place at once; one that is being started may have much to
+// do before it calls MPI_Init.
+constexpr std::chrono::seconds longest_wait_for_running{60}, longest_wait_for_started{600};
+// The processes that join wait for their stand-ins, which a torus-run starts on each host.
+constexpr int longest_wait_for_stand_in = 120'000;  // ms
 
 bool read_all(int socket, void* data, std::size_t bytes) {
     auto* to = static_cast<char*>(data);
@@ -111,36 +96,37 @@ bool receive_passed(int from, Passed& passed) {
 
 }  // namespace
 
-Seat::Seat(const std::string& name) : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const Name address(name);
-    if (!listener_ || bind(listener_.get(), address.get(), address.length) != 0 ||
-        listen(listener_.get(), 8) != 0)
+Seat::Seat(const std::string& name) : listener_(listen_as(name, 8, SOCK_NONBLOCK)) {
+    if (!listener_)
         throw BootstrapError(
             fmt::format("cannot listen for a place in a joined job: {}", std::strerror(errno)));
 }
 
 void Seat::take() {
-    for (;;) {
+    do {
+        pollfd watched{listener_.get(), POLLIN, 0};
+        const int ready = poll(&watched, 1, longest_wait_for_stand_in);
+        if (ready < 0) continue;
+        if (ready == 0)
+            throw BootstrapError(fmt::format(
+                "no place in the joined job: its torus-run has not offered one within {} s",
+                longest_wait_for_stand_in / 1000));
         base::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-        if (!caller && (errno == EINTR || errno == ECONNABORTED)) continue;
-        if (!caller)
-            throw BootstrapError(
-                fmt::format("no place in the joined job: {}",
-                            errno == EINVAL ? "it was given up" : std::strerror(errno)));
-        // A stranger learns nothing and holds up nobody.
-        if (!is_same_user(caller.get())) continue;
+        const std::lock_guard lock(mutex_);
+        if (cancelled_) throw BootstrapError("no place in the joined job: it was given up");
+        // A stranger gets no answer, and the stand-in does not wait for it.
+        if (!caller || !is_same_user(caller)) continue;
         const timeval patience{5, 0};
         setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         stand_in_ = std::move(caller);
-        if (receive()) break;
-        stand_in_.reset();
-    }
+    } while (!receive());
+    const std::lock_guard lock(mutex_);
     listener_.reset();
 }
 
 bool Seat::receive() {
     Passed passed;
-    if (!receive_passed(stand_in_.get(), passed)) return false;
+    if (!stand_in_ || !receive_passed(stand_in_.get(), passed)) return false;
     std::string all(passed.length, '\0');
     if (!read_all(stand_in_.get(), all.data(), all.size())) {
         for (const int socket : passed.sockets) ::close(socket);
@@ -157,6 +143,8 @@ bool Seat::receive() {
 }
 
 void Seat::cancel() noexcept {
+    const std::lock_guard lock(mutex_);
+    cancelled_ = true;
     if (listener_) ::shutdown(listener_.get(), SHUT_RDWR);
     if (stand_in_) ::shutdown(stand_in_.get(), SHUT_RDWR);
 }
@@ -166,7 +154,7 @@ void Seat::leave() noexcept {
     stand_in_.reset();
 }
 
-int stand_in(const std::string& name) {
+int stand_in(const std::string& name, bool runs) {
     const char* const given = std::getenv(env_bootstrap);
     Passed passed;
     if (given == nullptr ||
@@ -179,16 +167,15 @@ int stand_in(const std::string& name) {
         if (std::string_view(*entry).starts_with("TORUSMP_SETTINGS"))
             environment.append(*entry).push_back('\0');
     passed.length = std::uint32_t(environment.size());
-    const Name address(name);
+    const auto until = std::chrono::steady_clock::now() +
+                       (runs ? longest_wait_for_running : longest_wait_for_started);
     base::Descriptor seat;
-    // The process may still have to start; torus-run ends this one if it does not.
-    for (auto rest = std::chrono::milliseconds(1);;
+    for (auto rest = std::chrono::milliseconds(1); !(seat = connect_to(name));
          rest = std::min(2 * rest, std::chrono::milliseconds(20))) {
-        seat = base::Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-        if (seat && connect(seat.get(), address.get(), address.length) == 0) break;
+        if (std::chrono::steady_clock::now() > until) return 1;
         std::this_thread::sleep_for(rest);
     }
-    if (!is_same_user(seat.get()) || !send_passed(seat.get(), passed) ||
+    if (!is_same_user(seat) || !send_passed(seat.get(), passed) ||
         !write_all(seat.get(), environment))
         return 1;
     for (const int socket : passed.sockets) ::close(socket);

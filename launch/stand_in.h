@@ -3,10 +3,11 @@
 // host of that process, and the stand-in passes its two sockets on. torus-run then treats the
 // process as it treats the program under a wrapper: it knows when it ends.
 //
-// The two meet on an abstract socket with a name that nobody can guess; both check that the other
+// The two meet on an abstract socket with a name that cannot be guessed; both check that the other
 // belongs to the same user.
 #pragma once
 
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ class Seat {
     Seat(const Seat&) = delete;
     Seat& operator=(const Seat&) = delete;
 
-    // Waits for a stand-in. Throws BootstrapError, also after cancel().
+    // Waits for a stand-in, 2 minutes at most. Throws BootstrapError, also after cancel().
     void take();
     // Ends take(), from another thread.
     void cancel() noexcept;
@@ -39,13 +40,16 @@ class Seat {
   private:
     bool receive();
 
+    std::mutex mutex_;  // cancel() reads the descriptors that take() changes
+    bool cancelled_ = false;
     base::Descriptor listener_, stand_in_;
     int socket_ = -1, notices_ = -1;
     std::vector<std::string> environment_;
 };
 
 // The stand-in: passes on what torus-run has given to this process, then waits until the process
-// that has taken it leaves, or ends. Returns the exit code.
-int stand_in(const std::string& name);
+// that has taken it leaves, or ends. runs: that process has been started already; it then has one
+// minute to come, otherwise ten. Returns the exit code.
+int stand_in(const std::string& name, bool runs);
 
 }  // namespace torusmp::launch

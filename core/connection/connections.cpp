@@ -202,10 +202,11 @@ transport::ChannelOptions Connections::ports_to(Rank peer,
 }
 
 transport::Channel* Connections::connect_again(Connection& connection,
-                                               std::chrono::nanoseconds pause) {
+                                               std::chrono::nanoseconds pause, bool afresh) {
     if (!connection.interface->can().reconnects) return nullptr;
     transport::ChannelOptions ports = ports_to(connection.peer, connection.link);
     ports.pause = pause;
+    ports.afresh = afresh;
     try {
         const std::size_t carrier = carrier_of(connection.peer, connection.link);
         transport::Channel& channel =

@@ -40,8 +40,9 @@ class Connections {
     // True while a link is not up but may still come up.
     bool connecting() const;
     // Makes a new channel for a link whose cable has died. The channel waits until the cable is
-    // back, and at least for `pause`. Null if there can be none.
-    transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause);
+    // back, and at least for `pause`. afresh: see ChannelOptions. Null if there can be none.
+    transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause,
+                                      bool afresh);
     // Connections that could not be made since the last call, each with the reason. They are closed
     // in the next poll, not while a send is being started.
     std::vector<std::pair<Connection*, std::string>> take_unreached() {

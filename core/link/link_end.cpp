@@ -404,7 +404,7 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
     return manager_.hold_down() * (1 << std::min(lost_ - 2, 10u));
 }
 
-void LinkEnd::try_cable(transport::Channel* channel, bool held_down) {
+void LinkEnd::try_cable(transport::Channel* channel) {
     TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr && !closed(), connection_.peer,
                    state_, cable_, candidate_);
     // Nothing is left of the cable before: neither its credits nor a packet in its slots.
@@ -412,7 +412,6 @@ void LinkEnd::try_cable(transport::Channel* channel, bool held_down) {
                    connection_.peer, stashed_, connection_.virtual_channels);
     heard_ = false;
     greeted_ = 0;
-    held_down_ = held_down;
     candidate_ = channel;
     if (candidate_ != nullptr) connection_.credits.gain_cable(lanes_);
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/assert.h"
@@ -81,9 +82,8 @@ class LinkEnd final : public transport::Channel {
     void resume_on_cable();
 
     // --- a cable that may have returned ---
-    // channel: null if there is none. held_down: it has to wait.
-    void try_cable(transport::Channel* channel, bool held_down);
-    bool held_down() const { return held_down_; }
+    // channel: null if there is none.
+    void try_cable(transport::Channel* channel);
     void lose_candidate();
     void give_candidate_up(std::string_view why);
     // The candidate was up, and died or leads elsewhere.
@@ -97,6 +97,8 @@ class LinkEnd final : public transport::Channel {
     void greet() { greeted_ = heard_ ? 2 : 1; }
     // How long the next cable must wait. After the first loss a cable may return immediately.
     std::chrono::nanoseconds hold_down() const;
+    // Whether dead links part the ends. Returns what was noted before.
+    bool note_apart(bool apart) { return std::exchange(parted_, apart); }
 
     // --- remote writes ---
     // The cable reports that a write is complete.
@@ -256,8 +258,8 @@ class LinkEnd final : public transport::Channel {
     bool heard_ = false;               // the far end has been heard over the candidate
     std::uint32_t greeted_ = 0;        // hellos sent over it: 1, and 2 after the far end was heard
 
-    bool held_down_ = false;  // the candidate has to wait
-    unsigned lost_ = 0;       // cables lost so far
+    bool parted_ = false;  // dead links part this end from the far one
+    unsigned lost_ = 0;    // cables lost so far
 
     LaneCounts granted_ = 0;         // credits returned so far
     LaneCounts home_ = 0;            // credits that have returned here

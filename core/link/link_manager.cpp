@@ -75,6 +75,7 @@ void LinkManager::settle() {
     if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
     for (bool again = true; std::exchange(again, false);) {
         for_each_end([&](LinkEnd& end, LinkCarrier& it) { again |= follow_version(end, it); });
+        for_each_end([&](LinkEnd& end, LinkCarrier&) { again |= look_anew_if_apart(end); });
         again |= give_up_links();
     }
     TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
@@ -113,12 +114,29 @@ bool LinkManager::follow_version(LinkEnd& end, LinkCarrier& it) {
 
 // Requests the cable from the transport again, which reports when it is back, or that it does not
 // return. A cable that has worked and dies again is held down, unless nothing else joins its ends.
-void LinkManager::look_again(LinkEnd& end, bool had_met) {
+void LinkManager::look_again(LinkEnd& end, bool had_met, bool afresh) {
     const bool pauses = had_met && !states_.detours().parts().apart(end.link());
     const auto pause = pauses ? end.hold_down() : std::chrono::nanoseconds{0};
-    end.try_cable(connections_.connect_again(end.connection(), pause), pause.count() != 0);
+    end.try_cable(connections_.connect_again(end.connection(), pause, afresh));
     if (end.candidate() == nullptr)
         learn(end.link(), LinkStates::without_hope(states_.version(end.link())), nullptr);
+}
+
+// When dead links have just parted the ends of this one, what was known of its cable is too old: it
+// may have returned since this end looked, or has to wait. So the end looks once more, at once, and
+// there is hope until it has. Returns true if that has made news.
+bool LinkManager::look_anew_if_apart(LinkEnd& end) {
+    const std::uint32_t version = states_.version(end.link());
+    const bool apart =
+        LinkStates::is_dead(version) && states_.detours().parts().apart(end.link());
+    if (end.note_apart(apart) || !apart || LinkStates::is_given_up(version)) return false;
+    if (end.candidate() != nullptr && end.candidate()->connecting()) {
+        end.give_candidate_up("the other end needs it now");
+        look_again(end, false, true);
+    }
+    if (end.candidate() == nullptr || LinkStates::with_hope(version) == version) return false;
+    learn(end.link(), LinkStates::with_hope(version), nullptr);
+    return true;
 }
 
 // Starts a session under a new state, on which the ends must agree again: ranks that know of the
@@ -126,13 +144,7 @@ void LinkManager::look_again(LinkEnd& end, bool had_met) {
 void LinkManager::begin_session(LinkEnd& end) {
     end.leave_path();
     const auto path = states_.crossing(commons_.rank(), commons_.rank(), *end.connection().link);
-    if (!path || !path->out) {  // it waits for a cable or is given up
-        if (end.held_down() && end.candidate() != nullptr && end.candidate()->connecting()) {
-            end.give_candidate_up("the other end needs it now");
-            look_again(end, false);
-        }
-        return;
-    }
+    if (!path || !path->out) return;  // it waits for a cable or is given up
     TORUSMP_TRACE(link, info, commons_.rank(), "asks rank {} for a detour that starts by link {}{}",
                   end.connection().peer, path->out->dimension, path->out->sign > 0 ? '+' : '-');
     carriers_[*path->out].queue(setup_of(end, end.ask(states_.digest())));

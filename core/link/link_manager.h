@@ -84,7 +84,8 @@ class LinkManager {
     void learn(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
     void settle();
     bool follow_version(LinkEnd& end, LinkCarrier& carrier);
-    void look_again(LinkEnd& end, bool had_met);
+    void look_again(LinkEnd& end, bool had_met, bool afresh = false);
+    bool look_anew_if_apart(LinkEnd& end);
     void begin_session(LinkEnd& end);
     bool give_up_links();
     void give_up_parts();

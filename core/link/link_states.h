@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a rank knows of the torus's links: for each a version, which only grows. The version is 0
 // for a link that was never dead. A death adds one, and a return raises it to the next multiple of
-// 32. In between, one more means that there is no hope for now, because the transport has looked
+// 1024. In between, one more means that there is no hope for now, because the transport has looked
 // and found no cable; one more that this still holds now that it separates ranks; and one more that
-// there is hope again, because there is a cable. Ranks exchange versions, and the higher one wins,
-// so all ranks that can communicate arrive at the same state, in whatever order the news arrives.
-// digest() identifies the set of dead links and their deaths: ranks with the same digest compute
-// the same detours, and no digest ever recurs.
+// there is hope again, because there is a cable, or because deaths have just parted the link's
+// ends, which look anew. Ranks exchange versions, and the higher one wins, so all ranks that can
+// communicate arrive at the same state, in whatever order the news arrives. digest() identifies the
+// set of dead links and their deaths: ranks with the same digest compute the same detours, and no
+// digest ever recurs.
 //
 // Pure: no I/O. Used under the Runtime's lock.
 #pragma once
@@ -24,7 +25,7 @@ namespace torusmp::core {
 class LinkStates {
   public:
     using Versions = std::map<routing::Link, std::uint32_t>;
-    static constexpr std::uint32_t lives = 32;  // versions from one return to the next
+    static constexpr std::uint32_t lives = 1024;  // versions from one return to the next
 
     explicit LinkStates(const routing::Torus& torus) : torus_(torus) {}
 
@@ -42,9 +43,7 @@ class LinkStates {
         return is_dead(version) ? version : version + 1;
     }
     static constexpr std::uint32_t without_hope(std::uint32_t version) {
-        return version + (is_hopeless(version) || version % lives == lives - 1 ? 0
-                          : is_dead(version)                                   ? 1
-                                                                               : 2);
+        return version + (is_hopeless(version) ? 0 : is_dead(version) ? 1 : 2);
     }
     static constexpr std::uint32_t given_up(std::uint32_t version) {
         return version + (try_of(version) == 1 ? 1 : 0);
@@ -52,8 +51,10 @@ class LinkStates {
     static constexpr std::uint32_t back(std::uint32_t version) {
         return (version / lives + 1) * lives;
     }
+    // A life has a third of its versions for hopes; afterwards nothing is said of them.
     static constexpr std::uint32_t with_hope(std::uint32_t version) {
-        return version + (is_hopeless(version) ? 3 - try_of(version) : 0);
+        const std::uint32_t next = version + (is_hopeless(version) ? 3 - try_of(version) : 0);
+        return next / lives == version / lives ? next : version;
     }
     // The version reduced to the link's current life, regardless of hope.
     static constexpr std::uint32_t life(std::uint32_t version) {

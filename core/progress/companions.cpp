@@ -12,28 +12,35 @@
 
 namespace torusmp::core {
 
-std::shared_ptr<const Companions::List> Companions::replace(List with) {
-    const std::lock_guard lock(mutex_);
-    return std::exchange(list_, std::make_shared<const List>(std::move(with)));
+void Companions::replace(List with) {
+    past_.push_back(list_);
+    list_ = std::make_shared<const List>(std::move(with));
 }
 
 void Companions::add(Progress& progress) {
     progress.accompany(this);
-    List with = *list();
+    const std::lock_guard lock(mutex_);
+    List with = *list_;
     with.push_back(&progress);
     replace(std::move(with));
 }
 
 void Companions::remove(Progress& progress) {
-    List with = *list();
-    std::erase(with, &progress);
-    const auto before = replace(std::move(with));
-    // Polls end soon; sleeping threads are woken, and hold the list until they have left all
-    // others.
-    while (before.use_count() > 1) {
-        for (Progress* const it : *before) it->wake();
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    std::vector<std::weak_ptr<const List>> past;
+    {
+        const std::lock_guard lock(mutex_);
+        List without = *list_;
+        std::erase(without, &progress);
+        replace(std::move(without));
+        std::erase_if(past_, [](const auto& it) { return it.expired(); });
+        past = past_;
     }
+    // Polls end soon; a sleeping thread is woken, and holds its list until it has left all others.
+    for (const auto& it : past)
+        while (const auto held = it.lock()) {
+            for (Progress* const other : *held) other->wake();
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
     progress.accompany(nullptr);
 }
 
@@ -46,25 +53,20 @@ bool Companions::poll(const Progress& but) {
 
 void Companions::sleep(Progress& self, transport::Clock::time_point deadline) {
     const auto all = list();
-    List resting;
+    List asleep;
     std::vector<pollfd> watched;
     self.watch(watched);
-    bool news = false;
+    bool busy = false;
     for (Progress* const it : *all) {
-        if (it == &self || news) continue;
-        switch (it->rest()) {
-            case Progress::Rest::news:
-                news = true;
-                break;
-            case Progress::Rest::elsewhere:
-                break;
-            case Progress::Rest::here:
-                resting.push_back(it);
-                it->watch(watched);
-        }
+        if (it == &self || busy) continue;
+        const auto sleeper = it->sleep_beside();
+        busy = sleeper == Progress::Sleeper::none;
+        if (sleeper != Progress::Sleeper::this_one) continue;
+        asleep.push_back(it);
+        it->watch(watched);
     }
-    if (!news) Progress::sleep_on(watched, deadline);
-    for (Progress* const it : resting) it->rise();
+    if (!busy) Progress::sleep_on(watched, deadline);
+    for (Progress* const it : asleep) it->wake_beside();
 }
 
 }  // namespace torusmp::core

@@ -2,8 +2,8 @@
 // The Runtimes of a process that has joined several jobs: whatever one of them waits for, the
 // others move too, and a sleeping thread sleeps for all of them.
 //
-// Owned by whoever joins the jobs; it outlives its Runtimes. Any thread may call. A Runtime that is
-// alone in its process has no Companions, and its waits know nothing of this.
+// Owned by the front end that joins the jobs; it outlives its Runtimes. Any thread may call. While a
+// process is in one job only, its Runtime has no Companions.
 #pragma once
 
 #include <atomic>
@@ -37,16 +37,17 @@ class Companions {
 
   private:
     using List = std::vector<Progress*>;
-    // Whoever holds the list uses what is in it.
+    // A thread that holds the list uses what is in it.
     std::shared_ptr<const List> list() const {
         const std::lock_guard lock(mutex_);
         return list_;
     }
-    // Publishes a new list, and returns the one before.
-    std::shared_ptr<const List> replace(List with);
+    // The lock is held.
+    void replace(List with);
 
     mutable std::mutex mutex_;
     std::shared_ptr<const List> list_ = std::make_shared<const List>();
+    std::vector<std::weak_ptr<const List>> past_;  // lists that threads may still use
 };
 
 }  // namespace torusmp::core

@@ -209,11 +209,11 @@ class Progress {
     Companions* companions() const { return companions_.load(std::memory_order_relaxed); }
     // Polls unless another thread runs here.
     bool poll_if_free();
-    // Sleeps for this Runtime until rise(), which must follow if the result is `here`. news: there
-    // is something to do. elsewhere: another thread already sleeps for it.
-    enum class Rest { here, elsewhere, news };
-    Rest rest();
-    void rise();
+    // Lets the calling thread sleep for this Runtime, too. this_one: it does, until wake_beside(),
+    // which must follow. another: another thread does already. none: there is something to do.
+    enum class Sleeper { this_one, another, none };
+    Sleeper sleep_beside();
+    void wake_beside();
     // Adds what the sleeping thread waits for.
     void watch(std::vector<pollfd>& watched) const;
     static void sleep_on(std::span<pollfd> watched, transport::Clock::time_point deadline);
@@ -264,6 +264,7 @@ class Progress {
     const std::function<void(const Waiting*)> publish_;
     const bool has_thread_;  // relays and remote writes move while the program computes
     const bool locking_;
+    bool plain_ = !locking_;  // one thread, and no companions
     const std::chrono::nanoseconds watchdog_;      // zero: off
     const std::chrono::nanoseconds longest_spin_;  // of polling before sleep
     mutable Gate gate_{*this};

@@ -104,14 +104,35 @@ void dispose(Communicator& comm, const char* call) {
     release(comm);
 }
 
+// Whether this is the last communicator of a joined job, for each of its processes: so all leave the
+// job together, and none waits for a process that needs it.
+bool ends_its_job(Communicator& comm, const char* call) {
+    const World& world = *comm.world();
+    const auto& names = world.roster()->names;
+    const auto processes = std::ranges::count_if(names, [](const auto& it) { return it.job != 0; });
+    if (!world.joined() || std::ptrdiff_t(all_members(comm).size()) != processes) return false;
+    // The communicator holds it, and the list of joined jobs.
+    std::vector<int> last(std::size_t(comm.size()));
+    last[std::size_t(comm.rank())] = comm.world().use_count() == 2 ? 1 : 0;
+    try {
+        gather_all(comm, last.data(), sizeof(int), call);
+        int all = int(std::ranges::count(last, 0) == 0);
+        if (comm.inter()) all &= exchange_lists(comm, {all}, call).theirs.at(0);
+        return all != 0;
+    } catch (const Failure&) {
+        return false;  // a process has died: the job is left at the end
+    }
+}
+
 }  // namespace
 
 void disconnect(Communicator& comm, const char* call) {
     // The program has completed its requests, as before MPI_Finalize; these are the library's.
     const auto done = [&] { return buffered_sends_done(comm) && orphans_done(comm); };
     if (!done()) comm.runtime().wait_until(done, call);
+    const std::shared_ptr<World> ended = ends_its_job(comm, call) ? comm.world() : nullptr;
     dispose(comm, call);
-    leave_unused_jobs(call);
+    if (ended) leave_job(ended, call);
 }
 
 }  // namespace torusmp::mpi

@@ -325,7 +325,7 @@ void abandon(Request& request) {
     if (request.what == Request::What::work && request.work->abandon(request)) return;
     if (request.what == Request::What::receive) {
         request.receive.set_pends(false);
-        if (request.receive.pending()) runtime().cancel(request.receive);
+        if (request.receive.pending()) request.comm->runtime().cancel(request.receive);
     }
     if (!request.active || request.complete()) return Request::give(request);
     request.persistent = false;

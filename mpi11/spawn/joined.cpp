@@ -17,7 +17,7 @@
 #include "config/geometry.h"
 #include "core/progress/companions.h"
 #include "launch/environment.h"
-#include "launch/implementations.h"
+#include "launch/meeting_socket.h"
 #include "launch/stand_in.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
@@ -31,12 +31,17 @@ struct Joined {
     std::unique_ptr<job::Subjob> meeting;  // null in all processes but one
 };
 
+struct Children {
+    std::unique_ptr<job::Subjob> job;
+    int processes = 0;
+};
+
 struct State {
     core::Companions companions;
     std::mutex mutex;
     bool accompanied = false;  // the Runtime of the own job is among the companions
     std::vector<Joined> joined;
-    std::vector<std::unique_ptr<job::Subjob>> children;
+    std::vector<Children> children;
 };
 
 State& state() {
@@ -50,56 +55,53 @@ struct Identity {
     ProcessName name;
 };
 
+// The Runtime ends here also if the job cannot be left in order, because its torus-run has ended.
 void leave(Joined job, const char* call) {
-    core::Runtime& left = job.world->runtime();
-    job.world->process().leave(call);
-    left.leave(state().companions);
+    std::exception_ptr failed;
+    try {
+        job.world->process().leave(call);
+    } catch (...) {
+        failed = std::current_exception();
+    }
+    job.world->runtime().leave(state().companions);
     job.world.reset();
     job.seat->leave();
-    if (job.meeting) job.meeting->wait();
+    if (job.meeting) wait_idly([&] { return job.meeting->ended().has_value(); });
+    if (failed) std::rethrow_exception(failed);
 }
 
-// Sleeps between looks at what happens outside of the Runtimes.
-class Rest {
-  public:
-    void take() {
-        if (runtime().progress()) {
-            pause_ = shortest;
-            return;
-        }
-        std::this_thread::sleep_for(pause_);
-        pause_ = std::min(2 * pause_, longest);
-    }
-
-  private:
-    // Other ranks may need this one to pass their messages on.
-    static constexpr std::chrono::microseconds shortest{50}, longest{500};
-    std::chrono::microseconds pause_ = shortest;
-};
+// Alone again: the waits of the own job pay for no others.
+void end_company() {
+    State& all = state();
+    const std::lock_guard lock(all.mutex);
+    if (all.joined.empty() && std::exchange(all.accompanied, false))
+        runtime().leave(all.companions);
+}
 
 }  // namespace
 
 std::string new_meeting_name() {
-    std::string name = "torusmp-";
-    for (const std::byte it : launch::random_secret()) name += fmt::format("{:02x}", unsigned(it));
-    return name;
+    return fmt::format("torusmp-{}", launch::random_digits());
 }
 
-int own_node() {
-    const config::Settings& settings = library().process->settings();
-    return host_names(settings).empty() ? 0 : node_of(settings, library().process->rank());
+int own_node(const job::Process& process) {
+    const config::Settings& settings = process.settings();
+    return host_names(settings).empty() ? 0 : node_of(settings, process.rank());
 }
 
-std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const std::vector<int>& nodes) {
-    const job::Process& process = *library().process;
-    const job::Seating seating = job::seat_processes(process.settings(), nodes);
+std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
+                                           const std::vector<int>& nodes, int running) {
+    const job::Seating seating = job::seat_processes(process.settings(), nodes, running);
     std::vector<std::string> arguments =
         job::options_of_further_job(process.settings(), process.rank());
     arguments.insert(arguments.end(), seating.options.begin(), seating.options.end());
     // A process may end without the others; bound to processors, ranks of other jobs are not.
-    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--", job::stand_in_path(),
-                                       name, seating.table});
-    return std::make_unique<job::Subjob>("torus-run", std::move(arguments), true);
+    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--export",
+                                       launch::env_meeting, "--", job::stand_in_path(),
+                                       seating.table});
+    return std::make_unique<job::Subjob>(
+        "torus-run", std::move(arguments),
+        std::vector{fmt::format("{}={}", launch::env_meeting, name)}, true);
 }
 
 Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
@@ -108,7 +110,7 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     const ProcessName self = hot.world->world()->name();
     const bool threads = library().process->threads();
     std::shared_ptr<job::Process> process;
-    std::vector<std::vector<std::byte>> words;
+    std::vector<std::vector<std::byte>> identities;
     std::exception_ptr failed;
     std::atomic<bool> over{false};
     // In a thread of its own, because it waits for other processes, which may wait for this one.
@@ -118,50 +120,63 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
             process = job::Process::join(launch::connect_passed(seat->socket(), seat->notices()),
                                          seat->environment(), threads);
             const Identity own{place.index, self};
-            words = process->exchange(std::as_bytes(std::span(&own, 1)));
+            identities = process->exchange(std::as_bytes(std::span(&own, 1)));
         } catch (...) {
             failed = std::current_exception();
         }
         over = true;
     });
     bool cancelled = false;
-    for (Rest rest; !over; rest.take()) {
-        if (cancelled || !given_up()) continue;
-        cancelled = true;
-        if (meeting) meeting->stop();
-        seat->cancel();
-    }
+    wait_idly([&] {
+        if (!over && !cancelled && given_up()) {
+            cancelled = true;
+            if (meeting) meeting->stop();
+            seat->cancel();
+        }
+        return over.load();
+    });
     joiner.join();
     if (failed) std::rethrow_exception(failed);
+    if (cancelled) throw std::runtime_error("the others have given up");
 
-    std::vector<ProcessName> names(words.size());
-    std::vector<std::pair<int, Rank>> sides[2];
-    for (std::size_t rank = 0; rank < words.size(); ++rank) {
+    std::vector<ProcessName> names(identities.size());
+    std::vector<Rank> ranks(std::size_t(place.processes), -1);  // by index
+    for (std::size_t rank = 0; rank < identities.size(); ++rank) {
         Identity identity{};
-        if (words[rank].size() != sizeof identity) continue;  // only passes on messages
-        std::memcpy(&identity, words[rank].data(), sizeof identity);
+        if (identities[rank].size() != sizeof identity) continue;  // only passes messages on
+        std::memcpy(&identity, identities[rank].data(), sizeof identity);
         names[rank] = identity.name;
-        sides[identity.index < place.first_side ? 0 : 1].emplace_back(identity.index, Rank(rank));
+        if (identity.index >= 0 && identity.index < place.processes)
+            ranks[std::size_t(identity.index)] = Rank(rank);
     }
-    std::vector<Rank> members[2];
-    for (int side = 0; side < 2; ++side) {
-        std::sort(sides[side].begin(), sides[side].end());
-        for (const auto& [index, rank] : sides[side]) members[side].push_back(rank);
-    }
+    if (const auto missing = std::ranges::count(ranks, -1); missing != 0)
+        throw std::runtime_error(fmt::format("{} of {} processes have not come", missing,
+                                             place.processes));
+    const auto second = ranks.begin() + place.first_side;
+    std::vector<Rank> members[2] = {{ranks.begin(), second}, {second, ranks.end()}};
     auto world = std::make_shared<World>(std::move(process), std::move(names));
     State& all = state();
     const std::lock_guard lock(all.mutex);
-    if (!std::exchange(all.accompanied, true)) runtime().join(all.companions);
+    if (!all.accompanied) runtime().join(all.companions);
+    all.accompanied = true;
     world->runtime().join(all.companions);
     all.joined.push_back({world, std::move(seat), std::move(meeting)});
     const int own = place.index < place.first_side ? 0 : 1;
     return make_inter(std::move(world), std::move(members[own]), std::move(members[1 - own]), 0);
 }
 
-void keep_children(std::unique_ptr<job::Subjob> children) {
+void keep_children(std::unique_ptr<job::Subjob> children, int processes) {
     const std::lock_guard lock(state().mutex);
-    std::erase_if(state().children, [](const auto& it) { return it->ended() == 0; });
-    state().children.push_back(std::move(children));
+    std::erase_if(state().children, [](const auto& it) { return it.job->ended() == 0; });
+    state().children.push_back({std::move(children), processes});
+}
+
+int living_children() {
+    const std::lock_guard lock(state().mutex);
+    int processes = 0;
+    for (const Children& it : state().children)
+        if (!it.job->ended()) processes += it.processes;
+    return processes;
 }
 
 void meet_parents() {
@@ -169,7 +184,7 @@ void meet_parents() {
     if (text == nullptr) return;
     MeetingPlace place;
     char name[64];
-    if (std::sscanf(text, "%63[^:]:%d", name, &place.first_side) != 2)
+    if (std::sscanf(text, "%63[^:]:%d:%d", name, &place.first_side, &place.processes) != 3)
         throw std::runtime_error(fmt::format("{}=\"{}\" is damaged", launch::env_parents, text));
     unsetenv(launch::env_parents);
     place.name = name;
@@ -187,31 +202,35 @@ std::shared_ptr<World> joined_job(std::uint64_t number) {
     return nullptr;
 }
 
-void leave_unused_jobs(const char* call) {
+void leave_job(const std::shared_ptr<World>& world, const char* call) {
     State& all = state();
-    std::vector<Joined> unused;
+    Joined found;
     {
         const std::lock_guard lock(all.mutex);
-        for (auto it = all.joined.begin(); it != all.joined.end();)
-            if (it->world.use_count() == 1) {
-                unused.push_back(std::move(*it));
-                it = all.joined.erase(it);
-            } else {
-                ++it;
-            }
+        const auto it = std::ranges::find(all.joined, world, &Joined::world);
+        if (it == all.joined.end()) return;
+        found = std::move(*it);
+        all.joined.erase(it);
     }
-    for (Joined& it : unused) leave(std::move(it), call);
+    leave(std::move(found), call);
+    end_company();
 }
 
 void leave_joined_jobs() {
     close_ports();
     State& all = state();
-    for (Joined& it : std::exchange(all.joined, {})) leave(std::move(it), "MPI_Finalize");
-    if (std::exchange(all.accompanied, false)) runtime().leave(all.companions);
+    std::exception_ptr failed;
+    for (Joined& it : std::exchange(all.joined, {})) try {
+            leave(std::move(it), "MPI_Finalize");
+        } catch (...) {
+            failed = std::current_exception();
+        }
+    end_company();
+    if (failed) std::rethrow_exception(failed);
     int code = 0;
-    for (const auto& it : all.children) {
-        for (Rest rest; !it->ended();) rest.take();
-        if (code == 0) code = *it->ended();
+    for (const Children& it : all.children) {
+        wait_idly([&] { return it.job->ended().has_value(); });
+        if (code == 0) code = *it.job->ended();
     }
     all.children.clear();
     if (code != 0)

@@ -7,9 +7,12 @@
 // the same time.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "job/subjob.h"
@@ -19,17 +22,34 @@ namespace torusmp::mpi {
 
 // Where both sides meet.
 struct MeetingPlace {
-    std::string name;    // that nobody can guess, the same for all
+    std::string name;    // the same for all; cannot be guessed
     int index = 0;       // this process: first those of the first side, then those of the second
     int first_side = 0;  // processes of the first side
+    int processes = 0;   // of both sides
 };
 
-std::string new_meeting_name();
-// The node on which this process runs, of those of its job.
-int own_node();
+// Waits, while the own job goes on, which may need this process to pass its messages on.
+template <class Done>
+void wait_idly(Done&& done) {
+    constexpr std::chrono::microseconds shortest{50}, longest{500};
+    for (auto pause = shortest; !done();) {
+        if (runtime().progress()) {
+            pause = shortest;
+            continue;
+        }
+        std::this_thread::sleep_for(pause);
+        pause = std::min(2 * pause, longest);
+    }
+}
 
-// The job for processes on these nodes, by index, in which they meet.
-std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const std::vector<int>& nodes);
+std::string new_meeting_name();
+// The node of the job's torus on which this process runs.
+int own_node(const job::Process& process);
+
+// The job for processes on these nodes, by index, in which they meet. process: of a job in which
+// all members of the first side are; it numbers the nodes. running: the first processes run already.
+std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
+                                           const std::vector<int>& nodes, int running);
 
 // Takes this process's place in the job, as soon as all others have taken theirs; own jobs go on
 // meanwhile. given_up(): is asked now and then; if it returns true, this ends with an exception.
@@ -39,15 +59,17 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
                    const std::function<bool()>& given_up);
 
 // The children of a job: the processes started by MPI_Comm_spawn.
-void keep_children(std::unique_ptr<job::Subjob> children);
+void keep_children(std::unique_ptr<job::Subjob> children, int processes);
+// How many of them run.
+int living_children();
 // If this process was started by MPI_Comm_spawn: makes the communicator with its parents.
 void meet_parents();
 
 // The joined job with this number (job::Process::number()); null if this process is in none.
 std::shared_ptr<World> joined_job(std::uint64_t number);
 
-// Leaves the jobs of which no communicator is left. Collective over each of them.
-void leave_unused_jobs(const char* call);
+// Leaves a job of which no process has a communicator left. Collective over it.
+void leave_job(const std::shared_ptr<World>& world, const char* call);
 // At the end of MPI: leaves all of them, and waits for the processes that this one has started.
 // Ends the job if one of these failed.
 void leave_joined_jobs();

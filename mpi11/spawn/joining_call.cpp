@@ -14,19 +14,16 @@
 namespace torusmp::mpi {
 namespace {
 
-// What the root tells its members, before and after.
-struct Word {
+// What the root sends its members: once it has arranged the meeting, and at the end.
+struct Report {
     int error = MPI_SUCCESS;
-    int first_side = 0, first_index = 0, number = 0;
+    int first_side = 0, processes = 0, first_index = 0, number = 0;
     std::array<char, 64> name{};
     std::array<char, 1024> text{};
 
-    void put(std::array<char, 1024>& to, std::string_view what) {
-        std::copy_n(what.data(), std::min(what.size(), to.size() - 1), to.data());
-    }
     void fail_with(int code, std::string_view why) {
         error = code;
-        put(text, why);
+        std::copy_n(why.data(), std::min(why.size(), text.size() - 1), text.data());
     }
 };
 
@@ -43,44 +40,49 @@ void agree(Communicator& comm, int own, const std::string& why, int error, const
 }  // namespace
 
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
-                           const std::function<Arrangement(const std::vector<int>&)>& arrange,
-                           int* number) {
+                           const Arrange& arrange, int* number) {
     const bool leads = comm.rank() == root;
+    const job::Process& job = comm.world()->process();
     std::vector<int> nodes(std::size_t(comm.size()));
-    nodes[std::size_t(comm.rank())] = own_node();
+    nodes[std::size_t(comm.rank())] = own_node(job);
     gather_all(comm, nodes.data(), sizeof(int), call);
-    Word word;
+    Report first;
     Arrangement arranged;
     if (leads) {
         try {
-            arranged = arrange(nodes);
-            std::copy_n(arranged.name.data(), std::min(arranged.name.size(), word.name.size() - 1),
-                        word.name.data());
-            word.first_side = arranged.first_side;
-            word.first_index = arranged.first_index;
+            arranged = arrange(job, std::move(nodes));
+            const MeetingPlace& place = arranged.place;
+            std::copy_n(place.name.data(), std::min(place.name.size(), first.name.size() - 1),
+                        first.name.data());
+            first.first_side = place.first_side;
+            first.processes = place.processes;
+            first.first_index = arranged.first_index;
         } catch (const Failure& failure) {
-            word.fail_with(failure.code(), failure.text());
+            first.fail_with(failure.code(), failure.text());
         } catch (const std::exception& failure) {
-            word.fail_with(error, failure.what());
+            first.fail_with(error, failure.what());
         }
     }
-    if (number != nullptr) word.number = *number;
-    broadcast_bytes(comm, &word, sizeof word, root, call);
-    if (number != nullptr) *number = word.number;
-    if (word.error != MPI_SUCCESS) throw Failure(word.error, word.text.data());
+    if (number != nullptr) first.number = *number;
+    broadcast_bytes(comm, &first, sizeof first, root, call);
+    if (number != nullptr) *number = first.number;
+    if (first.error != MPI_SUCCESS) throw Failure(first.error, first.text.data());
 
-    // The root's last word reaches the others while they wait to join.
-    Word last;
-    collectives::Broadcast verdict(comm.group());
-    if (!leads) verdict.start_for(call, &last, sizeof last, root);
+    // The last report of the root reaches the others while they wait to join.
+    Report last;
+    collectives::Broadcast report(comm.group());
+    if (!leads) report.start_for(call, &last, sizeof last, root);
     const auto given_up = [&] {
         if (leads) return arranged.given_up && arranged.given_up();
-        return verdict.complete() && last.error != MPI_SUCCESS;
+        return report.complete() && last.error != MPI_SUCCESS;
     };
     Communicator* made = nullptr;
     std::string trouble;
     try {
-        made = &join({word.name.data(), word.first_index + comm.rank(), word.first_side},
+        made = &join({.name = first.name.data(),
+                      .index = first.first_index + comm.rank(),
+                      .first_side = first.first_side,
+                      .processes = first.processes},
                      std::move(arranged.meeting), given_up);
     } catch (const std::exception& failure) {
         trouble = failure.what();
@@ -90,9 +92,9 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
             const std::string why = arranged.why ? arranged.why() : std::string();
             last.fail_with(error, why.empty() ? trouble : why);
         }
-        verdict.start_for(call, &last, sizeof last, root);
+        report.start_for(call, &last, sizeof last, root);
     }
-    wait_for(verdict);
+    wait_for(report);
     const bool failed = made == nullptr || last.error != MPI_SUCCESS;
     try {
         agree(comm, failed ? error : int(MPI_SUCCESS),

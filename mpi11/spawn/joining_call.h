@@ -14,19 +14,20 @@ namespace torusmp::mpi {
 
 // What the root has arranged. The functions may be empty.
 struct Arrangement {
-    std::string name;                      // of the meeting
-    int first_side = 0;                    // its processes
+    MeetingPlace place;  // without the index
     int first_index = 0;                   // of the members of the communicator, by rank
     std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
-    std::function<bool()> given_up;        // nobody will come any more
+    std::function<bool()> given_up;        // the other side will not come any more
     std::function<std::string()> why;      // after that, or another failure
     std::function<void()> succeeded;
 };
 
-// arrange(nodes): on the root; nodes: of all members. Throws Failure. error: the class of a failure
-// after it. number: set by arrange(), received by all others, also if the call fails. Collective.
+// On the root. nodes: of all members, as the communicator's job numbers them. Throws Failure.
+using Arrange = std::function<Arrangement(const job::Process& job, std::vector<int> nodes)>;
+
+// error: the class of a failure after arrange(). number: set by arrange(), received by all others,
+// also if the call fails. Collective.
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
-                           const std::function<Arrangement(const std::vector<int>&)>& arrange,
-                           int* number = nullptr);
+                           const Arrange& arrange, int* number = nullptr);
 
 }  // namespace torusmp::mpi

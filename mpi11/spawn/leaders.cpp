@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/spawn/leaders.h"
 
-#include <unistd.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "mpi11/comm/agreement.h"
@@ -28,24 +27,27 @@ class LeadersTalk final : public Talk {
     LeadersTalk& operator=(const LeadersTalk&) = delete;
     ~LeadersTalk() override {
         try {
-            send(&farewell, sizeof farewell);
+            put(&farewell, sizeof farewell);
         } catch (const std::runtime_error&) {
             // The other one has died, which ends the receive, too.
         }
-        while (!gone_) try {
-                if (!hear() && !runtime().progress()) usleep(200);
+        wait_idly([&] {
+            try {
+                if (!gone_) receive();
             } catch (const std::runtime_error&) {
                 gone_ = true;
             }
+            return gone_;
+        });
     }
 
-    void say(const std::string& text) override {
+    void send(const std::string& text) override {
         const auto length = std::int64_t(text.size());
-        send(&length, sizeof length);
-        if (length > 0) send(text.data(), text.size());
+        put(&length, sizeof length);
+        if (length > 0) put(text.data(), text.size());
     }
 
-    std::optional<std::string> hear() override {
+    std::optional<std::string> receive() override {
         if (gone_) throw std::runtime_error(has_left);
         way_.runtime.progress();
         if (!next_->complete()) return std::nullopt;
@@ -54,10 +56,10 @@ class LeadersTalk final : public Talk {
         std::string text(std::size_t(length_), '\0');
         if (length_ > 0) {
             gone_ = true;
-            core::ReceiveRequest receive;
-            way_.runtime.receive(receive, {reinterpret_cast<std::byte*>(text.data()), text.size()},
+            core::ReceiveRequest rest;
+            way_.runtime.receive(rest, {reinterpret_cast<std::byte*>(text.data()), text.size()},
                                  way_.other, way_.context, way_.tag);
-            finish(receive);
+            finish(rest);
             gone_ = false;
         }
         expect();
@@ -72,7 +74,7 @@ class LeadersTalk final : public Talk {
         way_.runtime.receive(*next_, {reinterpret_cast<std::byte*>(&length_), sizeof length_},
                              way_.other, way_.context, way_.tag);
     }
-    void send(const void* data, std::size_t bytes) {
+    void put(const void* data, std::size_t bytes) {
         core::SendRequest request;
         auto* const first = static_cast<std::byte*>(const_cast<void*>(data));
         way_.runtime.send(request, {first, bytes}, way_.other, way_.context, way_.tag);
@@ -94,15 +96,19 @@ class LeadersTalk final : public Talk {
 };
 
 // The leader of the lower rank is the host, unless only the other one's job has the hosts of both.
-Arrangement arrange(const WayToLeader& way, const std::vector<int>& nodes, const char* call) {
+Arrangement arrange(const WayToLeader& way, const job::Process& job, std::vector<int> nodes,
+                    const char* call) {
     const auto talk = std::make_shared<LeadersTalk>(way, call);
-    talk->introduce({}, introduction(nodes));
-    const Introduction others = introduction_of(next_text(*talk), {});
-    const bool here = are_on_own_hosts(others), first = way.runtime.rank() < way.other;
-    talk->say(here ? able : unable);
-    const bool there = next_text(*talk) == able;
-    if (here == there ? first : here) return host_meeting(talk, others, nodes);
-    return visit_meeting(talk);
+    talk->introduce({}, introduction(job, nodes));
+    const Introduction others = introduction_of(await_message(*talk), {});
+    const bool here = are_on_hosts_of(job, others), first = way.runtime.rank() < way.other;
+    talk->send(here ? able : unable);
+    const bool there = await_message(*talk) == able;
+    if (here == there ? !first : there) return visit_meeting(talk, await_invitation(*talk));
+    if (auto arranged = host_meeting(talk, others, job, std::move(nodes)))
+        return std::move(*arranged);
+    nodes_of(others, job);  // says why not
+    throw std::runtime_error(has_left);
 }
 
 }  // namespace
@@ -110,7 +116,13 @@ Arrangement arrange(const WayToLeader& way, const std::vector<int>& nodes, const
 Communicator& join_over_leaders(Communicator& local, int leader, const WayToLeader* way,
                                 const char* call) {
     return join_through(local, leader, call, MPI_ERR_COMM,
-                        [&](const std::vector<int>& nodes) { return arrange(*way, nodes, call); });
+                        [&](const job::Process& job, std::vector<int> nodes) {
+                            try {
+                                return arrange(*way, job, std::move(nodes), call);
+                            } catch (const Failure& failure) {
+                                throw Failure(MPI_ERR_COMM, failure.text());
+                            }
+                        });
 }
 
 }  // namespace torusmp::mpi

@@ -1,128 +1,168 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/spawn/meeting.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <exception>
-#include <optional>
 #include <stdexcept>
-#include <string>
+#include <utility>
 
+#include "base/descriptor.h"
 #include "config/geometry.h"
+#include "mpi11/error/check.h"
 #include "mpi11/topology/topology.h"
 
 namespace torusmp::mpi {
 namespace {
 
-const std::vector<std::string>& own_hosts() {
-    return host_names(library().process->settings());
+// This machine and its network, which processes must share that meet by abstract sockets and shared
+// memory: another container has another one.
+std::string own_machine() {
+    std::string boot(36, '\0');
+    const base::Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    if (!file || read(file.get(), boot.data(), boot.size()) < 0) boot.clear();
+    struct stat network {};
+    stat("/proc/self/ns/net", &network);
+    return fmt::format("machine {} network {}", boot, network.st_ino);
 }
 
-// In this job's geometry; nothing if it is not there. A job without one knows a host without a
-// name.
-std::optional<int> node_named(const std::string& host) {
-    const auto& all = own_hosts();
-    if (all.empty() && host.empty()) return 0;
-    const auto found = std::find(all.begin(), all.end(), host);
-    if (found == all.end()) return std::nullopt;
-    return int(found - all.begin());
-}
-
-std::vector<int> nodes_of(const Introduction& others) {
-    std::vector<int> nodes;
-    for (const std::string& host : others.hosts) {
-        const std::optional<int> node = node_named(host);
-        if (!node)
-            throw std::runtime_error(fmt::format(
-                "the other job has a process on {}, which is not a host of this job: expected jobs "
-                "on the same hosts",
-                host.empty() ? std::string("a host without a name") : host));
-        nodes.push_back(*node);
+void refuse(Talk& talk, const std::string& why) {
+    try {
+        talk.invite({.meeting = {}, .why = why, .first_side = 0, .processes = 0});
+    } catch (const std::runtime_error&) {
+        // It has left.
     }
-    return nodes;
+}
+
+// Connections to the other side that end before it has concluded mean that it is gone.
+struct Line {
+    explicit Line(std::shared_ptr<Talk> with) : talk(std::move(with)) {}
+    void look() {
+        if (done || gone) return;
+        try {
+            done = talk->receive() == concluded;
+        } catch (const std::runtime_error&) {
+            gone = true;
+        }
+    }
+    std::shared_ptr<Talk> talk;
+    bool done = false, gone = false;
+};
+
+void watch(Arrangement& arranged, const std::shared_ptr<Line>& line, job::Subjob* meeting) {
+    arranged.given_up = [line, meeting] {
+        line->look();
+        return line->gone || (meeting != nullptr && meeting->ended());
+    };
+    arranged.why = [line] { return std::string(line->gone ? has_left : ""); };
 }
 
 }  // namespace
 
-std::string next_text(Talk& talk) {
-    for (;;) {
-        if (auto text = talk.hear()) return *text;
-        if (!runtime().progress()) usleep(200);
+std::string await_message(Talk& talk) {
+    std::optional<std::string> text;
+    wait_idly([&] { return (text = talk.receive()).has_value(); });
+    return *text;
+}
+
+Invitation await_invitation(Talk& talk) {
+    try {
+        return invitation_of(await_message(talk));
+    } catch (const std::runtime_error& failure) {
+        fail(MPI_ERR_PORT, "{}", failure.what());
     }
 }
 
-Introduction introduction(const std::vector<int>& nodes) {
+Introduction introduction(const job::Process& job, const std::vector<int>& nodes) {
+    const auto& hosts = host_names(job.settings());
     Introduction introduction;
     for (const int node : nodes)
-        introduction.hosts.push_back(own_hosts().empty() ? std::string()
-                                                         : own_hosts()[std::size_t(node)]);
+        introduction.hosts.push_back(hosts.empty() ? own_machine() : hosts[std::size_t(node)]);
     return introduction;
 }
 
-bool are_on_own_hosts(const Introduction& others) {
-    return std::all_of(others.hosts.begin(), others.hosts.end(),
-                       [](const std::string& host) { return node_named(host).has_value(); });
+std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
+    const auto& named = host_names(job.settings());
+    const std::vector<std::string> all = named.empty() ? std::vector{own_machine()} : named;
+    if (others.hosts.empty()) fail(MPI_ERR_PORT, "found 0 processes, expected 1 or more");
+    std::vector<int> nodes;
+    for (const std::string& host : others.hosts) {
+        const auto found = std::find(all.begin(), all.end(), host);
+        if (found == all.end())
+            fail(
+                MPI_ERR_PORT,
+                "the other job has a process on {}, which is not a host of this job: expected jobs "
+                "on the same hosts",
+                host.starts_with("machine ") ? "another machine, or without a geometry file"
+                                             : host);
+        nodes.push_back(int(found - all.begin()));
+    }
+    return nodes;
 }
 
-Arrangement host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
-                         std::vector<int> nodes) {
-    Arrangement arranged;
+bool are_on_hosts_of(const job::Process& job, const Introduction& others) {
     try {
-        arranged.name = new_meeting_name();
-        arranged.first_side = int(nodes.size());
-        const std::vector<int> theirs = nodes_of(others);
+        nodes_of(others, job);
+        return true;
+    } catch (const Failure&) {
+        return false;
+    }
+}
+
+std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                                        const job::Process& job, std::vector<int> nodes) {
+    Arrangement arranged;
+    arranged.place.name = new_meeting_name();
+    arranged.place.first_side = int(nodes.size());
+    try {
+        const std::vector<int> theirs = nodes_of(others, job);
         nodes.insert(nodes.end(), theirs.begin(), theirs.end());
-        arranged.meeting = start_meeting(arranged.name, nodes);
+    } catch (const Failure& failure) {
+        refuse(*talk, failure.text());
+        return std::nullopt;
+    }
+    arranged.place.processes = int(nodes.size());
+    try {
+        arranged.meeting = start_meeting(arranged.place.name, job, nodes, arranged.place.processes);
     } catch (const std::exception& failure) {
-        talk->invite({{}, failure.what(), 0});
+        refuse(*talk, failure.what());
         throw;
     }
-    talk->invite({arranged.name, {}, arranged.first_side});
-    job::Subjob* const meeting = arranged.meeting.get();
-    const auto gone = std::make_shared<bool>(false);
-    arranged.given_up = [talk, meeting, gone] {
-        try {
-            talk->hear();
-        } catch (const std::runtime_error&) {
-            *gone = true;
-        }
-        return *gone || meeting->ended().has_value();
-    };
-    arranged.why = [gone] { return std::string(*gone ? has_left : ""); };
+    const Invitation invitation{.meeting = arranged.place.name,
+                                .why = {},
+                                .first_side = arranged.place.first_side,
+                                .processes = arranged.place.processes};
+    try {
+        talk->invite(invitation);
+    } catch (const std::runtime_error&) {
+        return std::nullopt;
+    }
+    watch(arranged, std::make_shared<Line>(talk), arranged.meeting.get());
     arranged.succeeded = [talk] { talk->conclude(); };
     return arranged;
 }
 
-Arrangement visit_meeting(std::shared_ptr<Talk> talk) {
-    const Invitation invitation = invitation_of(next_text(*talk));
+Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation) {
     if (invitation.meeting.empty())
-        throw std::runtime_error(fmt::format("the other side refuses: {}", invitation.why));
+        fail(MPI_ERR_PORT, "the other side refuses: {}", invitation.why);
     Arrangement arranged;
-    arranged.name = invitation.meeting;
-    arranged.first_side = arranged.first_index = invitation.first_side;
-    const auto done = std::make_shared<bool>(false);
-    const auto gone = std::make_shared<bool>(false);
-    const auto look = [talk, done, gone] {
-        try {
-            if (!*done && talk->hear() == concluded) *done = true;
-        } catch (const std::runtime_error&) {
-            *gone = !*done;
-        }
-    };
-    arranged.given_up = [look, gone] {
-        look();
-        return *gone;
-    };
+    arranged.place = {.name = invitation.meeting,
+                      .first_side = invitation.first_side,
+                      .processes = invitation.processes};
+    arranged.first_index = invitation.first_side;
+    const auto line = std::make_shared<Line>(std::move(talk));
+    watch(arranged, line, nullptr);
     // Nothing may be left in a socket of the program.
-    arranged.succeeded = [look, done, gone] {
-        while (!*done && !*gone) {
-            look();
-            if (!runtime().progress()) usleep(200);
-        }
+    arranged.succeeded = [line] {
+        wait_idly([&] {
+            line->look();
+            return line->done || line->gone;
+        });
     };
-    arranged.why = [gone] { return std::string(*gone ? has_left : ""); };
     return arranged;
 }
 

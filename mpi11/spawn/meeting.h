@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,16 +12,22 @@
 
 namespace torusmp::mpi {
 
-// Waits for it; own jobs go on meanwhile. Throws std::runtime_error if the other side is gone.
-std::string next_text(Talk& talk);
+// Waits for the next message. Throws std::runtime_error if the other side has left.
+std::string await_message(Talk& talk);
+// Throws Failure.
+Invitation await_invitation(Talk& talk);
+
 // nodes: of the members of the group, by rank.
-Introduction introduction(const std::vector<int>& nodes);
-// Whether host_meeting() can start a job for them.
-bool are_on_own_hosts(const Introduction& others);
-// On one side, which starts that job. Throws std::exception, also on the other side.
-Arrangement host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
-                         std::vector<int> nodes);
-// On the other side, which has introduced itself. Throws std::exception.
-Arrangement visit_meeting(std::shared_ptr<Talk> talk);
+Introduction introduction(const job::Process& job, const std::vector<int>& nodes);
+// The nodes of the others in this job's geometry. Throws Failure.
+std::vector<int> nodes_of(const Introduction& others, const job::Process& job);
+bool are_on_hosts_of(const job::Process& job, const Introduction& others);
+
+// On one side: starts the job in which both meet. Throws Failure if this side cannot; returns
+// nothing if the other side cannot join, or has left.
+std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                                        const job::Process& job, std::vector<int> nodes);
+// On the other side. Throws Failure.
+Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation);
 
 }  // namespace torusmp::mpi

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Processes of jobs that started apart (MPI-5.0, sections 11.9 and 11.10): ports, their names, and
 // joining over a socket.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 #include <mutex>
 #include <string>
 
-#include "launch/implementations.h"
+#include "launch/meeting_socket.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
@@ -46,62 +47,69 @@ std::shared_ptr<Port> find_port(const char* port_name) {
     return found->second;
 }
 
-Arrangement await_caller(const char* port_name, std::vector<int> nodes) {
+Arrangement await_caller(const char* port_name, const job::Process& job,
+                         const std::vector<int>& nodes) {
     const std::shared_ptr<Port> port = find_port(port_name);
-    for (;;) {
+    std::optional<Arrangement> arranged;
+    wait_idly([&] {
         if (auto caller = port->next())
-            return host_meeting(std::make_shared<SocketTalk>(std::move(caller->talk)),
-                                caller->introduction, std::move(nodes));
-        if (!runtime().progress()) usleep(200);
-    }
+            arranged = host_meeting(std::make_shared<SocketTalk>(std::move(caller->talk)),
+                                    caller->introduction, job, nodes);
+        return arranged.has_value();
+    });
+    return std::move(*arranged);
 }
 
-Arrangement visit_port(const char* port_name, const std::vector<int>& nodes) {
+Arrangement visit_port(const char* port_name, const job::Process& job,
+                       const std::vector<int>& nodes) {
     check_output("port_name", port_name);
-    std::shared_ptr<SocketTalk> talk;
+    std::optional<SocketTalk> talk;
     try {
-        talk = std::make_shared<SocketTalk>(call_port(port_name, introduction(nodes)));
+        wait_idly(
+            [&] { return (talk = call_port(port_name, introduction(job, nodes))).has_value(); });
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
     }
-    return visit_meeting(talk);
+    const Invitation invitation = await_invitation(*talk);
+    return visit_meeting(std::make_shared<SocketTalk>(std::move(*talk)), invitation);
 }
 
-template <class Arrange>
 int join_over_port(const char* name, MPI_Info info, int root, MPI_Comm from, MPI_Comm* newcomm,
-                   Arrange&& arrange) {
+                   const Arrange& arrange) {
     return api_for_new(name, from, "newcomm", newcomm, [&](Communicator& comm) {
         check_intra(comm);
         check_root(comm, root);
-        return handle_of(
-            join_through(comm, root, name, MPI_ERR_PORT, [&](const std::vector<int>& nodes) {
-                entries_of(info);
-                return arrange(nodes);
-            }));
+        return handle_of(join_through(comm, root, name, MPI_ERR_PORT,
+                                      [&](const job::Process& job, std::vector<int> nodes) {
+                                          entries_of(info);
+                                          return arrange(job, std::move(nodes));
+                                      }));
     });
 }
 
 // Both ends of the socket do the same; the larger number is the host. The program's socket is not
 // kept.
-Arrangement join_over_socket(int fd, const std::vector<int>& nodes) {
-    base::Descriptor own(dup(fd));
+Arrangement join_over_socket(int fd, const job::Process& job, const std::vector<int>& nodes) {
+    base::Descriptor own(fcntl(fd, F_DUPFD_CLOEXEC, 0));
     int type = 0;
     socklen_t size = sizeof type;
     if (!own || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_STREAM)
         fail(MPI_ERR_ARG, "found descriptor {}, expected a connected stream socket", fd);
-    auto talk = std::make_shared<SocketTalk>(std::move(own));
-    std::string number;
-    for (const std::byte it : launch::random_secret())
-        number += fmt::format("{:02x}", unsigned(it));
+    const auto talk = std::make_shared<SocketTalk>(std::move(own));
+    const std::string number = launch::random_digits();
     try {
-        talk->say(number);
-        const std::string other = next_text(*talk);
+        talk->send(number);
+        const std::string other = await_message(*talk);
         if (other.size() != number.size() || other == number)
             fail(MPI_ERR_OTHER, "the other side of the socket is not in MPI_Comm_join");
-        if (number > other)
-            return host_meeting(talk, introduction_of(next_text(*talk), number), nodes);
-        talk->introduce(other, introduction(nodes));
-        return visit_meeting(talk);
+        if (number < other) {
+            talk->introduce(other, introduction(job, nodes));
+            return visit_meeting(talk, await_invitation(*talk));
+        }
+        const Introduction others = introduction_of(await_message(*talk), number);
+        if (auto arranged = host_meeting(talk, others, job, nodes)) return std::move(*arranged);
+        nodes_of(others, job);  // says why not
+        fail(MPI_ERR_OTHER, "the other side of the socket has left");
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_OTHER, "{}", failure.what());
     }
@@ -140,17 +148,19 @@ extern "C" {
 #pragma weak MPI_Comm_accept = PMPI_Comm_accept
 int PMPI_Comm_accept(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
                      MPI_Comm* newcomm) {
-    return join_over_port(
-        "MPI_Comm_accept", info, root, comm, newcomm,
-        [&](const std::vector<int>& nodes) { return await_caller(port_name, nodes); });
+    return join_over_port("MPI_Comm_accept", info, root, comm, newcomm,
+                          [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+                              return await_caller(port_name, job, nodes);
+                          });
 }
 
 #pragma weak MPI_Comm_connect = PMPI_Comm_connect
 int PMPI_Comm_connect(const char* port_name, MPI_Info info, int root, MPI_Comm comm,
                       MPI_Comm* newcomm) {
-    return join_over_port(
-        "MPI_Comm_connect", info, root, comm, newcomm,
-        [&](const std::vector<int>& nodes) { return visit_port(port_name, nodes); });
+    return join_over_port("MPI_Comm_connect", info, root, comm, newcomm,
+                          [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+                              return visit_port(port_name, job, nodes);
+                          });
 }
 
 #pragma weak MPI_Comm_join = PMPI_Comm_join
@@ -158,9 +168,11 @@ int PMPI_Comm_join(int fd, MPI_Comm* intercomm) {
     if (intercomm != nullptr) *intercomm = MPI_COMM_NULL;
     return api("MPI_Comm_join", [&] {
         check_output("intercomm", intercomm);
-        *intercomm = handle_of(join_through(
-            *library().self, 0, "MPI_Comm_join", MPI_ERR_OTHER,
-            [&](const std::vector<int>& nodes) { return join_over_socket(fd, nodes); }));
+        *intercomm = handle_of(
+            join_through(*library().self, 0, "MPI_Comm_join", MPI_ERR_OTHER,
+                         [&](const torusmp::job::Process& job, const std::vector<int>& nodes) {
+                             return join_over_socket(fd, job, nodes);
+                         }));
     });
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,8 @@ std::string find_in(const Strings& folders, const std::string& program) {
 
 // Known only for this host; torus-run looks on the others.
 void check_program(const Command& command) {
+    if (!command.folder.empty() && access(command.folder.c_str(), X_OK) != 0)
+        fail(MPI_ERR_SPAWN, "info key wdir: found no folder {}", command.folder);
     const bool path = command.program.find('/') != std::string::npos;
     const char* const folders = std::getenv("PATH");
     const std::string full = path && command.program.front() != '/' && !command.folder.empty()
@@ -80,19 +83,15 @@ Command read_command(const char* program, char** arguments, int processes, MPI_I
         if (key == "wdir") command.folder = value;
         if (key == "host" || key == "hosts") command.hosts = split(value, ", ");
         if (key == "path" && command.program.find('/') == std::string::npos)
-            command.program = find_in(split(value, ": "), command.program);
+            command.program = find_in(split(value, ":"), command.program);
     }
-    if (!command.folder.empty() && access(command.folder.c_str(), X_OK) != 0)
-        fail(MPI_ERR_SPAWN, "info key wdir: found no folder {}", command.folder);
     return command;
 }
 
-void check_hosts(const Strings& hosts) {
-    const config::Settings& settings = library().process->settings();
+void check_hosts(const Strings& hosts, const Strings& all) {
     char self[256] = "localhost";
     gethostname(self, sizeof self - 1);
     for (const std::string& host : hosts) {
-        const auto& all = host_names(settings);
         const bool known = all.empty() ? host == "localhost" || host == self
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
@@ -103,19 +102,22 @@ void check_hosts(const Strings& hosts) {
 
 // Beyond the universe only if the user has set its size.
 void check_number(int processes) {
+    constexpr int most = 16384;  // the table of their places is an argument of a program
     if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in all, expected 1 or more");
+    if (processes > most)
+        fail(MPI_ERR_SPAWN, "found {} processes in all, expected {} or fewer", processes, most);
     const int universe = library().process->settings()[launch::setting::universe];
-    if (universe != 0 && library().process->size() + processes > universe)
-        fail(
-            MPI_ERR_SPAWN,
-            "cannot start {} processes beside the {} of this job: launch.universe allows {} in all",
-            processes, library().process->size(), universe);
+    const int running = library().process->size() + living_children();
+    if (universe != 0 && processes > universe - running)
+        fail(MPI_ERR_SPAWN,
+             "cannot start {} processes beside {} that run: launch.universe allows {} in all",
+             processes, running, universe);
 }
 
 // The options of torus-run for one program.
-void add_program(Strings& to, const Command& command, const std::string& meeting) {
-    to.insert(to.end(), {"-np", fmt::to_string(command.processes), "--export",
-                         fmt::format("{}={}", launch::env_parents, meeting)});
+void add_program(Strings& to, const Command& command) {
+    to.insert(to.end(),
+              {"-np", fmt::to_string(command.processes), "--export", launch::env_parents});
     if (!command.folder.empty()) to.insert(to.end(), {"--wdir", command.folder});
     to.push_back("--");
     to.push_back(command.program);
@@ -123,23 +125,28 @@ void add_program(Strings& to, const Command& command, const std::string& meeting
 }
 
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
-                                            const Strings& hosts, const std::string& meeting) {
-    const job::Process& process = *library().process;
-    Strings arguments = job::options_of_further_job(process.settings(), process.rank());
-    const bool torus = !host_names(process.settings()).empty();
+                                            const job::Process& beside, const Strings& hosts,
+                                            const MeetingPlace& place) {
+    Strings arguments = job::options_of_further_job(beside.settings(), beside.rank());
+    const bool torus = !host_names(beside.settings()).empty();
     if (torus && !hosts.empty())
         arguments.insert(arguments.end(), {"--host", fmt::format("{}", fmt::join(hosts, ","))});
     bool first = true;
     for (const Command& command : commands) {
         if (command.processes == 0) continue;
         if (!std::exchange(first, false)) arguments.emplace_back(":");
-        add_program(arguments, command, meeting);
+        add_program(arguments, command);
     }
-    return std::make_unique<job::Subjob>(commands.size() > 1 ? "mpirun" : "torus-run",
-                                         std::move(arguments), false);
+    return std::make_unique<job::Subjob>(
+        commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
+        std::vector{fmt::format("{}={}:{}:{}", launch::env_parents, place.name, place.first_side,
+                                place.processes)},
+        false);
 }
 
-Arrangement arrange_children(const std::vector<Command>& commands, std::vector<int> nodes) {
+// beside: the job in which the members of the communicator are.
+Arrangement arrange_children(const std::vector<Command>& commands, const job::Process& beside,
+                             std::vector<int> nodes) {
     int processes = 0;
     Strings hosts;
     for (const Command& command : commands) {
@@ -156,25 +163,25 @@ Arrangement arrange_children(const std::vector<Command>& commands, std::vector<i
         if (!command.hosts.empty()) hosts = command.hosts;
     }
     check_number(processes);
-    check_hosts(hosts);
-    const auto& settings = library().process->settings();
+    check_hosts(hosts, host_names(beside.settings()));
     job::RankPlaces placed;
     try {
-        placed = job::place_ranks(settings, processes, hosts);
+        placed = job::place_ranks(beside.settings(), processes, hosts);
     } catch (const config::ConfigError& error) {
         fail(MPI_ERR_SPAWN, "{}", error.what());
     }
-    if (std::ranges::count(placed.nodes, own_node()) != 0)
+    if (std::ranges::count(placed.nodes, own_node(beside)) != 0)
         for (const Command& command : commands)
             if (command.processes > 0) check_program(command);
     Arrangement arranged;
-    arranged.name = new_meeting_name();
-    arranged.first_side = int(nodes.size());
-    std::shared_ptr<std::unique_ptr<job::Subjob>> children =
-        std::make_shared<std::unique_ptr<job::Subjob>>(start_children(
-            commands, placed.hosts, fmt::format("{}:{}", arranged.name, arranged.first_side)));
+    const int parents = int(nodes.size());
+    arranged.place = {.name = new_meeting_name(),
+                      .first_side = parents,
+                      .processes = parents + processes};
+    const auto children = std::make_shared<std::unique_ptr<job::Subjob>>(
+        start_children(commands, beside, placed.hosts, arranged.place));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
-    arranged.meeting = start_meeting(arranged.name, nodes);
+    arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     job::Subjob* const meeting = arranged.meeting.get();
     arranged.given_up = [children, meeting] {
         return (*children)->ended().has_value() || meeting->ended().has_value();
@@ -187,11 +194,22 @@ Arrangement arrange_children(const std::vector<Command>& commands, std::vector<i
                                           : "; torus-run or the program has said why");
         return std::string("the processes have started, but could not join");
     };
-    arranged.succeeded = [children] { keep_children(std::move(*children)); };
+    arranged.succeeded = [children, processes] {
+        keep_children(std::move(*children), processes);
+    };
     return arranged;
 }
 
-// read(): the root's arguments.
+int sum_of(std::span<const int> numbers) {
+    int sum = 0;
+    for (const int number : numbers)
+        if (__builtin_add_overflow(sum, std::max(number, 0), &sum))
+            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
+    return sum;
+}
+
+// On the root: read(processes) returns the commands; it sets the number of all processes first,
+// which all members need for the error codes.
 template <class Read>
 int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm, int* errcodes,
                     Read&& read) {
@@ -205,13 +223,9 @@ int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* interco
         try {
             Communicator& made = join_through(
                 comm, root, call, MPI_ERR_SPAWN,
-                [&](const std::vector<int>& nodes) {
-                    const std::vector<Command> commands = read();
-                    for (const Command& command : commands)
-                        if (__builtin_add_overflow(processes, command.processes, &processes))
-                            fail(MPI_ERR_ARG,
-                                 "the sum of array_of_maxprocs is above the range of int");
-                    return arrange_children(commands, nodes);
+                [&](const job::Process& job, std::vector<int> nodes) {
+                    const std::vector<Command> commands = read(processes);
+                    return arrange_children(commands, job, std::move(nodes));
                 },
                 &processes);
             set_codes(MPI_SUCCESS);
@@ -241,9 +255,11 @@ int PMPI_Comm_get_parent(MPI_Comm* parent) {
 #pragma weak MPI_Comm_spawn = PMPI_Comm_spawn
 int PMPI_Comm_spawn(const char* command, char* argv[], int maxprocs, MPI_Info info, int root,
                     MPI_Comm comm, MPI_Comm* intercomm, int array_of_errcodes[]) {
-    return start_processes("MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes, [&] {
-        return std::vector<Command>{read_command(command, argv, maxprocs, info)};
-    });
+    return start_processes("MPI_Comm_spawn", comm, root, intercomm, array_of_errcodes,
+                           [&](int& processes) {
+                               processes = std::max(maxprocs, 0);
+                               return std::vector{read_command(command, argv, maxprocs, info)};
+                           });
 }
 
 #pragma weak MPI_Comm_spawn_multiple = PMPI_Comm_spawn_multiple
@@ -252,11 +268,12 @@ int PMPI_Comm_spawn_multiple(int count, char* array_of_commands[], char** array_
                              int root, MPI_Comm comm, MPI_Comm* intercomm,
                              int array_of_errcodes[]) {
     return start_processes(
-        "MPI_Comm_spawn_multiple", comm, root, intercomm, array_of_errcodes, [&] {
+        "MPI_Comm_spawn_multiple", comm, root, intercomm, array_of_errcodes, [&](int& processes) {
             if (count < 1) fail(MPI_ERR_ARG, "found count {}, expected 1 or more", count);
             check_output("array_of_commands", array_of_commands);
             check_output("array_of_maxprocs", array_of_maxprocs);
             check_output("array_of_info", array_of_info);
+            processes = sum_of({array_of_maxprocs, std::size_t(count)});
             std::vector<Command> commands;
             for (int i = 0; i < count; ++i)
                 commands.push_back(

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-stand-in NAME TABLE: a rank of a job of processes that have joined (MPI_Comm_spawn,
+// torus-stand-in TABLE: a rank of a job of processes that have joined (MPI_Comm_spawn,
 // MPI_Comm_accept), started by the library through torus-run. TABLE has an entry for each rank,
-// separated by commas: the number of the process to which the rank's place is passed on under NAME,
-// or "-" for a rank that only passes on messages of others.
+// separated by commas: the number of the process to which the rank's place is passed on, with a +
+// if that process is being started; or "-" for a rank that only passes on messages of others. The
+// environment says where they meet.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -31,14 +32,18 @@ std::string_view entry_of(std::string_view table, int rank) {
 int main(int argc, char** argv) {
     using namespace torusmp;
     const char* const rank = std::getenv(launch::env_rank);
-    const std::string_view entry =
-        argc == 3 && rank != nullptr ? entry_of(argv[2], std::atoi(rank)) : std::string_view();
+    const char* const meeting = std::getenv(launch::env_meeting);
+    std::string_view entry = argc == 2 && rank != nullptr && meeting != nullptr
+                                 ? entry_of(argv[1], std::atoi(rank))
+                                 : std::string_view();
     if (entry.empty()) {
         fmt::print(stderr,
                    "torus-stand-in: started by MPI_Comm_spawn and its like, not by users\n");
         return 2;
     }
-    if (entry != "-") return launch::stand_in(fmt::format("{}-{}", argv[1], entry));
+    const bool runs = entry.front() != '+';
+    if (!runs) entry.remove_prefix(1);
+    if (entry != "-") return launch::stand_in(fmt::format("{}-{}", meeting, entry), runs);
     try {
         const auto process = job::Process::acquire(true);
         process->exchange({});

@@ -3,6 +3,7 @@
  *     joined_roles accept|connect SERVICE ROUNDS
  *     joined_roles parent CHILD-ROLE CHILDREN
  *     joined_roles spread CHILDREN ROUNDS
+ *     joined_roles again HOST: starts a child on that host, and with it two more
  * and as a child: joined_roles child ROLE. Prints one line at each step that the test waits for. */
 #include "both_sides.h"
 
@@ -127,6 +128,42 @@ static void spread(int children, int rounds) {
     }
 }
 
+/* The parents and the child on one host of several start two more together. */
+static void start_more(MPI_Comm inter, int children) {
+    char child[] = "child", name[] = "spread";
+    char* arguments[] = {child, name, NULL};
+    int size, round;
+    MPI_Comm merged, more;
+    MPI_Intercomm_merge(inter, children, &merged);
+    MPI_Comm_size(merged, &size);
+    for (round = 0; round < 2; round++) {
+        MPI_Comm_spawn(program, arguments, 2, MPI_INFO_NULL, round == 0 ? 0 : size - 1, merged,
+                       &more, MPI_ERRCODES_IGNORE);
+        talk(more, 0);
+        MPI_Comm_disconnect(&more);
+    }
+    MPI_Comm_disconnect(&merged);
+    MPI_Comm_disconnect(&inter);
+}
+
+static void again(const char* host) {
+    char child[] = "child", name[] = "again";
+    char* arguments[] = {child, name, NULL};
+    MPI_Info info;
+    MPI_Comm inter;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "host", host);
+    MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+    MPI_Info_free(&info);
+    start_more(inter, 0);
+}
+
+static void child_again(void) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    start_more(parent, 1);
+}
+
 int main(int argc, char** argv) {
     const char* const role = argc > 2 ? argv[1] : "";
     program = argv[0];
@@ -135,8 +172,11 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (strcmp(role, "child") == 0)
-        strcmp(argv[2], "spread") == 0 ? child_spread() : be_child(argv[2]);
+        strcmp(argv[2], "spread") == 0  ? child_spread()
+        : strcmp(argv[2], "again") == 0 ? child_again()
+                                        : be_child(argv[2]);
     if (strcmp(role, "spread") == 0) spread(atoi(argv[2]), atoi(argv[3]));
+    if (strcmp(role, "again") == 0) again(argv[2]);
     if (strcmp(role, "parent") == 0) be_parent(argv[2], atoi(argv[3]));
     if (strcmp(role, "accept") == 0 || strcmp(role, "connect") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

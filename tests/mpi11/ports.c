@@ -42,10 +42,11 @@ static void meet(void) {
     }
     MPI_Comm_disconnect(&inter);
     if (me == 0) {
-        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
-        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+        /* A name may outlive its port. */
         CHECK_CLASS(MPI_Close_port(port), MPI_SUCCESS);
         CHECK_CLASS(MPI_Close_port(port), MPI_ERR_PORT);
+        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
+        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
         CHECK_CLASS(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_ERR_NAME);
     }
     MPI_Comm_free(&half);
@@ -134,12 +135,30 @@ static void bad_sockets(void) {
     close(ends[1]);
     CHECK_CLASS(MPI_Comm_join(ends[0], &joined), MPI_ERR_OTHER);
     close(ends[0]);
-    /* Somebody else is there. */
+    /* Another program is at the other end. */
     CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
     CHECK(write(ends[1], "GET / HTTP/1.0\r\n\r\n", 18) == 18);
     CHECK_CLASS(MPI_Comm_join(ends[0], &joined), MPI_ERR_OTHER);
     close(ends[0]);
     close(ends[1]);
+}
+
+/* Any text may be published, also one that looks like a port. */
+static void made_up_names(void) {
+    char text[400] = "torusmp-port:", service[64], found[MPI_MAX_PORT_NAME];
+    const size_t lengths[] = {13, 20, 100, 255, 399};
+    size_t i;
+    sprintf(service, "made up %d", (int)getpid());
+    for (i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+        memset(text + 13, 'a', sizeof text - 13);
+        text[lengths[i]] = '\0';
+        if (lengths[i] > 13) text[lengths[i] - 1] = ':';
+        CHECK_CLASS(MPI_Publish_name(service, MPI_INFO_NULL, text), MPI_SUCCESS);
+        CHECK_CLASS(MPI_Publish_name(service, MPI_INFO_NULL, "other"), MPI_ERR_SERVICE);
+        CHECK_CLASS(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_SUCCESS);
+        CHECK(strncmp(found, text, MPI_MAX_PORT_NAME - 1) == 0);
+        CHECK_CLASS(MPI_Unpublish_name(service, MPI_INFO_NULL, text), MPI_SUCCESS);
+    }
 }
 
 static void mistakes(void) {
@@ -161,6 +180,7 @@ static void mistakes(void) {
     CHECK_CLASS(MPI_Comm_connect("port", MPI_INFO_NULL, -1, MPI_COMM_WORLD, &inter), MPI_ERR_ROOT);
     CHECK_CLASS(MPI_Lookup_name("no such service", MPI_INFO_NULL, port), MPI_ERR_NAME);
     CHECK_CLASS(MPI_Lookup_name(NULL, MPI_INFO_NULL, port), MPI_ERR_ARG);
+    made_up_names();
 }
 
 /* A group that has two sides cannot accept as one. */

@@ -355,6 +355,16 @@ static void mistakes(void) {
     MPI_Error_string(code, text, &length);
     CHECK(strstr(text, "\"no-such-host\" is not a host of this job") != NULL);
     MPI_Info_free(&info);
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "wdir", "/no such folder");
+    codes[0] = codes[3] = MARK;
+    CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 3, info, 0, MPI_COMM_WORLD, &inter, codes),
+                MPI_ERR_SPAWN);
+    CHECK(all_are(codes, 3, MPI_ERR_SPAWN) && codes[3] == MARK);
+    MPI_Info_free(&info);
+    CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 2000000000, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
+                               &inter, MPI_ERRCODES_IGNORE),
+                MPI_ERR_SPAWN);
     CHECK_CLASS(MPI_Comm_spawn_multiple(0, commands, MPI_ARGVS_NULL, processes, infos, 0,
                                         MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE),
                 MPI_ERR_ARG);
@@ -377,10 +387,19 @@ static void between(void) {
     MPI_Comm_free(&half);
 }
 
+/* What says to programs which rank they are is the child's, not its parent's. */
+static void check_variable(const char* name, int value) {
+    const char* const text = getenv(name);
+    CHECK(text != NULL && atoi(text) == value);
+}
+
 static void be_child(const char* what, const char* word) {
     MPI_Comm parent;
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    check_variable("TORUSMP_RANK", me);
+    check_variable("RANK", me);
+    check_variable("WORLD_SIZE", ranks);
     MPI_Comm_get_parent(&parent);
     CHECK(parent != MPI_COMM_NULL);
     if (strcmp(what, "spawn") == 0) child_spawn(parent);

@@ -25,6 +25,14 @@ def eventually(what, condition):
     return result
 
 
+def introduction(secret, *hosts):
+    """What a caller of a port sends first."""
+    def packed(text):
+        return len(text).to_bytes(8, "little") + text
+    message = packed(secret) + len(hosts).to_bytes(8, "little") + b"".join(map(packed, hosts))
+    return len(message).to_bytes(4, "little") + message
+
+
 class Joined(unittest.TestCase):
     """Each test has a mark in the environment of all processes that it starts."""
 
@@ -94,7 +102,7 @@ class Joined(unittest.TestCase):
         place, _, secret = port.rpartition(":")
         self.assertEqual(len(secret), 32)
         guesses = [b"", b"\0", b"\xff" * 8, (4096).to_bytes(4, "little") + b"x" * 4096,
-                   (40).to_bytes(4, "little") + (32).to_bytes(4, "little") + b"0" * 32 + b"\0" * 4]
+                   introduction(b"0" * 32, b"host")]
         strangers = []
         for guess in guesses:
             stranger = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -111,6 +119,35 @@ class Joined(unittest.TestCase):
             except ConnectionResetError:
                 pass
             stranger.close()
+        self.expect_no_trace()
+
+    def test_silent_strangers_delay_the_others_only(self):
+        first = self.start("accept", "meeting", 1)
+        port = self.line(first, "port")
+        strangers = []
+        for _ in range(80):
+            stranger = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            stranger.connect("\0" + port.rpartition(":")[0])
+            strangers.append(stranger)
+        second = self.start("connect", "meeting", 1)
+        self.assertEqual(self.finish(second), "")
+        self.finish(first)
+        for stranger in strangers:
+            stranger.close()
+        self.expect_no_trace()
+
+    def test_callers_that_leave_are_forgotten(self):
+        first = self.start("accept", "meeting", 1)
+        place, _, secret = self.line(first, "port").rpartition(":")
+        for hosts in ((), (b"elsewhere",)):
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+                caller.settimeout(PATIENCE)
+                caller.connect("\0" + place)
+                caller.sendall(introduction(secret.encode(), *hosts))
+                self.assertIn(b"expected", caller.recv(4096))
+        second = self.start("connect", "meeting", 1)
+        self.assertEqual(self.finish(second), "")
+        self.finish(first)
         self.expect_no_trace()
 
     def test_a_job_that_dies_before_the_other_has_come(self):

@@ -65,6 +65,12 @@ class Joined(TestbedTest):
         self.finish(self.start(PORTS, "bad_sockets", "mistakes", "between", options=credits))
         self.expect_no_trace()
 
+    def test_processes_that_have_joined_start_others(self):
+        host = self.hosts()[5]
+        networks = self.finish(self.start(ROLES, "again", host)).split()
+        self.assertEqual(len(networks), 4)
+        self.expect_no_trace()
+
     def test_two_jobs_meet(self):
         first = self.start(ROLES, "accept", "meeting", "2")
         second = self.start(ROLES, "connect", "meeting", "2", options=["-np", "16"])

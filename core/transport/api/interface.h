@@ -27,6 +27,9 @@ struct ChannelOptions {
     // For a link that is connected again: the cable is not tried before this time has passed,
     // unless the other end tries it.
     std::chrono::nanoseconds pause{0};
+    // For a link that is connected again: if its cable is missing, this is reported after the
+    // timeout, as if the link had just died, though an earlier channel has reported it.
+    bool afresh = false;
     // Not mutual, and connected again by either end once one of them has closed or lost it: see
     // Capabilities::renews. Only if the route leads over a link; otherwise connect() throws.
     bool renews = false;

@@ -259,9 +259,10 @@ std::unique_ptr<Segment> Segment::open(const Address& address) {
     if (segment->control().magic != control_magic || segment->control().nonce != address.nonce)
         refuse("it belongs to another user");
     if (address.bell != no_bell) {
+        // Also for reading: the bell of an owner that has died must not raise SIGPIPE here.
         const std::string bell = fmt::format("/proc/{}/fd/{}", address.pid, address.bell);
         segment->bell_write_ =
-            base::Descriptor(::open(bell.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+            base::Descriptor(::open(bell.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
         if (!segment->bell_write_) refuse("its bell: " + why_closed(address.pid, errno));
     }
     return segment;
@@ -287,8 +288,9 @@ void Segment::add_bell() {
     control().late_bell.store(std::uint32_t(bell[1]), std::memory_order_release);
 }
 
-// System calls only: this may be a signal handler. Two threads may both open the bell; one of them
-// closes its descriptor again.
+// Without locks and allocations: this may be a signal handler. Two threads may both open the bell;
+// one of them closes its descriptor again. After the owner's death its number may be another
+// process's.
 int Segment::late_bell() const noexcept {
     const int known = late_bell_.load(std::memory_order_acquire);
     if (known >= 0) return known;
@@ -296,7 +298,12 @@ int Segment::late_bell() const noexcept {
     *fmt::format_to_n(path, sizeof path - 1, "/proc/{}/fd/{}", address_.pid,
                       control().late_bell.load(std::memory_order_acquire))
          .out = '\0';
-    const int opened = ::open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+    const int opened = ::open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    struct stat status {};
+    if (opened >= 0 && (fstat(opened, &status) != 0 || !S_ISFIFO(status.st_mode))) {
+        ::close(opened);
+        return -1;
+    }
     int none = -1;
     if (opened < 0 || late_bell_.compare_exchange_strong(none, opened)) return opened;
     ::close(opened);

@@ -132,9 +132,9 @@ class Segment {
   private:
     Segment(int descriptor, std::byte* base, const Address& address);
 
-    int descriptor_;  // -1 in a peer's mapping
     int late_bell() const noexcept;
 
+    int descriptor_;  // -1 in a peer's mapping
     base::Descriptor bell_read_;
     base::Descriptor bell_write_;
     // In a peer: the owner's late bell, once it was rung.

@@ -80,7 +80,10 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
             end->peer->interface == other) {
             // Both ends of a link are notified of each death; the called end does not know of
             // failed calls.
-            if (end->channel == nullptr && !(options.renews && end->link->dead)) return *end;
+            if (end->channel == nullptr && !(options.renews && end->link->dead)) {
+                if (options.afresh && end->link->cut) wait_for_cable(*end);
+                return *end;
+            }
             if (!end->link->dead)
                 throw std::logic_error(fmt::format("interface {} connects port {} twice",
                                                    from.index_, options.local_port));
@@ -102,7 +105,7 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
     const int tries = tries_over(*link);
     const bool gone = other == nullptr || !other->alive_;
     if (gone || is_cut(*link)) {
-        link->dead = tries == 0 || (gone && tries == 1);
+        link->dead = tries == 0 || (gone && (tries == 1 || options.afresh));
         link->cut = !link->dead;
         link->waited = true;
         link->why = gone ? fmt::format("interface {} is gone", to) : "the cable is missing or dead";
@@ -110,7 +113,7 @@ End& World::join(Interface& from, std::size_t to, const ChannelOptions& options)
     links_.push_back(std::move(link));
     End& end = links_.back()->ends[0];
     end.link->opens_at = now_ + options.pause;
-    if (end.link->cut && tries == 1) wait_for_cable(end);
+    if (end.link->cut && (tries == 1 || options.afresh)) wait_for_cable(end);
     return end;
 }
 

@@ -302,7 +302,7 @@ class World {
     // Marks a cable as missing from the start: the link over it dies immediately.
     void cut(Interface& interface, std::uint32_t port, std::size_t peer, std::uint32_t peer_port);
     // Restores the cable. A reconnected link waits for this: for options.cable_within if it is the
-    // first since the last death, otherwise without limit.
+    // first since the last death or connected afresh, otherwise without limit.
     void revive_link(Interface& interface, std::uint32_t port);
     // Kills a process, and its links with it. It must not be polled again.
     void kill(Interface& interface);

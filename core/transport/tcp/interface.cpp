@@ -106,7 +106,7 @@ Channel& TcpInterface::connect(ConstBytes peer_address, const ChannelOptions& op
     if (before != channels_.end()) {
         (*before)->close("it is connected again");
         if (options.mutual)
-            calling.patience.follow((*before)->calling().patience, options.pause, options_.timeout);
+            calling.patience.follow((*before)->calling().patience, options, options_.timeout);
     }
     connector_.begin(channel);
     if (before == channels_.end())

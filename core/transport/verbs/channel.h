@@ -183,7 +183,7 @@ class VerbsChannel final : public NetworkChannel {
     // down.
     bool returned();
     // Replaces a channel that has gone down, or that core has closed.
-    void follow(VerbsChannel& before, std::chrono::nanoseconds pause);
+    void follow(VerbsChannel& before, const ChannelOptions& options);
     bool follow_silence(std::chrono::nanoseconds gap, std::chrono::nanoseconds timeout);
     CreditWord all_credits() const;
     void check(const Hello& hello) const;

@@ -68,7 +68,7 @@ Channel& VerbsInterface::connect(ConstBytes peer_address, const ChannelOptions& 
     channel.mutual_ = options.mutual;
     channel.hello_pause_ = first_hello_pause;
     if (again) {
-        channel.follow(**before, options.pause);
+        channel.follow(**before, options);
         // It keeps its place, since core may be called from a loop over all channels.
         replaced_.push_back(std::exchange(*before, std::move(made)));
     } else {

@@ -30,10 +30,10 @@ constexpr int silent_part = 4;
 
 }  // namespace
 
-void VerbsChannel::follow(VerbsChannel& before, std::chrono::nanoseconds pause) {
+void VerbsChannel::follow(VerbsChannel& before, const ChannelOptions& options) {
     before.close("it is connected again");
     before.closed_by_core();
-    patience_.follow(before.patience_, pause, interface_.options_.timeout);
+    patience_.follow(before.patience_, options, interface_.options_.timeout);
     serial_ = before.serial_ + 1;
     outdated_ = std::max(before.outdated_, before.bound_);
     if (before.heard_ && before.heard_->serial > outdated_) heard_ = before.heard_;

@@ -73,6 +73,57 @@ TEST_CASE("cables that are missing from the start are gone around, and used when
     REQUIRE(job.credits_home());
 }
 
+void exchange(Job& job, Rank from, Rank to) {
+    SendRequest send;
+    ReceiveRequest receive;
+    std::byte out{7}, in{};
+    job[to].receive(receive, Buffer(&in, 1), from, 0, 1);
+    job[from].send(send, Buffer(&out, 1), to, 0, 1);
+    REQUIRE(job.run_until([&] { return send.complete() && receive.complete(); }));
+    REQUIRE(receive.status().error == Error::none);
+}
+
+// Exchanges messages for that long.
+void spend(Job& job, sim::Time time) {
+    for (const sim::Time end = job.world().now() + time; job.world().now() < end;)
+        exchange(job, 4, 0);
+}
+
+// What an end knows of its cable may be as old as an attempt to find it takes.
+TEST_CASE("a cable that has just returned is looked for once more before ranks are given up",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 9));
+    CAPTURE(seed);
+    sim::Random random(seed);
+    JobOptions options = detour_torus({5}, seed);
+    options.hold_down = sim::Time(3'000'000);
+    options.world.down_within = sim::Time(20'000);
+    const auto attempt = std::uint64_t(options.world.cable_within.count());
+    Job job(options);
+    job.settle();
+    for (int n = 0; n < 8; ++n) {
+        REQUIRE(job.cut_link(2, {0, +1}));
+        spend(job, sim::Time(random.below(2 * attempt)));
+        for (int flaps = int(random.below(3)); flaps > 0; --flaps) {
+            job.revive_link(2, {0, +1});
+            spend(job, sim::Time(random.below(attempt)));
+            REQUIRE(job.cut_link(2, {0, +1}));
+            spend(job, sim::Time(random.below(attempt)));
+        }
+        job.revive_link(2, {0, +1});
+        spend(job, sim::Time(random.below(2 * attempt)));
+        REQUIRE(job.cut_link(3, {0, +1}));
+        exchange(job, 3, 2);
+        exchange(job, 2, 3);
+        exchange(job, 4, 3);
+        job.revive_link(3, {0, +1});
+        job.settle();
+        REQUIRE(job.on_cables());
+    }
+    REQUIRE(job.quiet());
+    REQUIRE(job.credits_home());
+}
+
 // Only one end knows that there is no other way: who tells the other is busy.
 TEST_CASE("a cable that is held down is used at once when one of its ends needs it",
           "[core][detour]") {
@@ -83,19 +134,6 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
     options.world.down_within = sim::Time(20'000);
     Job job(options);
     job.settle();
-    std::byte out{7}, in{};
-    const auto exchange = [&](Rank from, Rank to) {
-        SendRequest send;
-        ReceiveRequest receive;
-        job[to].receive(receive, Buffer(&in, 1), from, 0, 1);
-        job[from].send(send, Buffer(&out, 1), to, 0, 1);
-        REQUIRE(job.run_until([&] { return send.complete() && receive.complete(); }));
-        REQUIRE(receive.status().error == Error::none);
-    };
-    const auto spend = [&](sim::Time time) {
-        for (const sim::Time end = job.world().now() + time; job.world().now() < end;)
-            exchange(4, 0);
-    };
     REQUIRE(job.cut_link(2, {0, +1}));
     job.settle();  // there is no hope for it any more
     for (int n = 0; n < 8; ++n) {
@@ -103,14 +141,14 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
         REQUIRE(job.cut_link(2, {0, +1}));
         if (n < 7) job.settle();
     }
-    spend(sim::Time(200'000));
+    spend(job, sim::Time(200'000));
     job.revive_link(2, {0, +1});
     REQUIRE_FALSE(job.on_cables());
     job.stop(1);
     REQUIRE(job.cut_link(3, {0, +1}));
     job.settle();
-    exchange(3, 2);
-    exchange(2, 3);
+    exchange(job, 3, 2);
+    exchange(job, 2, 3);
 }
 
 TEST_CASE("a cable that is back takes two hellos of each end at most", "[core][detour]") {

@@ -138,5 +138,33 @@ TEST_CASE("shared memory of a process that the kernel closes is refused with the
     }
 }
 
+// A write to a pipe that nobody reads would end this process by SIGPIPE.
+TEST_CASE("a process that dies while it sleeps on its bell harms nobody who rings it", "[shm]") {
+    const bool late = GENERATE(false, true);
+    int go[2];
+    REQUIRE(pipe(go) == 0);
+    const Child owner([&](int output) {
+        const auto segment = Segment::create({}, !late);
+        if (late) segment->add_bell();
+        segment->control().sleeping = sleeps_on_bell;
+        put(output, &segment->address(), sizeof(Address));
+        char word;
+        if (read(go[0], &word, 1) != 1) _exit(1);
+    });
+    const Address address = owner.address();
+    const auto segment = Segment::open(address);
+    if (late) {
+        segment->wake();  // opens it
+        segment->control().sleeping = sleeps_on_bell;
+    }
+    REQUIRE(write(go[1], "", 1) == 1);
+    siginfo_t end{};
+    REQUIRE(waitid(P_PID, id_t(address.pid), &end, WEXITED | WNOWAIT) == 0);
+    segment->wake();
+    CHECK(segment->control().sleeping == 0);
+    close(go[0]);
+    close(go[1]);
+}
+
 }  // namespace
 }  // namespace torusmp::transport::shm

@@ -63,7 +63,7 @@ TEST_CASE("after each death an end reports in time that the cable is dead", "[tc
     Patience first;
     first.again = first.met = true;
     Patience held_down;
-    held_down.follow(first, timeout, timeout);
+    held_down.follow(first, {.pause = timeout}, timeout);
     CHECK(held_down.give_up_at < Clock::now() + 2 * timeout);
     // It is wanted at once and closed, before it could say so.
     Patience wanted;
@@ -77,6 +77,9 @@ TEST_CASE("after each death an end reports in time that the cable is dead", "[tc
     Patience later;
     later.follow(after, {}, timeout);
     CHECK(later.give_up_at == Clock::time_point::max());
+    Patience asked;
+    asked.follow(later, {.afresh = true}, timeout);
+    CHECK(asked.give_up_at <= Clock::now() + timeout);
     later.met = true;
     Patience next;
     next.follow(later, {}, timeout);
