@@ -101,6 +101,10 @@ int raise(const char* call, Communicator* comm, const std::exception& error) noe
     const int code = note(call, error);
     const auto* const failure = dynamic_cast<const Failure*>(&error);
     if (comm == nullptr && failure != nullptr) comm = failure->where();
+    // A known death fails a call before it has moved anything. Programs repeat the call until the
+    // communicator is revoked.
+    if (comm != nullptr && code_of(error) == MPI_ERR_PROC_FAILED)
+        comm->runtime().progress_repeatedly();
     hand_over_to(call, comm != nullptr ? *comm : *hot.world, code, error.what());
     return code;
 }

@@ -184,7 +184,9 @@ static void recover(void) {
         round++;
     }
     CHECK(class_of(code) == MPI_ERR_PROC_FAILED || class_of(code) == MPI_ERR_REVOKED);
-    MPIX_Comm_revoke(living);
+    if (mine == 0) MPIX_Comm_revoke(living);
+    /* Calls that fail immediately, because the death is known, bring the news as well. */
+    while (class_of(MPI_Barrier(living)) != MPI_ERR_REVOKED) continue;
     shrink(before - 1);
 }
 
