@@ -37,6 +37,10 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran_made}/f08_routines.inc
   ${mpi_include}/mpif.h)
 target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
+# Hundreds of wrappers that differ in their arguments only. They get half as long, and the library a
+# twentieth shorter.
+set_source_files_properties(${fortran}/routines.cpp ${fortran}/f08/routines.cpp PROPERTIES
+  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-Os>" SKIP_UNITY_BUILD_INCLUSION ON)
 install(FILES ${mpi_include}/mpif.h DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 
 if(TORUSMP_HAS_FORTRAN)
