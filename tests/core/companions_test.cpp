@@ -70,6 +70,23 @@ TEST_CASE("a wait ends by a message of a companion", "[companions]") {
     }
 }
 
+TEST_CASE("a Runtime that always moves does not starve its companions", "[companions]") {
+    for (const auto threads : {Pair::one, Pair::several}) {
+        Jobs jobs(threads);
+        Tag word = 0;
+        ReceiveRequest receive;
+        jobs.joined.ranks[0]->receive(receive, Buffer(&word, sizeof word), 1, 0, tag);
+        jobs.joined.send_to_first(tag);
+        int turns = 0;
+        const auto done = [&] {
+            jobs.own.send_to_first(tag);  // the next poll takes it
+            return receive.complete() || ++turns == 1000;
+        };
+        jobs.own.ranks[0]->wait_until(done, "the test");
+        CHECK(receive.complete());
+    }
+}
+
 TEST_CASE("a Runtime leaves its companions while a thread sleeps for it", "[companions]") {
     Jobs jobs(Pair::several);
     for (int round = 0; round < 20; ++round) {
