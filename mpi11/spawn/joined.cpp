@@ -222,6 +222,8 @@ void leave_joined_jobs() {
     std::exception_ptr failed;
     for (Joined& it : std::exchange(all.joined, {})) try {
             leave(std::move(it), "MPI_Finalize");
+        } catch (const launch::BootstrapError&) {
+            // Its torus-run has ended: the others count as dead, and calls to them have said so.
         } catch (...) {
             failed = std::current_exception();
         }

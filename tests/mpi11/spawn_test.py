@@ -195,6 +195,17 @@ class Joined(unittest.TestCase):
     def test_a_parent_that_is_killed_while_its_children_compute(self):
         self.kill_parent("computes", 2)
 
+    def test_a_joined_job_that_loses_its_launcher(self):
+        job = self.start("parent", "waits", 2, ranks=2)
+        self.line(job, "parent")
+        launcher = next(pid for pid, command in self.marked().items()
+                        if command.startswith("torus-run ") and "torus-stand-in" in command)
+        os.kill(launcher, signal.SIGKILL)
+        text = self.finish(job, None)
+        self.assertIn("the torus-run that joins it with this process has ended", text)
+        self.assertNotIn("without MPI_Finalize", text)
+        self.expect_no_trace()
+
     def test_a_launcher_that_is_killed(self):
         job = self.start("parent", "computes", 2, ranks=2)
         self.line(job, "parent")
