@@ -41,12 +41,14 @@ void Companions::remove(Progress& progress) {
             for (Progress* const other : *held) other->wake();
             std::this_thread::sleep_for(std::chrono::microseconds(50));
         }
+    std::atomic_thread_fence(std::memory_order_acquire);  // expiry alone orders nothing
     progress.accompany(nullptr);
 }
 
 bool Companions::poll(const Progress& but) {
+    const auto all = list();  // held while its members are in use
     bool moved = false;
-    for (Progress* const it : *list())
+    for (Progress* const it : *all)
         if (it != &but) moved |= it->poll_if_free();
     return moved;
 }
