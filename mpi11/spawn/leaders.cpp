@@ -82,7 +82,7 @@ class LeadersTalk final : public Talk {
     }
     void finish(core::Request& request) {
         try {
-            wait_for(way_.runtime, request, call_);
+            mpi::wait_for(way_.runtime, request, call_);
         } catch (const Failure& failure) {
             throw std::runtime_error(failure.text());
         }

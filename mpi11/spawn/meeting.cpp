@@ -23,7 +23,7 @@ namespace {
 // memory: another container has another one.
 std::string own_machine() {
     std::string boot(36, '\0');
-    const base::Descriptor file(open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
+    const base::Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
     if (!file || read(file.get(), boot.data(), boot.size()) < 0) boot.clear();
     struct stat network {};
     stat("/proc/self/ns/net", &network);

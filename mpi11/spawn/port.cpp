@@ -237,13 +237,13 @@ std::string path_of(const std::string& service) {
 
 // Held while a name is changed, by one process at a time.
 base::Descriptor lock_names() {
-    base::Descriptor folder(open(names_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    base::Descriptor folder(::open(names_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     while (folder && flock(folder.get(), LOCK_EX) != 0 && errno == EINTR) continue;
     return folder;
 }
 
 std::optional<std::string> read_name(const std::string& path) {
-    const base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
     if (!file) return std::nullopt;
     std::string port(1024, '\0');
     const ssize_t n = read(file.get(), port.data(), port.size());
