@@ -95,8 +95,4 @@ class Bootstrap {
 // N single ranks.
 std::unique_ptr<Bootstrap> connect_bootstrap();
 
-// The place in a job of torus-run that another process of this host was started for, and passed on:
-// its two sockets, which this takes over. Throws BootstrapError.
-std::unique_ptr<Bootstrap> connect_passed(int socket, int notices);
-
 }  // namespace torusmp::launch

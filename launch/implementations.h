@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
 #include "launch/bootstrap.h"
 #include "launch/environment.h"
 
@@ -21,6 +22,8 @@ Secret random_secret();
 std::string describe_self(int rank);
 
 std::unique_ptr<Bootstrap> connect_torus_run();
+// The place of another process of this host, which has passed its two sockets on.
+std::unique_ptr<Bootstrap> connect_passed(base::Descriptor socket, base::Descriptor notices);
 std::unique_ptr<Bootstrap> connect_pmix();
 std::unique_ptr<Bootstrap> connect_single();
 

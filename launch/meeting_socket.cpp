@@ -51,6 +51,16 @@ base::Descriptor connect_to(std::string_view name, int flags) {
     return open_socket(name, flags, ::connect);
 }
 
+bool send_all(const base::Descriptor& socket, std::string_view bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes.remove_prefix(std::size_t(n));
+    }
+    return true;
+}
+
 bool is_same_user(const base::Descriptor& socket) {
     ucred who{};
     socklen_t size = sizeof who;

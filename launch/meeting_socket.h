@@ -25,6 +25,9 @@ base::Descriptor listen_as(std::string_view name, int most_waiting, int flags = 
 // flags: SOCK_NONBLOCK fails with EAGAIN if as many callers wait as the listener allows.
 base::Descriptor connect_to(std::string_view name, int flags = 0);
 
+// Blocks. Returns false if the other end has closed the connection.
+bool send_all(const base::Descriptor& socket, std::string_view bytes);
+
 // Whether the other end belongs to the user of this process.
 bool is_same_user(const base::Descriptor& socket);
 

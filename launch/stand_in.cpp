@@ -7,18 +7,22 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <thread>
+#include <utility>
 
+#include "base/passing.h"
 #include "launch/bootstrap.h"
 #include "launch/environment.h"
+#include "launch/implementations.h"
 #include "launch/meeting_socket.h"
 
 namespace torusmp::launch {
@@ -42,56 +46,6 @@ bool read_all(int socket, void* data, std::size_t bytes) {
         bytes -= std::size_t(n);
     }
     return true;
-}
-
-bool write_all(int socket, std::string_view data) {
-    while (!data.empty()) {
-        const ssize_t n = ::send(socket, data.data(), data.size(), MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return false;
-        data.remove_prefix(std::size_t(n));
-    }
-    return true;
-}
-
-// The length of the environment, together with the two sockets.
-struct Passed {
-    std::uint32_t length = 0;
-    int sockets[2] = {-1, -1};
-};
-
-bool send_passed(int to, const Passed& passed) {
-    iovec part{const_cast<std::uint32_t*>(&passed.length), sizeof passed.length};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof passed.sockets)]{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof passed.sockets);
-    std::memcpy(CMSG_DATA(header), passed.sockets, sizeof passed.sockets);
-    return sendmsg(to, &message, MSG_NOSIGNAL) == ssize_t(sizeof passed.length);
-}
-
-bool receive_passed(int from, Passed& passed) {
-    iovec part{&passed.length, sizeof passed.length};
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof passed.sockets)]{};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    message.msg_control = control;
-    message.msg_controllen = sizeof control;
-    if (recvmsg(from, &message, MSG_CMSG_CLOEXEC | MSG_WAITALL) != ssize_t(sizeof passed.length))
-        return false;
-    const cmsghdr* const header = CMSG_FIRSTHDR(&message);
-    if (header == nullptr || header->cmsg_type != SCM_RIGHTS ||
-        header->cmsg_len != CMSG_LEN(sizeof passed.sockets))
-        return false;
-    std::memcpy(passed.sockets, CMSG_DATA(header), sizeof passed.sockets);
-    return passed.length <= longest_environment;
 }
 
 }  // namespace
@@ -125,21 +79,25 @@ void Seat::take() {
 }
 
 bool Seat::receive() {
-    Passed passed;
-    if (!stand_in_ || !receive_passed(stand_in_.get(), passed)) return false;
-    std::string all(passed.length, '\0');
-    if (!read_all(stand_in_.get(), all.data(), all.size())) {
-        for (const int socket : passed.sockets) ::close(socket);
-        return false;
-    }
-    socket_ = passed.sockets[0];
-    notices_ = passed.sockets[1];
+    std::uint32_t length = 0;  // of the environment
+    if (!stand_in_) return false;
+    auto passed =
+        base::take_passed(stand_in_.get(), std::as_writable_bytes(std::span(&length, 1)));
+    if (!passed || passed->size() != 2 || length > longest_environment) return false;
+    std::string all(length, '\0');
+    if (!read_all(stand_in_.get(), all.data(), all.size())) return false;
+    socket_ = std::move(passed->front());
+    notices_ = std::move(passed->back());
     for (std::size_t at = 0; at < all.size();) {
         const std::size_t end = std::min(all.find('\0', at), all.size());
         environment_.push_back(all.substr(at, end - at));
         at = end + 1;
     }
     return true;
+}
+
+std::unique_ptr<Bootstrap> Seat::connect() {
+    return connect_passed(std::move(socket_), std::move(notices_));
 }
 
 void Seat::cancel() noexcept {
@@ -150,15 +108,14 @@ void Seat::cancel() noexcept {
 }
 
 void Seat::leave() noexcept {
-    if (stand_in_) write_all(stand_in_.get(), {&left_in_order, 1});
+    if (stand_in_) send_all(stand_in_, {&left_in_order, 1});
     stand_in_.reset();
 }
 
 int stand_in(const std::string& name, bool runs) {
     const char* const given = std::getenv(env_bootstrap);
-    Passed passed;
-    if (given == nullptr ||
-        std::sscanf(given, "%d:%*u:%d:", &passed.sockets[0], &passed.sockets[1]) != 2) {
+    std::array<int, 2> sockets{-1, -1};
+    if (given == nullptr || std::sscanf(given, "%d:%*u:%d:", &sockets[0], &sockets[1]) != 2) {
         fmt::print(stderr, "{} is not set: torus-run starts this program\n", env_bootstrap);
         return 2;
     }
@@ -166,7 +123,7 @@ int stand_in(const std::string& name, bool runs) {
     for (char** entry = environ; *entry != nullptr; ++entry)
         if (std::string_view(*entry).starts_with("TORUSMP_SETTINGS"))
             environment.append(*entry).push_back('\0');
-    passed.length = std::uint32_t(environment.size());
+    const auto length = std::uint32_t(environment.size());
     const auto until = std::chrono::steady_clock::now() +
                        (runs ? longest_wait_for_running : longest_wait_for_started);
     base::Descriptor seat;
@@ -175,10 +132,11 @@ int stand_in(const std::string& name, bool runs) {
         if (std::chrono::steady_clock::now() > until) return 1;
         std::this_thread::sleep_for(rest);
     }
-    if (!is_same_user(seat) || !send_passed(seat.get(), passed) ||
-        !write_all(seat.get(), environment))
+    if (!is_same_user(seat) ||
+        !base::pass(seat.get(), std::as_bytes(std::span(&length, 1)), sockets) ||
+        !send_all(seat, environment))
         return 1;
-    for (const int socket : passed.sockets) ::close(socket);
+    for (const int socket : sockets) ::close(socket);
     char word = 0;
     if (read_all(seat.get(), &word, 1) && word == left_in_order) return 0;
     // torus-run has seen the end of the process itself, and says so; but not if the process had not

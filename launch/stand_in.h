@@ -7,11 +7,13 @@
 // belongs to the same user.
 #pragma once
 
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "launch/bootstrap.h"
 
 namespace torusmp::launch {
 
@@ -27,9 +29,9 @@ class Seat {
     // Ends take(), from another thread.
     void cancel() noexcept;
 
-    // What the stand-in has passed on; the sockets belong to whoever calls connect_passed().
-    int socket() const { return socket_; }
-    int notices() const { return notices_; }
+    // After take(), once: connects to torus-run by the sockets that the stand-in has passed on.
+    // Throws BootstrapError.
+    std::unique_ptr<Bootstrap> connect();
     // "NAME=VALUE": the settings of the job.
     const std::vector<std::string>& environment() const { return environment_; }
 
@@ -42,8 +44,7 @@ class Seat {
 
     std::mutex mutex_;  // cancel() reads the descriptors that take() changes
     bool cancelled_ = false;
-    base::Descriptor listener_, stand_in_;
-    int socket_ = -1, notices_ = -1;
+    base::Descriptor listener_, stand_in_, socket_, notices_;
     std::vector<std::string> environment_;
 };
 

@@ -17,6 +17,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "launch/implementations.h"
@@ -27,7 +28,8 @@ namespace {
 
 class TorusRunBootstrap final : public Bootstrap {
   public:
-    TorusRunBootstrap(int socket, int notices) : socket_(socket), notices_(notices) {
+    TorusRunBootstrap(base::Descriptor socket, base::Descriptor notices)
+        : socket_(std::move(socket)), notices_(std::move(notices)) {
         // Sent first: the greeting reveals a second process on this socket.
         const Hello hello{protocol_version, 0};
         send(FrameKind::hello, 0, std::as_bytes(std::span(&hello, 1)));
@@ -354,14 +356,15 @@ std::unique_ptr<Bootstrap> connect_torus_run() {
     check_socket(handed.notices, handed.notices_inode);
     for (const int socket : {handed.socket, handed.notices}) fcntl(socket, F_SETFD, FD_CLOEXEC);
     arm_lifeline(handed.lifeline);
-    auto bootstrap = std::make_unique<TorusRunBootstrap>(handed.socket, handed.notices);
+    auto bootstrap = std::make_unique<TorusRunBootstrap>(base::Descriptor(handed.socket),
+                                                         base::Descriptor(handed.notices));
     unsetenv(env_bootstrap);
     setenv(env_connected, fmt::format("{}", getpid()).c_str(), 1);
     return bootstrap;
 }
 
-std::unique_ptr<Bootstrap> connect_passed(int socket, int notices) {
-    return std::make_unique<TorusRunBootstrap>(socket, notices);
+std::unique_ptr<Bootstrap> connect_passed(base::Descriptor socket, base::Descriptor notices) {
+    return std::make_unique<TorusRunBootstrap>(std::move(socket), std::move(notices));
 }
 
 }  // namespace torusmp::launch

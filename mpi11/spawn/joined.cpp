@@ -117,8 +117,7 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     std::thread joiner([&] {
         try {
             seat->take();
-            process = job::Process::join(launch::connect_passed(seat->socket(), seat->notices()),
-                                         seat->environment(), threads);
+            process = job::Process::join(seat->connect(), seat->environment(), threads);
             const Identity own{place.index, self};
             identities = process->exchange(std::as_bytes(std::span(&own, 1)));
         } catch (...) {

@@ -96,7 +96,7 @@ class LeadersTalk final : public Talk {
 };
 
 // The leader of the lower rank is the host, unless only the other one's job has the hosts of both.
-Arrangement arrange(const WayToLeader& way, const job::Process& job, std::vector<int> nodes,
+Arrangement arrange(const WayToLeader& way, const job::Process& job, const std::vector<int>& nodes,
                     const char* call) {
     const auto talk = std::make_shared<LeadersTalk>(way, call);
     talk->introduce({}, introduction(job, nodes));
@@ -105,10 +105,7 @@ Arrangement arrange(const WayToLeader& way, const job::Process& job, std::vector
     talk->send(here ? able : unable);
     const bool there = await_message(*talk) == able;
     if (here == there ? !first : there) return visit_meeting(talk, await_invitation(*talk));
-    if (auto arranged = host_meeting(talk, others, job, std::move(nodes)))
-        return std::move(*arranged);
-    nodes_of(others, job);  // says why not
-    throw std::runtime_error(has_left);
+    return host_only_meeting(talk, others, job, nodes);
 }
 
 }  // namespace
@@ -116,9 +113,9 @@ Arrangement arrange(const WayToLeader& way, const job::Process& job, std::vector
 Communicator& join_over_leaders(Communicator& local, int leader, const WayToLeader* way,
                                 const char* call) {
     return join_through(local, leader, call, MPI_ERR_COMM,
-                        [&](const job::Process& job, std::vector<int> nodes) {
+                        [&](const job::Process& job, const std::vector<int>& nodes) {
                             try {
-                                return arrange(*way, job, std::move(nodes), call);
+                                return arrange(*way, job, nodes, call);
                             } catch (const Failure& failure) {
                                 throw Failure(MPI_ERR_COMM, failure.text());
                             }

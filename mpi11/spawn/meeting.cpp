@@ -79,9 +79,9 @@ Invitation await_invitation(Talk& talk) {
 
 Introduction introduction(const job::Process& job, const std::vector<int>& nodes) {
     const auto& hosts = host_names(job.settings());
+    if (hosts.empty()) return {std::vector(nodes.size(), own_machine())};
     Introduction introduction;
-    for (const int node : nodes)
-        introduction.hosts.push_back(hosts.empty() ? own_machine() : hosts[std::size_t(node)]);
+    for (const int node : nodes) introduction.hosts.push_back(hosts[std::size_t(node)]);
     return introduction;
 }
 
@@ -144,6 +144,14 @@ std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introd
     watch(arranged, std::make_shared<Line>(talk), arranged.meeting.get());
     arranged.succeeded = [talk] { talk->conclude(); };
     return arranged;
+}
+
+Arrangement host_only_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                              const job::Process& job, const std::vector<int>& nodes) {
+    if (auto arranged = host_meeting(std::move(talk), others, job, nodes))
+        return std::move(*arranged);
+    nodes_of(others, job);  // says why not
+    throw std::runtime_error(has_left);
 }
 
 Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation) {

@@ -27,6 +27,9 @@ bool are_on_hosts_of(const job::Process& job, const Introduction& others);
 // nothing if the other side cannot join, or has left.
 std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
                                         const job::Process& job, std::vector<int> nodes);
+// The same if no other caller can come. Throws Failure, or std::runtime_error.
+Arrangement host_only_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
+                              const job::Process& job, const std::vector<int>& nodes);
 // On the other side. Throws Failure.
 Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation);
 

@@ -70,12 +70,7 @@ void SocketTalk::send(const std::string& text) {
     const auto length = std::uint32_t(text.size());
     std::string all(reinterpret_cast<const char*>(&length), sizeof length);
     all += text;
-    for (std::string_view rest = all; !rest.empty();) {
-        const ssize_t n = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
-        if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) throw std::runtime_error(has_left);
-        rest.remove_prefix(std::size_t(n));
-    }
+    if (!launch::send_all(socket_, all)) throw std::runtime_error(has_left);
 }
 
 // Reads to the end of the message and no further: what follows may be the program's

@@ -63,10 +63,10 @@ Arrangement await_caller(const char* port_name, const job::Process& job,
 Arrangement visit_port(const char* port_name, const job::Process& job,
                        const std::vector<int>& nodes) {
     check_output("port_name", port_name);
+    const Introduction own = introduction(job, nodes);
     std::optional<SocketTalk> talk;
     try {
-        wait_idly(
-            [&] { return (talk = call_port(port_name, introduction(job, nodes))).has_value(); });
+        wait_idly([&] { return (talk = call_port(port_name, own)).has_value(); });
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
     }
@@ -107,9 +107,7 @@ Arrangement join_over_socket(int fd, const job::Process& job, const std::vector<
             return visit_meeting(talk, await_invitation(*talk));
         }
         const Introduction others = introduction_of(await_message(*talk), number);
-        if (auto arranged = host_meeting(talk, others, job, nodes)) return std::move(*arranged);
-        nodes_of(others, job);  // says why not
-        fail(MPI_ERR_OTHER, "the other side of the socket has left");
+        return host_only_meeting(talk, others, job, nodes);
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_OTHER, "{}", failure.what());
     }
