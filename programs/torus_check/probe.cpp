@@ -47,7 +47,7 @@ void say(std::string_view text) {
 
 // A cable that has just been plugged in would look dead as long as its devices do not transmit.
 void await_transmission(const std::vector<config::Device>& devices) {
-    constexpr std::chrono::milliseconds longest(2000), pause(10);
+    constexpr std::chrono::milliseconds longest(5000), pause(10);
     const auto end = Clock::now() + longest;
     for (const config::Device& device : devices)
         while (device.carrier && !config::transmits(device) && Clock::now() < end)
