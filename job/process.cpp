@@ -76,7 +76,7 @@ Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
       death_watch_(*bootstrap_) {
     if (!joins) base::set_trace_levels(base::parse_trace_levels(settings_[setting::log_level]));
     if (page_.page() != nullptr) bootstrap_->share_page(page_.descriptor());
-    runtime_ = open_runtime(settings_, *bootstrap_, options(threads));
+    runtime_ = open_runtime(settings_, *bootstrap_, options(threads, joins));
     runtime_->connect(bootstrap_->exchange(runtime_->address()));
     // Deaths are reported also while this rank waits for links.
     if (bootstrap_->keeps_going() && bootstrap_->deaths_descriptor() >= 0)
@@ -100,7 +100,7 @@ Process::~Process() {
     death_watch_.stop();
 }
 
-core::Options Process::options(bool threads) {
+core::Options Process::options(bool threads, bool joins) {
     const auto& local = bootstrap_->local_ranks();
     core::Options options{.torus = rank_torus(settings_, size()),
                           .rank = rank(),
@@ -109,7 +109,7 @@ core::Options Process::options(bool threads) {
                           .name_of = {}};
     if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
     options.apply(settings_);
-    const Crowds crowds = find_crowds(*bootstrap_);
+    const Crowds crowds = find_crowds(*bootstrap_, joins);
     options.oversubscribed = crowds.here;
     options.shares_cores = crowds.somewhere;
     options.threads = threads;

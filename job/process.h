@@ -68,7 +68,7 @@ class Process {
   private:
     Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap, config::Settings settings,
             bool joins);
-    core::Options options(bool threads);
+    core::Options options(bool threads, bool joins);
     void meet(std::string_view call);
 
     // A wait for all ranks, outside of the Runtime.

@@ -39,17 +39,25 @@ double processor_count(const config::CpuList& processors) {
     return quota ? std::min(count, *quota) : count;
 }
 
-Crowds find_crowds(launch::Bootstrap& bootstrap) {
+Crowds find_crowds(launch::Bootstrap& bootstrap, bool joined) {
     const config::CpuList processors = processors_of_job();
     const double count = processor_count(processors);
     const auto local = bootstrap.local_ranks().size();
     Crowds crowds{double(local) > count, false};
-    if (int(local) == bootstrap.size()) return crowds;
+    const bool one_host = int(local) == bootstrap.size();
+    if (one_host && !joined) return crowds;
     const std::string mine =
         fmt::format("{} {} {}", count, config::this_machine(), config::describe_cpus(processors));
     std::map<std::string, int> ranks;  // by their reported processors
     for (const auto& it : bootstrap.exchange(std::as_bytes(std::span(mine))))
         if (!it.empty()) ++ranks[{reinterpret_cast<const char*>(it.data()), it.size()}];
+    if (one_host) {
+        // The choice of collective algorithms must be the same on all ranks.
+        double least = count;
+        for (const auto& it : ranks) least = std::min(least, std::strtod(it.first.c_str(), nullptr));
+        crowds.here = double(local) > least;
+        return crowds;
+    }
     crowds.here = crowds.here || ranks[mine] > count;
     for (const auto& [cpus, sharing] : ranks)
         crowds.somewhere = crowds.somewhere || sharing > std::strtod(cpus.c_str(), nullptr);

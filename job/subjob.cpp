@@ -21,8 +21,10 @@
 #include <string_view>
 #include <thread>
 
+#include "config/cpus.h"
 #include "config/fit.h"
 #include "config/geometry.h"
+#include "job/processors.h"
 #include "launch/environment.h"
 
 namespace torusmp::job {
@@ -185,7 +187,7 @@ Seating seat_processes(const config::Settings& settings, const std::vector<int>&
 }
 
 Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
-               std::vector<std::string> variables, bool silent) {
+               std::vector<std::string> variables, bool silent, int input) {
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
@@ -202,7 +204,10 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (input < 0)
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    else
+        posix_spawn_file_actions_adddup2(&actions, input, 0);
     if (silent) {
         posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
         posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
@@ -218,8 +223,12 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &all);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    // Nor is it bound because this rank is: its ranks may use all processors of the job.
+    const config::Affinity own(config::allowed_cpus()), whole(processors_of_job());
+    whole.apply();
     const int error =
         posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), envp.data());
+    own.apply();
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0)

@@ -50,9 +50,10 @@ class Subjob {
   public:
     // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
     // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
-    // output is dropped, and its errors are kept. Throws std::runtime_error.
+    // output is dropped, and its errors are kept. input: a file or pipe for its standard input, none
+    // if negative. Throws std::runtime_error.
     Subjob(const std::string& name, std::vector<std::string> arguments,
-           std::vector<std::string> variables, bool silent);
+           std::vector<std::string> variables, bool silent, int input = -1);
     ~Subjob();
     Subjob(const Subjob&) = delete;
     Subjob& operator=(const Subjob&) = delete;

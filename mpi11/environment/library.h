@@ -36,6 +36,8 @@ struct Library {
     Communicator* world = nullptr;
     Communicator* self = nullptr;
     Communicator* parent = nullptr;  // MPI_Comm_get_parent; null if none, or no more
+    // In which this process has taken the place of a dead one, until torusmp_replace returns it.
+    Communicator* replaced = nullptr;
 };
 
 // Works at any time.

@@ -84,6 +84,24 @@ class Agree final : public SurvivorsCall {
     int* flag_;
 };
 
+class Vote final : public SurvivorsCall {
+  public:
+    Vote(const char* name, Communicator& comm, bool own, Context first, Outcome& outcome)
+        : SurvivorsCall(name, comm), outcome_(outcome) {
+        agreement().flags = own ? 1 : 0;
+        agreement().least = first;
+    }
+    void finish() override {
+        check_decided();
+        outcome_ = {.all = value().flags == 1,
+                    .died = value().failed.count() > 0,
+                    .first = Context(value().least)};
+    }
+
+  private:
+    Outcome& outcome_;
+};
+
 class Shrink final : public SurvivorsCall {
   public:
     Shrink(const char* name, Communicator& comm, GiveComm give)
@@ -123,6 +141,18 @@ GiveComm give_to(MPI_Comm* newcomm) {
 }
 
 }  // namespace
+
+Outcome vote(Communicator& comm, bool own, Context first, const char* call) {
+    Outcome outcome;
+    run(*std::make_unique<Vote>(call, comm, own, first, outcome).release());
+    return outcome;
+}
+
+Communicator& shrunk(Communicator& comm, const char* call) {
+    MPI_Comm made = MPI_COMM_NULL;
+    run(*std::make_unique<Shrink>(call, comm, give_to(&made)).release());
+    return checked<Communicator>(made);
+}
 
 int shrink_later(const char* call, MPI_Comm comm, GiveComm give, MPI_Request* request) {
     return api(call, comm, [&](Communicator& c) {

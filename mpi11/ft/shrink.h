@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Comm_ishrink for callers whose handles are not those of C.
+// Shrinking and voting for other calls of the library, and MPI_Comm_ishrink for callers whose handles
+// are not those of C.
 #pragma once
 
 #include "mpi11/comm/duplicate.h"
 
 namespace torusmp::mpi {
+
+// What all living members of a communicator have agreed on; the same on each of them.
+struct Outcome {
+    bool all = false;   // of the living members said yes
+    bool died = false;  // a member has
+    Context first = 0;  // the lowest of the contexts that they claimed
+};
+// Blocks until all living members have voted. Works on revoked communicators and while members die.
+Outcome vote(Communicator& comm, bool own, Context first, const char* call);
+// MPI_Comm_shrink.
+Communicator& shrunk(Communicator& comm, const char* call);
 
 // The handle is given when the request is complete, after the call has returned.
 int shrink_later(const char* call, MPI_Comm comm, GiveComm give, MPI_Request* request);

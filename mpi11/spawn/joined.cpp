@@ -21,6 +21,7 @@
 #include "launch/stand_in.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
+#include "mpi11/spawn/replace.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -34,6 +35,8 @@ struct Joined {
 struct Children {
     std::unique_ptr<job::Subjob> job;
     int processes = 0;
+    Deaths deaths = Deaths::end_the_job;
+    std::shared_ptr<const base::Descriptor> lifeline;
 };
 
 struct State {
@@ -68,6 +71,22 @@ void leave(Joined job, const char* call) {
     job.seat->leave();
     if (job.meeting) wait_idly([&] { return job.meeting->ended().has_value(); });
     if (failed) std::rethrow_exception(failed);
+}
+
+std::optional<Joined> take_job(const std::shared_ptr<World>& world) {
+    State& all = state();
+    const std::lock_guard lock(all.mutex);
+    const auto it = std::ranges::find(all.joined, world, &Joined::world);
+    if (it == all.joined.end()) return std::nullopt;
+    Joined found = std::move(*it);
+    all.joined.erase(it);
+    return found;
+}
+
+// After its end.
+bool is_mended_death(const Children& children) {
+    constexpr int first_signal = 129;  // of the exit codes
+    return children.deaths == Deaths::are_mended && *children.job->ended() >= first_signal;
 }
 
 // Alone again: the waits of the own job pay for no others.
@@ -164,10 +183,11 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     return make_inter(std::move(world), std::move(members[own]), std::move(members[1 - own]), 0);
 }
 
-void keep_children(std::unique_ptr<job::Subjob> children, int processes) {
+void keep_children(std::unique_ptr<job::Subjob> children, int processes, Deaths deaths,
+                   std::shared_ptr<const base::Descriptor> lifeline) {
     const std::lock_guard lock(state().mutex);
     std::erase_if(state().children, [](const auto& it) { return it.job->ended() == 0; });
-    state().children.push_back({std::move(children), processes});
+    state().children.push_back({std::move(children), processes, deaths, std::move(lifeline)});
 }
 
 int living_children() {
@@ -183,11 +203,24 @@ void meet_parents() {
     if (text == nullptr) return;
     MeetingPlace place;
     char name[64];
-    if (std::sscanf(text, "%63[^:]:%d:%d", name, &place.first_side, &place.processes) != 3)
+    int own = 0, end = 0;
+    const int found = std::sscanf(text, "%63[^:]:%d:%d%n:%d:%n", name, &place.first_side,
+                                  &place.processes, &end, &own, &end);
+    if (found < 3)
         throw std::runtime_error(fmt::format("{}=\"{}\" is damaged", launch::env_parents, text));
+    std::vector<int> ranks;
+    for (const char* at = text + end; found == 4 && *at != '\0'; at += *at == ',') {
+        char* after = nullptr;
+        ranks.push_back(int(std::strtol(at, &after, 10)));
+        if (after == at)
+            throw std::runtime_error(
+                fmt::format("{}=\"{}\" is damaged", launch::env_parents, text));
+        at = after;
+    }
     unsetenv(launch::env_parents);
     place.name = name;
-    place.index = place.first_side + hot.world->rank();
+    place.index = place.first_side + own + hot.world->rank();
+    if (!ranks.empty()) return take_place(place, ranks);
     Communicator& parent = join(place, nullptr, [] { return false; });
     parent.error_handler = hot.world->error_handler;
     parent.name = "MPI_COMM_PARENT";
@@ -202,16 +235,20 @@ std::shared_ptr<World> joined_job(std::uint64_t number) {
 }
 
 void leave_job(const std::shared_ptr<World>& world, const char* call) {
-    State& all = state();
-    Joined found;
-    {
-        const std::lock_guard lock(all.mutex);
-        const auto it = std::ranges::find(all.joined, world, &Joined::world);
-        if (it == all.joined.end()) return;
-        found = std::move(*it);
-        all.joined.erase(it);
+    if (auto found = take_job(world)) {
+        leave(std::move(*found), call);
+        end_company();
     }
-    leave(std::move(found), call);
+}
+
+void abandon_job(std::shared_ptr<World> world) {
+    auto found = take_job(world);
+    if (!found) return;
+    world.reset();
+    found->world->runtime().leave(state().companions);
+    found->world.reset();
+    found->seat->leave();
+    if (found->meeting) found->meeting->stop();
     end_company();
 }
 
@@ -231,7 +268,7 @@ void leave_joined_jobs() {
     int code = 0;
     for (const Children& it : all.children) {
         wait_idly([&] { return it.job->ended().has_value(); });
-        if (code == 0) code = *it.job->ended();
+        if (code == 0 && !is_mended_death(it)) code = *it.job->ended();
     }
     all.children.clear();
     if (code != 0)

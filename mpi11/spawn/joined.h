@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "job/subjob.h"
 #include "mpi11/comm/communicator.h"
 
@@ -58,16 +59,24 @@ std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::P
 Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
                    const std::function<bool()>& given_up);
 
-// The children of a job: the processes started by MPI_Comm_spawn.
-void keep_children(std::unique_ptr<job::Subjob> children, int processes);
+// What the death of a child means: other processes may take its place (torusmp_replace).
+enum class Deaths { end_the_job, are_mended };
+// The children of a job: the processes started by MPI_Comm_spawn and torusmp_replace.
+// lifeline: stays open until they have ended.
+void keep_children(std::unique_ptr<job::Subjob> children, int processes, Deaths deaths,
+                   std::shared_ptr<const base::Descriptor> lifeline = nullptr);
 // How many of them run.
 int living_children();
-// If this process was started by MPI_Comm_spawn: makes the communicator with its parents.
+// If this process was started by MPI_Comm_spawn or torusmp_replace: makes the communicator with its
+// parents, and that in which it takes a place. Ends the process if the latter is given up.
 void meet_parents();
 
 // The joined job with this number (job::Process::number()); null if this process is in none.
 std::shared_ptr<World> joined_job(std::uint64_t number);
 
+// Leaves a job that some processes have not joined, or in which some have died: alone, without
+// waiting for the others.
+void abandon_job(std::shared_ptr<World> world);
 // Leaves a job of which no process has a communicator left. Collective over it.
 void leave_job(const std::shared_ptr<World>& world, const char* call);
 // At the end of MPI: leaves all of them, and waits for the processes that this one has started.

@@ -10,6 +10,7 @@
 #include "collectives/broadcast/broadcast.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/error/check.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -36,6 +37,16 @@ void agree(Communicator& comm, int own, const std::string& why, int error, const
     for (std::size_t rank = 0; rank < all.size(); ++rank)
         if (all[rank] != MPI_SUCCESS) fail(error, "rank {} could not join the others", rank);
 }
+
+// Whether the members cannot all come any more.
+bool is_broken(Communicator& comm) {
+    return is_revoked(comm) || !dead_members(comm).empty();
+}
+
+// Undoes a join that has failed for other members.
+struct GiveBack {
+    void operator()(Communicator* made) const { give_back(*made); }
+};
 
 }  // namespace
 
@@ -73,17 +84,18 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
     collectives::Broadcast report(comm.group());
     if (!leads) report.start_for(call, &last, sizeof last, root);
     const auto given_up = [&] {
+        if (is_broken(comm)) return true;
         if (leads) return arranged.given_up && arranged.given_up();
         return report.complete() && last.error != MPI_SUCCESS;
     };
-    Communicator* made = nullptr;
+    std::unique_ptr<Communicator, GiveBack> made;
     std::string trouble;
     try {
-        made = &join({.name = first.name.data(),
+        made.reset(&join({.name = first.name.data(),
                       .index = first.first_index + comm.rank(),
                       .first_side = first.first_side,
                       .processes = first.processes},
-                     std::move(arranged.meeting), given_up);
+                     std::move(arranged.meeting), given_up));
     } catch (const std::exception& failure) {
         trouble = failure.what();
     }
@@ -96,17 +108,18 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
     }
     wait_for(report);
     const bool failed = made == nullptr || last.error != MPI_SUCCESS;
-    try {
-        agree(comm, failed ? error : int(MPI_SUCCESS),
-              last.error != MPI_SUCCESS ? std::string(last.text.data()) : trouble, error, call);
-    } catch (...) {
-        if (made != nullptr) release(*made);
-        throw;
-    }
+    agree(comm, failed ? error : int(MPI_SUCCESS),
+          last.error != MPI_SUCCESS ? std::string(last.text.data()) : trouble, error, call);
     made->error_handler = comm.error_handler;
     made->session = comm.session;
     if (arranged.succeeded) arranged.succeeded();
-    return *made;
+    return *made.release();
+}
+
+void give_back(Communicator& made) {
+    std::shared_ptr<World> world = made.world();
+    release(made);
+    abandon_job(std::move(world));
 }
 
 }  // namespace torusmp::mpi

@@ -26,8 +26,11 @@ struct Arrangement {
 using Arrange = std::function<Arrangement(const job::Process& job, std::vector<int> nodes)>;
 
 // error: the class of a failure after arrange(). number: set by arrange(), received by all others,
-// also if the call fails. Collective.
+// also if the call fails. Collective; fails if a member dies or revokes the
+// communicator.
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
                            const Arrange& arrange, int* number = nullptr);
+// Undoes a join that has failed elsewhere: the communicator is released, and its job is abandoned.
+void give_back(Communicator& made);
 
 }  // namespace torusmp::mpi

@@ -7,6 +7,7 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/cpus.h"
@@ -19,7 +20,7 @@ namespace processors_test {
 using namespace torusmp;
 
 // What the ranks of other hosts tell is what this one tells, changed.
-struct Others final : launch::Bootstrap {
+struct Others : launch::Bootstrap {
     std::string_view name() const override { return "others"; }
     int rank() const override { return 0; }
     int size() const override { return int(local.size() + others.size()); }
@@ -52,32 +53,48 @@ const int processors = int(job::processor_count(job::processors_of_job()));
 TEST_CASE("ranks of hosts that share machine and processors crowd these together") {
     if (processors == 0) return;
     Others others;
-    CHECK_FALSE(job::find_crowds(others).here);
+    CHECK_FALSE(job::find_crowds(others, false).here);
     others.add(processors - 1, "here");
     others.add(1, "elsewhere");
     others.add(1, "dead");
-    CHECK_FALSE(job::find_crowds(others).here);
-    CHECK_FALSE(job::find_crowds(others).somewhere);
+    CHECK_FALSE(job::find_crowds(others, false).here);
+    CHECK_FALSE(job::find_crowds(others, false).somewhere);
     others.add(1, "here");
-    CHECK(job::find_crowds(others).here);
-    CHECK(job::find_crowds(others).somewhere);
+    CHECK(job::find_crowds(others, false).here);
+    CHECK(job::find_crowds(others, false).somewhere);
 }
 
 TEST_CASE("a crowd on another machine is known here, and crowds no rank here") {
     if (processors == 0) return;
     Others others;
     others.add(processors, "elsewhere");
-    CHECK_FALSE(job::find_crowds(others).somewhere);
+    CHECK_FALSE(job::find_crowds(others, false).somewhere);
     others.add(1, "elsewhere");
-    CHECK_FALSE(job::find_crowds(others).here);
-    CHECK(job::find_crowds(others).somewhere);
+    CHECK_FALSE(job::find_crowds(others, false).here);
+    CHECK(job::find_crowds(others, false).somewhere);
 }
 
 TEST_CASE("a host that has all ranks asks no other") {
     Others others;
     others.local.resize(std::size_t(processors) + 1);
-    CHECK(job::find_crowds(others).here);
-    CHECK_FALSE(job::find_crowds(others).somewhere);
+    CHECK(job::find_crowds(others, false).here);
+    CHECK_FALSE(job::find_crowds(others, false).somewhere);
+}
+
+// Two ranks of one host, the other of which may use half a processor.
+struct Apart final : Others {
+    Apart() { local = {0, 1}; }
+    std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) override {
+        constexpr std::string_view half = "0.5 machine 0";
+        const auto bytes = std::as_bytes(std::span(half));
+        return {{mine.begin(), mine.end()}, {bytes.begin(), bytes.end()}};
+    }
+};
+
+TEST_CASE("ranks of one host that were started apart agree on the smallest number of processors") {
+    Apart others;
+    CHECK(job::find_crowds(others, false).here == (processors < 2));
+    CHECK(job::find_crowds(others, true).here);
 }
 
 // The exit code of what a child process returns.

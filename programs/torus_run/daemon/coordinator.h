@@ -71,6 +71,8 @@ class Coordinator {
     bool over() const;
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
+    // Ranks have died, and the job was not ended for that.
+    bool survived_deaths() const { return first_death_ && !kill_at_ && !kill_now_; }
     int exit_code() const { return exit_code_; }
     // Whether the job ended because of deaths, so that it may start again, and the nodes whose
     // hosts were lost.

@@ -65,6 +65,10 @@ class Head : private Attention::Listener,
         follow_plugs();
         if (!coordinator_.stopped() && all_ready() && start()) {
             while (!coordinator_.over()) step();
+            // A rank that died may have started processes that took the places of others.
+            while (coordinator_.survived_deaths() && !front_gone_ &&
+                   any_has_children_of_ranks(child_daemons_.orphans()))
+                step();
         }
         end_everything();
         report_ending();
