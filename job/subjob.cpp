@@ -185,7 +185,7 @@ Seating seat_processes(const config::Settings& settings, const std::vector<int>&
 }
 
 Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
-               std::vector<std::string> variables, bool silent) {
+               std::vector<std::string> variables, bool silent, const base::Descriptor& talk) {
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
@@ -202,11 +202,14 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (silent) {
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-        posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
+    if (talk) {
+        posix_spawn_file_actions_adddup2(&actions, talk.get(), 0);
+        posix_spawn_file_actions_adddup2(&actions, talk.get(), 1);
+    } else {
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        if (silent) posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     }
+    if (silent) posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
     // Files and sockets that the program closes must not stay open here.
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     // torus-run blocks and ignores no signal because the program does.

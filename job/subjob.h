@@ -50,9 +50,10 @@ class Subjob {
   public:
     // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
     // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
-    // output is dropped, and its errors are kept. Throws std::runtime_error.
+    // output is dropped, and its errors are kept. talk: a socket that is its standard input and
+    // output. Throws std::runtime_error.
     Subjob(const std::string& name, std::vector<std::string> arguments,
-           std::vector<std::string> variables, bool silent);
+           std::vector<std::string> variables, bool silent, const base::Descriptor& talk = {});
     ~Subjob();
     Subjob(const Subjob&) = delete;
     Subjob& operator=(const Subjob&) = delete;

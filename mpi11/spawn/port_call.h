@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls to ports and questions for their names, on this host or another one of the job. A torus-run
+// of its own carries them to other hosts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "job/process.h"
+#include "mpi11/spawn/port.h"
+
+namespace torusmp::mpi {
+
+// The host of this process as the job's geometry names it; empty if it names none.
+std::string own_host(const job::Process& job);
+
+// Calls a port, and sends the introduction. Waits, while the own job goes on. Throws
+// std::runtime_error if this is not the name of a port, or no process has it open.
+std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& introduction,
+                                const job::Process& job);
+
+// The port that a process on a host of the job has published: on this host, or else on another one.
+// Throws std::runtime_error if these cannot be asked.
+std::optional<std::string> look_up_everywhere(const std::string& service, const job::Process& job);
+
+}  // namespace torusmp::mpi
