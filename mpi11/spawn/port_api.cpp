@@ -206,7 +206,7 @@ int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_
         check_output("port_name", port_name);
         entries_of(info);
         if (!with_names([&] {
-                return !look_up_everywhere(service_name, *library().process) &&
+                return !look_up_on_hosts(service_name, *library().process, Hosts::of_job) &&
                        torusmp::launch::publish(service_name, port_name);
             }))
             fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is published already", service_name);
@@ -238,9 +238,9 @@ int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
         check_output("port_name", port_name);
         entries_of(info);
         const auto port = with_names(
-            [&] { return look_up_everywhere(service_name, *library().process); });
+            [&] { return look_up_on_hosts(service_name, *library().process, Hosts::of_machine); });
         if (!port)
-            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on a host of this job",
+            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on a host of the machine",
                  service_name);
         port->copy(port_name, MPI_MAX_PORT_NAME - 1);
         port_name[std::min<std::size_t>(port->size(), MPI_MAX_PORT_NAME - 1)] = '\0';

@@ -31,13 +31,11 @@ struct Carried {
     std::unique_ptr<job::Subjob> carrier;
     base::Descriptor socket;
 };
-Carried carry(const job::Process& job, const Strings& where, const Strings& what) {
+Carried carry(Strings arguments, const Strings& what) {
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::runtime_error(fmt::format("cannot open a socket: {}", std::strerror(errno)));
     base::Descriptor here(ends[0]), there(ends[1]);
-    Strings arguments = job::options_of_further_job(job.settings(), job.rank());
-    arguments.insert(arguments.end(), where.begin(), where.end());
     arguments.insert(arguments.end(), {"--bind", "none", "--", job::stand_in_path()});
     arguments.insert(arguments.end(), what.begin(), what.end());
     auto carrier =
@@ -63,7 +61,7 @@ std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
         throw std::runtime_error(
             fmt::format("cannot connect to the port: {}", std::strerror(errno)));
     if (!socket && !known)
-        throw std::runtime_error(fmt::format("{} is not a host of this job", port.host));
+        throw std::runtime_error(fmt::format("{} is not a host of this job's machine", port.host));
     if (!socket)
         throw std::runtime_error(fmt::format("no process of {} has this port open",
                                              port.host.empty() ? "this host" : port.host));
@@ -74,7 +72,9 @@ std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
 
 std::shared_ptr<Talk> call_there(const launch::PortName& port, const Introduction& introduction,
                                  const job::Process& job) {
-    Carried carried = carry(job, {"-np", "1", "--host", port.host}, {"--port", port.socket, port.host});
+    auto place = job::place_ranks(job.settings(), own_node(job), 1, {port.host});
+    place.options.insert(place.options.end(), {"-np", "1"});
+    Carried carried = carry(std::move(place.options), {"--port", port.socket, port.host});
     job::Subjob& carrier = *carried.carrier;
     const auto talk =
         std::make_shared<SocketTalk>(std::move(carried.socket), std::move(carried.carrier));
@@ -104,7 +104,7 @@ std::string read_to_end(const base::Descriptor& socket) {
 }  // namespace
 
 std::string own_host(const job::Process& job) {
-    const Strings& hosts = host_names(job.settings());
+    const Strings& hosts = job::machine_hosts(job.settings());
     return hosts.empty() ? std::string() : hosts[std::size_t(own_node(job))];
 }
 
@@ -114,7 +114,7 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
     if (!port)
         throw std::runtime_error(
             "this is not the name of a port: expected what MPI_Open_port has returned");
-    const Strings& hosts = host_names(job.settings());
+    const Strings& hosts = job::machine_hosts(job.settings());
     const bool known = std::ranges::count(hosts, port->host) != 0;
     if (known && port->host != own_host(job)) return call_there(*port, introduction, job);
     auto talk = call_here(*port, known || port->host.empty());
@@ -122,12 +122,17 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
     return talk;
 }
 
-std::optional<std::string> look_up_everywhere(const std::string& service,
-                                              const job::Process& job) {
+std::optional<std::string> look_up_on_hosts(const std::string& service, const job::Process& job,
+                                            Hosts hosts) {
     if (auto port = launch::look_up(service)) return port;
-    const Strings& hosts = host_names(job.settings());
-    if (hosts.size() < 2) return std::nullopt;
-    Carried carried = carry(job, {"-np", fmt::to_string(hosts.size())}, {"--look-up", service});
+    const Strings& own = host_names(job.settings());
+    const Strings& all = job::machine_hosts(job.settings());
+    const bool whole = hosts == Hosts::of_machine && all.size() > own.size();
+    if (whole)
+        if (auto port = look_up_on_hosts(service, job, Hosts::of_job)) return port;
+    if ((whole ? all : own).size() < 2) return std::nullopt;
+    Carried carried = carry(job::options_of_hosts(job.settings(), own_node(job), whole),
+                            {"--look-up", service});
     const std::string found = read_to_end(carried.socket);
     const std::string digits = found.substr(0, found.find('\n'));
     job::Subjob& carrier = *carried.carrier;

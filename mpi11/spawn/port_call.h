@@ -12,7 +12,7 @@
 
 namespace torusmp::mpi {
 
-// The host of this process as the job's geometry names it; empty if it names none.
+// The host of this process as the geometry names it; empty if it names none.
 std::string own_host(const job::Process& job);
 
 // Calls a port, and sends the introduction. Waits, while the own job goes on. Throws
@@ -20,8 +20,10 @@ std::string own_host(const job::Process& job);
 std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& introduction,
                                 const job::Process& job);
 
-// The port that a process on a host of the job has published: on this host, or else on another one.
-// Throws std::runtime_error if these cannot be asked.
-std::optional<std::string> look_up_everywhere(const std::string& service, const job::Process& job);
+enum class Hosts { of_job, of_machine };
+// The port that a process on one of these hosts has published: on this host, or else on another host
+// of the job, or else on any. Throws std::runtime_error if these cannot be asked.
+std::optional<std::string> look_up_on_hosts(const std::string& service, const job::Process& job,
+                                            Hosts hosts);
 
 }  // namespace torusmp::mpi

@@ -150,13 +150,17 @@ static void be_parent(const char* role, int children) {
     fflush(stdout);
 }
 
-/* Each child says in which network it is: a host of a testbed has one of its own. */
-static void child_spread(void) {
+/* A host of a testbed has a network of its own. */
+static void say_network(void) {
     char network[64] = "";
-    MPI_Comm parent;
-    MPI_Comm_get_parent(&parent);
     CHECK(readlink("/proc/self/ns/net", network, sizeof network - 1) > 0);
     printf("%s\n", network);
+}
+
+static void child_spread(void) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    say_network();
     talk(parent, 1);
     MPI_Comm_disconnect(&parent);
 }
@@ -206,6 +210,7 @@ static void again(const char* host) {
 static void child_again(void) {
     MPI_Comm parent;
     MPI_Comm_get_parent(&parent);
+    say_network();
     start_more(parent, 1);
 }
 
