@@ -68,7 +68,8 @@ void check_hosts(const Strings& hosts, const Strings& all) {
         const bool known = all.empty() ? host == "localhost" || host == self
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
-            fail(MPI_ERR_SPAWN, "info key host: \"{}\" is not a host of this job (expected {})",
+            fail(MPI_ERR_SPAWN,
+                 "info key host: \"{}\" is not a host of this job's machine (expected {})",
                  host, all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
     }
 }
@@ -97,16 +98,10 @@ void add_program(Strings& to, const Command& command) {
     to.insert(to.end(), command.arguments.begin(), command.arguments.end());
 }
 
-// meeting: the value of env_parents.
+// arguments: options of torus-run. meeting: the value of env_parents.
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
-                                            const job::Process& beside, const Strings& hosts,
-                                            const std::string& meeting,
-                                            const Strings& more_options = {}, int input = -1) {
-    Strings arguments = job::options_of_further_job(beside.settings(), beside.rank());
-    arguments.insert(arguments.end(), more_options.begin(), more_options.end());
-    const bool torus = !host_names(beside.settings()).empty();
-    if (torus && !hosts.empty())
-        arguments.insert(arguments.end(), {"--host", fmt::format("{}", fmt::join(hosts, ","))});
+                                            Strings arguments, const std::string& meeting,
+                                            const base::Descriptor& input = {}) {
     bool first = true;
     for (const Command& command : commands) {
         if (command.processes == 0) continue;
@@ -115,7 +110,8 @@ std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands
     }
     return std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
-        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false, input);
+        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false,
+        base::Descriptor(), input);
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -184,10 +180,10 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
         if (!command.hosts.empty()) hosts = command.hosts;
     }
     check_number(processes);
-    check_hosts(hosts, host_names(beside.settings()));
+    check_hosts(hosts, job::machine_hosts(beside.settings()));
     job::RankPlaces placed;
     try {
-        placed = job::place_ranks(beside.settings(), processes, hosts);
+        placed = job::place_ranks(beside.settings(), own_node(beside), processes, hosts);
     } catch (const config::ConfigError& error) {
         fail(MPI_ERR_SPAWN, "{}", error.what());
     }
@@ -201,7 +197,7 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
                       .processes = parents + processes};
     const auto children = std::make_shared<Jobs>();
     children->push_back(
-        start_children(commands, beside, placed.hosts, meeting_text(arranged.place)));
+        start_children(commands, std::move(placed.options), meeting_text(arranged.place)));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     watch_children(arranged, children, commands.front().program);
@@ -214,7 +210,7 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
 Arrangement arrange_replacements(const Command& command, const job::Process& beside,
                                  std::vector<int> nodes,
                                  const std::vector<Replacement>& replacements) {
-    const Strings& hosts = host_names(beside.settings());
+    const Strings& hosts = job::machine_hosts(beside.settings());
     Arrangement arranged;
     const int survivors = int(nodes.size());
     arranged.place = {.name = new_meeting_name(),
@@ -238,11 +234,18 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
     for (std::size_t i = 0; i < replacements.size(); ++i) {
         Strings host;
         if (!hosts.empty()) host.push_back(hosts[std::size_t(replacements[i].node)]);
+        Strings options;
+        try {
+            options = job::place_ranks(beside.settings(), own_node(beside), 1, host).options;
+        } catch (const config::ConfigError& error) {
+            fail(MPI_ERR_SPAWN, "{}", error.what());
+        }
         // Errors in a process whose own job ends at a death would be of another class.
+        options.emplace_back("--keep-going");
         children->push_back(start_children(
-            {one}, beside, host,
+            {one}, std::move(options),
             fmt::format("{}:{}:{}", meeting_text(arranged.place), i, fmt::join(ranks, ",")),
-            {"--keep-going"}, input.get()));
+            input));
     }
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors);
     watch_children(arranged, children, command.program);

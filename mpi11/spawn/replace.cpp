@@ -72,16 +72,34 @@ std::vector<int> missing_ranks(const Communicator& comm, const Communicator& sur
     return ranks;
 }
 
-int node_of_member(const job::Process& job, Rank rank) {
-    return host_names(job.settings()).empty() ? 0 : node_of(job.settings(), rank);
-}
-
 std::string host_of_node(const job::Process& job, int node) {
-    const auto& hosts = host_names(job.settings());
+    const auto& hosts = job::machine_hosts(job.settings());
     if (!hosts.empty()) return hosts[std::size_t(node)];
     char self[256] = "this host";
     gethostname(self, sizeof self - 1);
     return self;
+}
+
+// Hosts on which no member runs come first, those that are named as spares before others; then the
+// host of the dead member, since its process may have died alone.
+std::vector<Replacement> places_for(const Communicator& comm, const job::Process& job,
+                                    const std::vector<int>& ranks) {
+    const config::Settings& settings = job.settings();
+    std::vector<int> used;
+    for (const Rank member : comm.members()) used.push_back(job::own_node(settings, member));
+    std::vector<int> free;
+    for (int node = 0; node < int(job::machine_hosts(settings).size()); ++node)
+        if (std::ranges::count(used, node) == 0) free.push_back(node);
+    const auto& spares = settings.whole()[config::setting::spares].names;
+    std::ranges::stable_partition(free, [&](int node) {
+        return std::ranges::count(spares, host_of_node(job, node)) != 0;
+    });
+    std::vector<Replacement> places;
+    for (const int rank : ranks) {
+        const std::size_t next = places.size();
+        places.push_back({rank, next < free.size() ? free[next] : used[std::size_t(rank)]});
+    }
+    return places;
 }
 
 // What the root has reported fails on all members. After other failures some may still wait.
@@ -121,7 +139,7 @@ class Replace {
         made->error_handler = comm_.error_handler;
         made->session = comm_.session;
         release(*inter.release());
-        if (survivors->rank() == 0) say(*survivors, ranks);
+        if (survivors->rank() == 0) say();
         return made;
     }
 
@@ -133,7 +151,8 @@ class Replace {
             inter.reset(&join_through(
                 survivors, 0, replace_call, MPI_ERR_SPAWN,
                 [&](const job::Process& job, std::vector<int> nodes) {
-                    return arrange_replacements(command_, job, std::move(nodes), placed(job, ranks));
+                    places_ = places_for(comm_, job, ranks);
+                    return arrange_replacements(command_, job, std::move(nodes), places_);
                 }));
         } catch (const Failure& caught) {
             failure = caught;
@@ -146,23 +165,16 @@ class Replace {
         fail(MPI_ERR_SPAWN, "another member could not join the new processes");
     }
 
-    std::vector<Replacement> placed(const job::Process& job, const std::vector<int>& ranks) const {
-        std::vector<Replacement> replacements;
-        for (const int rank : ranks)
-            replacements.push_back(
-                {rank, node_of_member(job, comm_.members()[std::size_t(rank)])});
-        return replacements;
-    }
-
-    void say(const Communicator& survivors, const std::vector<int>& ranks) const {
-        const job::Process& job = survivors.world()->process();
-        for (const Replacement& it : placed(job, ranks))
+    void say() const {
+        const job::Process& job = comm_.world()->process();
+        for (const Replacement& it : places_)
             fmt::print(stderr, "torusmp: a new process on host {} takes the place of rank {}\n",
                        host_of_node(job, it.node), it.rank);
     }
 
     Communicator& comm_;
     const Command command_;
+    std::vector<Replacement> places_;  // of the last try; on its root
 };
 
 // The standard input is a pipe from the process that has started this one.

@@ -103,30 +103,26 @@ static int lose_and_replace(int seed, int rounds, int victims, char* arguments[]
     int round = 0, armed = fresh ? -2 : -1;
     signal(SIGALRM, killed);
     while (1) {
-        int now = round, agreed = 1;
-        if (MPI_Allreduce(&now, &round, 1, MPI_INT, MPI_MAX, all) != MPI_SUCCESS) {
-            repair(arguments);
-            continue;
-        }
-        if (armed == -2) armed = round; /* a new process lives through its first round */
-        if (round == rounds) {
-            /* All know, or all repair once more. */
-            const struct itimerval never = {{0, 0}, {0, 0}};
-            int code;
-            setitimer(ITIMER_REAL, &never, NULL);
-            code = MPI_Comm_agree(all, &agreed);
-            if (code == MPI_SUCCESS) return round;
-            repair(arguments);
-            continue;
-        }
-        if (armed != round && round < rounds) {
+        const int mine = round;
+        int code = MPI_Allreduce(&mine, &round, 1, MPI_INT, MPI_MAX, all), good;
+        if (code != MPI_SUCCESS) round = mine;
+        if (code == MPI_SUCCESS && armed == -2) armed = round; /* lives through its first round */
+        if (code == MPI_SUCCESS && armed != round && round < rounds) {
             armed = round;
             choose_end(seed, round, victims);
         }
-        if (work() == MPI_SUCCESS)
-            round++;
-        else
+        if (round >= rounds) {
+            const struct itimerval never = {{0, 0}, {0, 0}};
+            setitimer(ITIMER_REAL, &never, NULL);
+        }
+        if (code == MPI_SUCCESS) code = work();
+        good = code == MPI_SUCCESS;
+        if (!good) MPIX_Comm_revoke(all);
+        /* All survivors agree at this place alone, so they replace together. */
+        if (MPI_Comm_agree(all, &good) != MPI_SUCCESS || !good)
             repair(arguments);
+        else if (++round > rounds)
+            return rounds;
     }
 }
 
