@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string_view>
 
@@ -22,6 +23,8 @@ constexpr std::string_view variable_prefix = "TORUSMP_";
 constexpr std::string_view file_variable = "TORUSMP_CONFIG";
 constexpr std::string_view handover_variable = "TORUSMP_SETTINGS";
 constexpr std::string_view handover_version = "1";
+// Before the keys of the values that the whole machine has, if the job uses a part of it.
+constexpr std::string_view whole_prefix = "whole.";
 // The kernel allows at most 128 KiB in one string of the environment.
 constexpr std::size_t longest_string = std::size_t(64) << 10;
 
@@ -228,17 +231,40 @@ std::optional<std::vector<Record>> inherited_records(const std::vector<Variable>
     return records;
 }
 
+const AnySetting& setting_of(std::string_view key, const Settings& settings) {
+    const AnySetting* const setting = settings.schema().find(key);
+    if (!setting) damaged(key);
+    return *setting;
+}
+
 void apply_records(const std::vector<Record>& records, bool flags, Settings& settings) {
     for (const Record& record : records) {
+        if (record.key.starts_with(whole_prefix)) continue;
         if ((record.origin.kind == Origin::Kind::flag) != flags) continue;
         if (record.key == "config") {
             settings.set_file(record.value);
             continue;
         }
-        const AnySetting* setting = settings.schema().find(record.key);
-        if (!setting) damaged(record.key);
-        settings.assign(*setting, Raw::words(record.value), record.origin);
+        settings.assign(setting_of(record.key, settings), Raw::words(record.value), record.origin);
     }
+}
+
+void apply_whole(const std::vector<Record>& records, Settings& settings) {
+    const Settings defaults(settings.schema());
+    std::shared_ptr<Settings> whole;
+    for (const Record& record : records) {
+        if (!record.key.starts_with(whole_prefix)) continue;
+        if (!whole) whole = std::make_shared<Settings>(settings);
+        const AnySetting& setting =
+            setting_of(std::string_view(record.key).substr(whole_prefix.size()), settings);
+        if (record.origin.kind == Origin::Kind::default_value)
+            whole->take(setting, defaults);
+        else
+            whole->assign(setting, Raw::words(record.value), record.origin);
+    }
+    if (!whole) return;
+    complete(*whole, {});
+    settings.set_whole(std::move(whole));
 }
 
 }  // namespace
@@ -285,6 +311,7 @@ Settings load_for_rank(const Schema& schema, const LoadRequest& request,
     apply_records(*records, true, settings);
     read_flags(request.flags, settings);
     complete(settings, locations);
+    apply_whole(*records, settings);
     return settings;
 }
 
@@ -304,6 +331,13 @@ std::vector<std::string> export_environment(const Settings& settings) {
         const Origin& origin = settings.origin(*setting);
         if (origin.kind != Origin::Kind::default_value)
             all += encode_record(setting->key(), settings.text(*setting), origin);
+    }
+    const Settings& whole = settings.whole();
+    for (const AnySetting* setting : settings.schema().settings()) {
+        const std::string text = whole.text(*setting);
+        const Origin& origin = whole.origin(*setting);
+        if (text != settings.text(*setting) || origin != settings.origin(*setting))
+            all += encode_record(fmt::format("{}{}", whole_prefix, setting->key()), text, origin);
     }
     std::vector<std::string> parts;
     for (std::size_t start = 0; start == 0 || start < all.size(); start += longest_string)

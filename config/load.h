@@ -45,7 +45,8 @@ Settings load_for_rank(const Schema& schema, const LoadRequest& request,
                        std::span<const std::string> environment);
 
 // The "NAME=VALUE" strings that give a rank these settings: all non-default values, in
-// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if one string would be too long).
+// TORUSMP_SETTINGS (and TORUSMP_SETTINGS_1, ... if one string would be too long), and the values of
+// the whole machine that differ.
 std::vector<std::string> export_environment(const Settings& settings);
 
 // Splits "transport.tokens=8". Throws ConfigError if the key or the "=" is missing.

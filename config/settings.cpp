@@ -63,7 +63,8 @@ bool operator==(const Settings& a, const Settings& b) {
         if (a.values_[i].origin != b.values_[i].origin ||
             !all[i]->equal(a.values_[i].value, b.values_[i].value))
             return false;
-    return true;
+    if (!a.whole_ || !b.whole_) return a.whole_ == b.whole_;
+    return *a.whole_ == *b.whole_;
 }
 
 }  // namespace torusmp::config

@@ -70,11 +70,18 @@ class Settings {
     // Reads a raw value. Throws ConfigError with the complete message and then leaves everything
     // unchanged.
     void assign(const AnySetting& setting, const Raw& found, const Origin& origin);
+    // Takes the value and its origin from another object with the same schema.
+    void take(const AnySetting& setting, const Settings& from) { held(setting) = from.held(setting); }
 
     const Schema& schema() const { return *schema_; }
     // The geometry file that was read; empty if none.
     const std::string& file() const { return file_; }
     void set_file(std::string path) { file_ = std::move(path); }
+
+    // The settings of the whole machine, if this job uses a part of its hosts; otherwise this
+    // object. Copies of this object share it.
+    const Settings& whole() const { return whole_ ? *whole_ : *this; }
+    void set_whole(std::shared_ptr<const Settings> whole) { whole_ = std::move(whole); }
 
     friend bool operator==(const Settings& a, const Settings& b);
 
@@ -89,6 +96,7 @@ class Settings {
     const Schema* schema_;
     std::vector<Held> values_;  // in the order of Schema::settings()
     std::string file_;
+    std::shared_ptr<const Settings> whole_;
 };
 
 }  // namespace torusmp::config

@@ -80,15 +80,29 @@ config::Settings fitted(const config::Settings& settings, int ranks,
     return fitted;
 }
 
-// By rank, among all hosts of the first job.
+int node_named(const config::Settings& settings, const std::string& host) {
+    const std::vector<std::string>& all = machine_hosts(settings);
+    return int(std::find(all.begin(), all.end(), host) - all.begin());
+}
+
+// By rank.
 std::vector<int> nodes_of(const config::Settings& fitted, int ranks,
-                          const std::vector<std::string>& all) {
+                          const config::Settings& settings) {
     std::vector<int> nodes;
-    for (int rank = 0; rank < ranks; ++rank) {
-        const std::string& host = host_names(fitted)[std::size_t(node_of(fitted, rank))];
-        nodes.push_back(int(std::find(all.begin(), all.end(), host) - all.begin()));
-    }
+    for (int rank = 0; rank < ranks; ++rank)
+        nodes.push_back(
+            node_named(settings, host_names(fitted)[std::size_t(node_of(fitted, rank))]));
     return nodes;
+}
+
+// This job's, if it has all these hosts; otherwise the machine's.
+const config::Settings& settings_with(const config::Settings& settings,
+                                      const std::vector<std::string>& hosts) {
+    const std::vector<std::string>& own = host_names(settings);
+    const bool all = std::all_of(hosts.begin(), hosts.end(), [&](const std::string& host) {
+        return std::find(own.begin(), own.end(), host) != own.end();
+    });
+    return all ? settings : settings.whole();
 }
 
 // A box of that many hosts; empty if there is none.
@@ -114,65 +128,107 @@ std::string stand_in_path() {
     return (folder / TORUSMP_HELPERS_FROM_PROGRAMS / name).lexically_normal().string();
 }
 
-std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank) {
+const std::vector<std::string>& machine_hosts(const config::Settings& settings) {
+    return host_names(settings.whole());
+}
+
+int own_node(const config::Settings& settings, int rank) {
+    if (host_names(settings).empty()) return 0;
+    return node_named(settings, host_names(settings)[std::size_t(node_of(settings, rank))]);
+}
+
+namespace {
+
+// settings: this job's, or the machine's.
+std::vector<std::string> options_of(const config::Settings& settings, const std::string& here) {
     std::vector<std::string> options;
-    const bool hosts = !host_names(settings).empty();
     for (const config::AnySetting* const it : settings.schema().settings()) {
         if (settings.origin(*it).kind == config::Origin::Kind::default_value ||
             settings.text(*it).empty())
             continue;
-        // Decided anew for the number of ranks; and the hosts are those that this job has.
+        // Decided anew for the number of ranks.
         if (it->key() == config::setting::ranks_per_node.key() ||
             it->key() == config::setting::spares.key())
             continue;
-        if (!hosts && (it->key() == config::setting::dims.key() ||
-                       it->key() == config::setting::periodic.key()))
+        if (here.empty() && (it->key() == config::setting::dims.key() ||
+                             it->key() == config::setting::periodic.key()))
             continue;
         options.push_back("--set");
         options.push_back(fmt::format("{}={}", it->key(), settings.text(*it)));
     }
-    if (hosts) {
-        options.push_back("--here");
-        options.push_back(host_names(settings)[std::size_t(node_of(settings, rank))]);
-    }
+    if (!here.empty()) options.insert(options.end(), {"--here", here});
     return options;
 }
 
-RankPlaces place_ranks(const config::Settings& settings, int ranks,
+std::string host_of(const config::Settings& settings, int node) {
+    const std::vector<std::string>& all = machine_hosts(settings);
+    return all.empty() ? std::string() : all[std::size_t(node)];
+}
+
+}  // namespace
+
+std::vector<std::string> options_of_hosts(const config::Settings& settings, int node, bool whole) {
+    const config::Settings& used = whole ? settings.whole() : settings;
+    std::vector<std::string> options = options_of(used, host_of(settings, node));
+    const std::size_t hosts = std::max(host_names(used).size(), std::size_t(1));
+    options.insert(options.end(), {"-np", fmt::to_string(hosts)});
+    return options;
+}
+
+RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
                        const std::vector<std::string>& hosts) {
-    const std::vector<std::string>& all = host_names(settings);
-    if (all.empty()) return {std::vector<int>(std::size_t(ranks), 0), hosts};
+    const config::Settings& used = settings_with(settings, hosts);
+    RankPlaces places{{}, options_of(used, host_of(settings, node))};
+    if (host_names(used).empty()) {
+        places.nodes.assign(std::size_t(ranks), 0);
+        return places;
+    }
+    const auto place_on = [&](const std::vector<std::string>& some) {
+        places.nodes = nodes_of(fitted(used, ranks, some), ranks, settings);
+        if (!some.empty())
+            places.options.insert(places.options.end(),
+                                  {"--host", fmt::format("{}", fmt::join(some, ","))});
+        return places;
+    };
     try {
-        return {nodes_of(fitted(settings, ranks, hosts), ranks, all), hosts};
+        return place_on(hosts);
     } catch (const config::ConfigError&) {
         // Another number of hosts may fit: more ranks on each of fewer.
-        for (int some = std::min(ranks, int(all.size())); some > 0 && hosts.empty(); --some)
+        const int most = std::min(ranks, int(host_names(used).size()));
+        for (int some = most; some > 0 && hosts.empty(); --some)
             if (ranks % some == 0)
-                if (const auto box = host_box(settings, some); !box.empty())
-                    return {nodes_of(fitted(settings, ranks, box), ranks, all), box};
+                if (const auto box = host_box(used, some); !box.empty()) return place_on(box);
         throw;
     }
 }
 
-Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes,
+Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
                        int running) {
     Seating seating;
-    const int hosts = std::max(int(host_names(settings).size()), 1);
-    std::vector<std::vector<int>> waiting(static_cast<std::size_t>(hosts));
+    std::vector<std::string> needed;
+    if (!machine_hosts(settings).empty())
+        for (const int it : nodes) needed.push_back(host_of(settings, it));
+    const config::Settings& used = settings_with(settings, needed);
+    const std::size_t hosts = std::max(host_names(used).size(), std::size_t(1));
+    std::vector<std::vector<int>> waiting(std::max(machine_hosts(settings).size(), hosts));
     for (std::size_t process = nodes.size(); process-- > 0;)
         waiting[std::size_t(nodes[process])].push_back(int(process));
     std::size_t each = 1;
     for (const auto& it : waiting) each = std::max(each, it.size());
-    seating.ranks = int(each) * hosts;
-    seating.options = {"-np", fmt::to_string(seating.ranks)};
-    config::Settings full = settings;
-    if (!host_names(settings).empty()) {
-        std::vector<int> block(settings[config::setting::dims].size(), 1);
+    seating.ranks = int(each * hosts);
+    seating.options = options_of(used, host_of(settings, node));
+    seating.options.insert(seating.options.end(), {"-np", fmt::to_string(seating.ranks)});
+    config::Settings full = used;
+    if (!host_names(used).empty()) {
+        std::vector<int> block(used[config::setting::dims].size(), 1);
         block.back() = int(each);
         full.set(config::setting::ranks_per_node, std::move(block));
     }
-    for (int rank = 0; rank < seating.ranks; ++rank) {
-        auto& here = waiting[std::size_t(hosts == 1 ? 0 : node_of(full, rank))];
+    const std::vector<int> places = host_names(used).empty()
+                                        ? std::vector<int>(std::size_t(seating.ranks), 0)
+                                        : nodes_of(full, seating.ranks, settings);
+    for (std::size_t rank = 0; rank < places.size(); ++rank) {
+        auto& here = waiting[std::size_t(places[rank])];
         if (rank != 0) seating.table += ',';
         if (here.empty()) {
             seating.table += '-';
@@ -185,7 +241,7 @@ Seating seat_processes(const config::Settings& settings, const std::vector<int>&
 }
 
 Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
-               std::vector<std::string> variables, bool silent) {
+               std::vector<std::string> variables, bool silent, const base::Descriptor& talk) {
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
@@ -202,11 +258,14 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-    if (silent) {
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-        posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
+    if (talk) {
+        posix_spawn_file_actions_adddup2(&actions, talk.get(), 0);
+        posix_spawn_file_actions_adddup2(&actions, talk.get(), 1);
+    } else {
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+        if (silent) posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     }
+    if (silent) posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
     // Files and sockets that the program closes must not stay open here.
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);
     // torus-run blocks and ignores no signal because the program does.

@@ -20,21 +20,28 @@ namespace torusmp::job {
 std::string torus_run_path();
 std::string stand_in_path();
 
-// The options with which torus-run gives a further job the settings of this one: its hosts, links
-// and whatever the user has set, but not the number of ranks. rank: the machine rank of this
-// process.
-std::vector<std::string> options_of_further_job(const config::Settings& settings, int rank);
+// Further jobs may use all hosts of the machine (config::Settings::whole()), of which this job may
+// have a part. In what follows, a node is the number of a host of the machine, 0 if its hosts have
+// no names.
 
-// Where torus-run places `ranks` ranks. hosts: some of the job's, empty for all or, if these do not
-// fit the number, for a box of fewer. Throws ConfigError with a sentence if they do not fit.
+// The hosts of the machine; empty if they have no names.
+const std::vector<std::string>& machine_hosts(const config::Settings& settings);
+// The node of this process; rank: its machine rank.
+int own_node(const config::Settings& settings, int rank);
+
+// Where torus-run places `ranks` ranks, and its options for that: they give a further job the
+// settings of this one, its links and whatever the user has set, but not the number of ranks.
 struct RankPlaces {
-    std::vector<int> nodes;          // by rank
-    std::vector<std::string> hosts;  // for torus-run; empty for all
+    std::vector<int> nodes;  // by rank
+    std::vector<std::string> options;
 };
-RankPlaces place_ranks(const config::Settings& settings, int ranks,
+// hosts: some of the machine's; empty for those of this job or, if these do not fit the number, for a
+// box of fewer. node: of this process. Throws ConfigError with a sentence if they do not fit.
+RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
                        const std::vector<std::string>& hosts);
 
-// A place for each of some processes, whose nodes are given: a job whose ranks fill the machine.
+// A place for each of some processes, whose nodes are given: a job whose ranks fill the hosts of this
+// job or, if the processes are also on others, the machine.
 struct Seating {
     int ranks = 0;
     std::vector<std::string> options;  // for torus-run
@@ -42,17 +49,21 @@ struct Seating {
     // messages; separated by commas.
     std::string table;
 };
-// running: the number of processes, the first ones, that run already.
-Seating seat_processes(const config::Settings& settings, const std::vector<int>& nodes,
+// node: of this process. running: the number of processes, the first ones, that run already.
+Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
                        int running);
+
+// The options of a job with one rank on each host of this job, or of the machine.
+std::vector<std::string> options_of_hosts(const config::Settings& settings, int node, bool whole);
 
 class Subjob {
   public:
     // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
     // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
-    // output is dropped, and its errors are kept. Throws std::runtime_error.
+    // output is dropped, and its errors are kept. talk: a socket that is its standard input and
+    // output. Throws std::runtime_error.
     Subjob(const std::string& name, std::vector<std::string> arguments,
-           std::vector<std::string> variables, bool silent);
+           std::vector<std::string> variables, bool silent, const base::Descriptor& talk = {});
     ~Subjob();
     Subjob(const Subjob&) = delete;
     Subjob& operator=(const Subjob&) = delete;

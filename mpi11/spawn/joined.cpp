@@ -85,16 +85,14 @@ std::string new_meeting_name() {
 }
 
 int own_node(const job::Process& process) {
-    const config::Settings& settings = process.settings();
-    return host_names(settings).empty() ? 0 : node_of(settings, process.rank());
+    return job::own_node(process.settings(), process.rank());
 }
 
 std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
                                            const std::vector<int>& nodes, int running) {
-    const job::Seating seating = job::seat_processes(process.settings(), nodes, running);
-    std::vector<std::string> arguments =
-        job::options_of_further_job(process.settings(), process.rank());
-    arguments.insert(arguments.end(), seating.options.begin(), seating.options.end());
+    job::Seating seating =
+        job::seat_processes(process.settings(), own_node(process), nodes, running);
+    std::vector<std::string> arguments = std::move(seating.options);
     // A process may end without the others; bound to processors, ranks of other jobs are not.
     arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--export",
                                        launch::env_meeting, "--", job::stand_in_path(),

@@ -43,11 +43,11 @@ void wait_idly(Done&& done) {
 }
 
 std::string new_meeting_name();
-// The node of the job's torus on which this process runs.
+// The node of the machine on which this process runs (job/subjob.h).
 int own_node(const job::Process& process);
 
-// The job for processes on these nodes, by index, in which they meet. process: of a job in which
-// all members of the first side are; it numbers the nodes. running: the first processes run already.
+// The job for processes on these nodes, by index, in which they meet. process: of a job whose machine
+// has all of them. running: the first processes run already.
 std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
                                            const std::vector<int>& nodes, int running);
 

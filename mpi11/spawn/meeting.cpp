@@ -78,7 +78,7 @@ Invitation await_invitation(Talk& talk) {
 }
 
 Introduction introduction(const job::Process& job, const std::vector<int>& nodes) {
-    const auto& hosts = host_names(job.settings());
+    const auto& hosts = job::machine_hosts(job.settings());
     if (hosts.empty()) return {std::vector(nodes.size(), own_machine())};
     Introduction introduction;
     for (const int node : nodes) introduction.hosts.push_back(hosts[std::size_t(node)]);
@@ -86,7 +86,7 @@ Introduction introduction(const job::Process& job, const std::vector<int>& nodes
 }
 
 std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
-    const auto& named = host_names(job.settings());
+    const auto& named = job::machine_hosts(job.settings());
     const std::vector<std::string> all = named.empty() ? std::vector{own_machine()} : named;
     if (others.hosts.empty()) fail(MPI_ERR_PORT, "found 0 processes, expected 1 or more");
     std::vector<int> nodes;
@@ -95,8 +95,8 @@ std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
         if (found == all.end())
             fail(
                 MPI_ERR_PORT,
-                "the other job has a process on {}, which is not a host of this job: expected jobs "
-                "on the same hosts",
+                "the other job has a process on {}, which is not a host of this job's machine: "
+                "expected jobs that use one geometry file",
                 host.starts_with("machine ") ? "another machine, or without a geometry file"
                                              : host);
         nodes.push_back(int(found - all.begin()));

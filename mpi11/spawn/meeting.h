@@ -19,7 +19,7 @@ Invitation await_invitation(Talk& talk);
 
 // nodes: of the members of the group, by rank.
 Introduction introduction(const job::Process& job, const std::vector<int>& nodes);
-// The nodes of the others in this job's geometry. Throws Failure.
+// The nodes of the others. Throws Failure.
 std::vector<int> nodes_of(const Introduction& others, const job::Process& job);
 bool are_on_hosts_of(const job::Process& job, const Introduction& others);
 

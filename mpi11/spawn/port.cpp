@@ -1,33 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/spawn/port.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 
 #include "base/packing.h"
-#include "launch/environment.h"
 #include "launch/meeting_socket.h"
 
 namespace torusmp::mpi {
 namespace {
 
-constexpr std::string_view prefix = "torusmp-port:";
 // A message of either side: the hosts of all processes at most.
 constexpr std::size_t longest = 4U << 20;
-constexpr std::size_t place_digits = 16, secret_digits = 2 * launch::secret_bytes;
 // A caller that does not introduce itself within this time is dropped.
 constexpr std::chrono::seconds patience{5};
 constexpr std::size_t most_waiting = 64;
@@ -37,18 +29,6 @@ bool same_secret(std::string_view a, std::string_view b) {
     unsigned differs = 0;
     for (std::size_t i = 0; i < a.size(); ++i) differs |= unsigned(a[i] ^ b[i]);
     return differs == 0;
-}
-
-// "torusmp-port:PLACE:SECRET". The place is not secret: the kernel lists it.
-struct PortName {
-    std::string_view socket;  // "torusmp-port:PLACE"
-    std::string_view secret;
-};
-std::optional<PortName> read_port_name(std::string_view name) {
-    constexpr std::size_t colon = prefix.size() + place_digits;
-    if (name.size() != colon + 1 + secret_digits || !name.starts_with(prefix) || name[colon] != ':')
-        return std::nullopt;
-    return PortName{name.substr(0, colon), name.substr(colon + 1)};
 }
 
 std::string packed(base::Packer& packer) {
@@ -140,12 +120,11 @@ Invitation invitation_of(const std::string& text) {
     }
 }
 
-Port::Port() : secret_(launch::random_digits()) {
-    const std::string place = launch::random_digits().substr(0, place_digits);
-    listener_ = launch::listen_as(fmt::format("{}{}", prefix, place), 64, SOCK_NONBLOCK);
+Port::Port(const std::string& host)
+    : name_(launch::PortName::random(host)),
+      listener_(launch::listen_as(name_.socket, 64, SOCK_NONBLOCK)) {
     if (!listener_)
         throw std::runtime_error(fmt::format("cannot listen: {}", std::strerror(errno)));
-    name_ = fmt::format("{}{}:{}", prefix, place, secret_);
 }
 
 std::optional<Port::Caller> Port::next() {
@@ -160,7 +139,7 @@ std::optional<Port::Caller> Port::next() {
     for (auto it = waiting_.begin(); it != waiting_.end();) {
         try {
             if (const auto text = it->talk.receive()) {
-                Caller caller{{}, introduction_of(*text, secret_)};
+                Caller caller{{}, introduction_of(*text, name_.secret)};
                 caller.talk = std::move(it->talk);
                 waiting_.erase(it);
                 return caller;
@@ -175,113 +154,6 @@ std::optional<Port::Caller> Port::next() {
         it = waiting_.erase(it);
     }
     return std::nullopt;
-}
-
-std::optional<SocketTalk> call_port(const std::string& name, const Introduction& introduction) {
-    const auto port = read_port_name(name);
-    if (!port)
-        throw std::runtime_error(
-            "this is not the name of a port: expected what MPI_Open_port has returned");
-    base::Descriptor socket = launch::connect_to(port->socket, SOCK_NONBLOCK);
-    if (!socket && errno == EAGAIN) return std::nullopt;
-    if (!socket)
-        throw std::runtime_error(
-            errno == ECONNREFUSED
-                ? std::string("no process of this host has this port open (the root must be on the "
-                              "host of the process that has opened it)")
-                : fmt::format("cannot connect to the port: {}", std::strerror(errno)));
-    if (!launch::is_same_user(socket)) throw std::runtime_error("the port belongs to another user");
-    fcntl(socket.get(), F_SETFL, 0);  // it blocks from now on
-    SocketTalk talk(std::move(socket));
-    talk.introduce(std::string(port->secret), introduction);
-    return talk;
-}
-
-// ---- names ----
-
-namespace {
-
-// Files in a folder to which only this user can write.
-std::string names_folder() {
-    const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
-    std::string folder = runtime != nullptr && *runtime == '/' && access(runtime, W_OK) == 0
-                             ? fmt::format("{}/torusmp", runtime)
-                             : fmt::format("/tmp/torusmp-{}", geteuid());
-    for (int level = 0; level < 2; ++level) {
-        if (level == 1) folder += "/names";
-        struct stat info {};
-        if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-            throw std::runtime_error(
-                fmt::format("cannot create {}: {}", folder, std::strerror(errno)));
-        if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-            info.st_uid != geteuid() || (info.st_mode & 022) != 0)
-            throw std::runtime_error(
-                fmt::format("{} is not a folder to which only this user can write", folder));
-    }
-    return folder;
-}
-
-std::string path_of(const std::string& service) {
-    std::string name;
-    for (const char c : service)
-        name += fmt::format("{:02x}", unsigned(static_cast<unsigned char>(c)));
-    if (name.size() > 240)
-        throw std::runtime_error("the service name is longer than 120 characters");
-    return fmt::format("{}/{}", names_folder(), name);
-}
-
-// Held while a name is changed, by one process at a time.
-base::Descriptor lock_names() {
-    base::Descriptor folder(::open(names_folder().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    while (folder && flock(folder.get(), LOCK_EX) != 0 && errno == EINTR) continue;
-    return folder;
-}
-
-std::optional<std::string> read_name(const std::string& path) {
-    const base::Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-    if (!file) return std::nullopt;
-    std::string port(1024, '\0');
-    const ssize_t n = read(file.get(), port.data(), port.size());
-    port.resize(n > 0 ? std::size_t(n) : 0);
-    return port;
-}
-
-// A process that was killed has left its name. Programs may publish any text.
-bool is_stale(const std::string& text) {
-    const auto port = read_port_name(text);
-    return port && !launch::connect_to(port->socket, SOCK_NONBLOCK) && errno == ECONNREFUSED;
-}
-
-}  // namespace
-
-std::optional<std::string> look_up(const std::string& service) {
-    auto text = read_name(path_of(service));
-    if (text && is_stale(*text)) text.reset();
-    return text;
-}
-
-// The name appears with its whole content: others may look it up at any time.
-bool publish(const std::string& service, const std::string& port) {
-    const std::string path = path_of(service);
-    const base::Descriptor lock = lock_names();
-    const auto there = read_name(path);
-    if (there && !is_stale(*there)) return false;
-    std::string draft = names_folder() + "/draft-XXXXXX";
-    const base::Descriptor file(mkostemp(draft.data(), O_CLOEXEC));
-    const bool written =
-        file && write(file.get(), port.data(), port.size()) == ssize_t(port.size());
-    const bool renamed = written && rename(draft.c_str(), path.c_str()) == 0;
-    const int error = errno;
-    if (file && !renamed) unlink(draft.c_str());
-    if (!renamed)
-        throw std::runtime_error(fmt::format("cannot write {}: {}", path, std::strerror(error)));
-    return true;
-}
-
-bool unpublish(const std::string& service, const std::string& port) {
-    const std::string path = path_of(service);
-    const base::Descriptor lock = lock_names();
-    return read_name(path) == port && unlink(path.c_str()) == 0;
 }
 
 }  // namespace torusmp::mpi

@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ports: where a process of one job waits for a process of another on the same host, and the
-// messages that both exchange before their groups join.
+// Ports: where a process of one job waits for a process of another, and the messages that both
+// exchange before their groups join.
 //
 // A port's name holds a secret. A caller sends it first, and must belong to the same user; until
-// then it gets no answer, and other callers do not wait for it.
+// then it gets no answer, and other callers do not wait for it. The call of a process on another
+// host arrives through a torus-stand-in on the host of the port (port_call.h).
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/descriptor.h"
+#include "job/subjob.h"
+#include "launch/port_name.h"
 
 namespace torusmp::mpi {
 
@@ -50,12 +54,16 @@ class Talk {
 class SocketTalk final : public Talk {
   public:
     SocketTalk() = default;
-    explicit SocketTalk(base::Descriptor socket) : socket_(std::move(socket)) {}
+    // carrier: carries the bytes to and from another host; or null.
+    explicit SocketTalk(base::Descriptor socket, std::unique_ptr<job::Subjob> carrier = {})
+        : carrier_(std::move(carrier)), socket_(std::move(socket)) {}
 
     void send(const std::string& text) override;
     std::optional<std::string> receive() override;
 
   private:
+    // Ends after the socket, whose end is in good order.
+    std::unique_ptr<job::Subjob> carrier_;
     base::Descriptor socket_;
     std::string received_;
 };
@@ -69,9 +77,9 @@ inline constexpr const char* concluded = "joined";
 
 class Port {
   public:
-    // Throws std::runtime_error.
-    Port();
-    const std::string& name() const { return name_; }
+    // host: as the geometry of this job names it; or empty. Throws std::runtime_error.
+    explicit Port(const std::string& host);
+    std::string name() const { return name_.text(); }
 
     // A caller that knows the secret, with its introduction; nothing if there is none yet. Never
     // waits.
@@ -86,19 +94,10 @@ class Port {
         SocketTalk talk;
         std::chrono::steady_clock::time_point until;
     };
-    std::string name_, secret_;
+    launch::PortName name_;
     base::Descriptor listener_;
     std::mutex mutex_;  // several threads may accept
     std::vector<Waiting> waiting_;
 };
-
-// Empty if too many callers wait there at present. Throws std::runtime_error if this is not the
-// name of a port, or if no process listens.
-std::optional<SocketTalk> call_port(const std::string& name, const Introduction& introduction);
-
-// Names of ports, in a folder of the user on this host.
-bool publish(const std::string& service, const std::string& port);    // false: it is published
-bool unpublish(const std::string& service, const std::string& port);  // false: it is not
-std::optional<std::string> look_up(const std::string& service);
 
 }  // namespace torusmp::mpi

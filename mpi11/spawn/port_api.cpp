@@ -12,9 +12,11 @@
 #include <string>
 
 #include "launch/meeting_socket.h"
+#include "launch/published_names.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
+#include "mpi11/spawn/port_call.h"
 #include "mpi11/spawn/joining_call.h"
 #include "mpi11/spawn/meeting.h"
 #include "mpi11/spawn/port.h"
@@ -63,15 +65,14 @@ Arrangement await_caller(const char* port_name, const job::Process& job,
 Arrangement visit_port(const char* port_name, const job::Process& job,
                        const std::vector<int>& nodes) {
     check_output("port_name", port_name);
-    const Introduction own = introduction(job, nodes);
-    std::optional<SocketTalk> talk;
+    std::shared_ptr<Talk> talk;
     try {
-        wait_idly([&] { return (talk = call_port(port_name, own)).has_value(); });
+        talk = call_port(port_name, introduction(job, nodes), job);
     } catch (const std::runtime_error& failure) {
         fail(MPI_ERR_PORT, "\"{:.64}\": {}", port_name, failure.what());
     }
     const Invitation invitation = await_invitation(*talk);
-    return visit_meeting(std::make_shared<SocketTalk>(std::move(*talk)), invitation);
+    return visit_meeting(std::move(talk), invitation);
 }
 
 int join_over_port(const char* name, MPI_Info info, int root, MPI_Comm from, MPI_Comm* newcomm,
@@ -129,7 +130,7 @@ void close_ports() {
     Ports& all = ports();
     const std::lock_guard lock(all.mutex);
     for (const auto& [service, port] : all.published) try {
-            unpublish(service, port);
+            launch::unpublish(service, port);
         } catch (const std::runtime_error&) {
             // The folder is gone, and the name with it.
         }
@@ -179,7 +180,7 @@ int PMPI_Open_port(MPI_Info info, char* port_name) {
     return api("MPI_Open_port", [&] {
         check_output("port_name", port_name);
         entries_of(info);
-        auto port = with_names([] { return std::make_shared<Port>(); });
+        auto port = with_names([] { return std::make_shared<Port>(own_host(*library().process)); });
         port->name().copy(port_name, MPI_MAX_PORT_NAME - 1);
         port_name[port->name().size()] = '\0';
         Ports& all = ports();
@@ -204,7 +205,10 @@ int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_
         check_output("service_name", service_name);
         check_output("port_name", port_name);
         entries_of(info);
-        if (!with_names([&] { return publish(service_name, port_name); }))
+        if (!with_names([&] {
+                return !look_up_on_hosts(service_name, *library().process, Hosts::of_job) &&
+                       torusmp::launch::publish(service_name, port_name);
+            }))
             fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is published already", service_name);
         Ports& all = ports();
         const std::lock_guard lock(all.mutex);
@@ -218,8 +222,8 @@ int PMPI_Unpublish_name(const char* service_name, MPI_Info info, const char* por
         check_output("service_name", service_name);
         check_output("port_name", port_name);
         entries_of(info);
-        if (!with_names([&] { return unpublish(service_name, port_name); }))
-            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is not published for this port",
+        if (!with_names([&] { return torusmp::launch::unpublish(service_name, port_name); }))
+            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is not published for this port on this host",
                  service_name);
         Ports& all = ports();
         const std::lock_guard lock(all.mutex);
@@ -233,9 +237,10 @@ int PMPI_Lookup_name(const char* service_name, MPI_Info info, char* port_name) {
         check_output("service_name", service_name);
         check_output("port_name", port_name);
         entries_of(info);
-        const auto port = with_names([&] { return look_up(service_name); });
+        const auto port = with_names(
+            [&] { return look_up_on_hosts(service_name, *library().process, Hosts::of_machine); });
         if (!port)
-            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on this host",
+            fail(MPI_ERR_NAME, "no open port is published as \"{:.64}\" on a host of the machine",
                  service_name);
         port->copy(port_name, MPI_MAX_PORT_NAME - 1);
         port_name[std::min<std::size_t>(port->size(), MPI_MAX_PORT_NAME - 1)] = '\0';

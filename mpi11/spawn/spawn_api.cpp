@@ -95,7 +95,8 @@ void check_hosts(const Strings& hosts, const Strings& all) {
         const bool known = all.empty() ? host == "localhost" || host == self
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
-            fail(MPI_ERR_SPAWN, "info key host: \"{}\" is not a host of this job (expected {})",
+            fail(MPI_ERR_SPAWN,
+                 "info key host: \"{}\" is not a host of this job's machine (expected {})",
                  host, all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
     }
 }
@@ -125,12 +126,7 @@ void add_program(Strings& to, const Command& command) {
 }
 
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
-                                            const job::Process& beside, const Strings& hosts,
-                                            const MeetingPlace& place) {
-    Strings arguments = job::options_of_further_job(beside.settings(), beside.rank());
-    const bool torus = !host_names(beside.settings()).empty();
-    if (torus && !hosts.empty())
-        arguments.insert(arguments.end(), {"--host", fmt::format("{}", fmt::join(hosts, ","))});
+                                            Strings arguments, const MeetingPlace& place) {
     bool first = true;
     for (const Command& command : commands) {
         if (command.processes == 0) continue;
@@ -163,10 +159,10 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
         if (!command.hosts.empty()) hosts = command.hosts;
     }
     check_number(processes);
-    check_hosts(hosts, host_names(beside.settings()));
+    check_hosts(hosts, job::machine_hosts(beside.settings()));
     job::RankPlaces placed;
     try {
-        placed = job::place_ranks(beside.settings(), processes, hosts);
+        placed = job::place_ranks(beside.settings(), own_node(beside), processes, hosts);
     } catch (const config::ConfigError& error) {
         fail(MPI_ERR_SPAWN, "{}", error.what());
     }
@@ -179,7 +175,7 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
                       .first_side = parents,
                       .processes = parents + processes};
     const auto children = std::make_shared<std::unique_ptr<job::Subjob>>(
-        start_children(commands, beside, placed.hosts, arranged.place));
+        start_children(commands, std::move(placed.options), arranged.place));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     job::Subjob* const meeting = arranged.meeting.get();

@@ -4,6 +4,11 @@
 // separated by commas: the number of the process to which the rank's place is passed on, with a +
 // if that process is being started; or "-" for a rank that only passes on messages of others. The
 // environment says where they meet.
+//
+// torus-stand-in --port PLACE HOST: carries bytes to a port of this host, which its messages call HOST
+// (MPI_Comm_connect on another one).
+// torus-stand-in --look-up SERVICE: prints the port that is published on this host as SERVICE, in
+// hexadecimal digits (MPI_Lookup_name on another host).
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -14,6 +19,7 @@
 
 #include "job/process.h"
 #include "launch/environment.h"
+#include "launch/far_port.h"
 #include "launch/stand_in.h"
 
 namespace {
@@ -31,6 +37,10 @@ std::string_view entry_of(std::string_view table, int rank) {
 
 int main(int argc, char** argv) {
     using namespace torusmp;
+    if (argc == 4 && argv[1] == std::string_view("--port"))
+        return launch::carry_to_port(argv[2], argv[3]);
+    if (argc == 3 && argv[1] == std::string_view("--look-up"))
+        return launch::print_port_of(argv[2]);
     const char* const rank = std::getenv(launch::env_rank);
     const char* const meeting = std::getenv(launch::env_meeting);
     std::string_view entry = argc == 2 && rank != nullptr && meeting != nullptr

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "config/fit.h"
 #include "config/geometry.h"
 #include "config/load.h"
 #include "core/settings.h"
@@ -275,6 +276,33 @@ TEST_CASE("A handover too long for one variable is split and joined again") {
                       Contains("cannot parse TORUSMP_SETTINGS_1"));
 }
 
+TEST_CASE("A rank of a job on a part of the machine knows the whole machine") {
+    const Settings whole = load(schema(),
+                                {{{"torus.dims", "2x2", {}},
+                                  {"nodes.hosts", "a,b,c,d", {}},
+                                  {"nodes.spares", "d", {}},
+                                  {"transport.tokens", "5", {}}},
+                                 {}},
+                                {});
+    Settings part = whole;
+    Demand demand;
+    demand.hosts = {"a", "b"};
+    demand.hosts_option = "-host a,b";
+    part.set(setting::spares, Spares(), Origin());
+    fit(part, demand);
+    REQUIRE(host_names(part).size() == 2);
+    part.set_whole(std::make_shared<const Settings>(whole));
+    std::vector<std::string> environment = export_environment(part);
+    const Settings rank = load_for_rank(schema(), {}, environment);
+    CHECK(rank == part);
+    CHECK(rank.whole() == whole);
+    CHECK(rank.whole()[setting::periodic].empty());
+    CHECK(load_for_rank(schema(), {}, export_environment(whole)).whole() == whole);
+    // What a rank sets for itself holds for the whole machine.
+    environment.push_back("TORUSMP_TRANSPORT_RELAY_TOKENS=7");
+    CHECK(load_for_rank(schema(), {}, environment).whole()[core::setting::relay_tokens] == 7);
+}
+
 TEST_CASE("A damaged handover is refused and never misread") {
     const Settings settings =
         load(schema(), {{{"transport.tokens", "5", {}}, {"torus.dims", "2x2", "--torus"}}, {}},
@@ -282,7 +310,7 @@ TEST_CASE("A damaged handover is refused and never misread") {
     const std::string whole = export_environment(settings).at(0);
     for (const char* bad : {"2 1", "1", "1 x", "1 0", "1 99999", "1 -1", " ", "1 1 x", "1 1 a=b",
                             "1 1 transport.tokens=5@sky:x", "1 1 transport.tokens=999@flag:x",
-                            "1 1 transport.tokens=%zz@flag:x", "1 1 nothing=5@flag:x",
+                            "1 1 transport.tokens=%zz@flag:x", "1 1 nothing=5@flag:x", "1 1 whole.nothing=5@flag:x", "1 1 whole.torus.dims=0@flag:x",
                             "1 1 transport.tokens=5%@flag:x", "1 1 @=:"}) {
         CAPTURE(bad);
         CHECK_THROWS_AS(

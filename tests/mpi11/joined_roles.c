@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One side of processes that join, as the test that starts it wants it (spawn_test.py):
- *     joined_roles accept|connect SERVICE ROUNDS
+ *     joined_roles accept|connect SERVICE ROUNDS [ROOT]
+ *     joined_roles apart SERVICE
  *     joined_roles parent CHILD-ROLE CHILDREN
  *     joined_roles spread CHILDREN ROUNDS
  *     joined_roles again HOST: starts a child on that host, and with it two more
@@ -27,28 +28,72 @@ static void check(int code) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-static void meet(int accepts, const char* service, int rounds) {
+static void meet(int accepts, const char* service, int rounds, int root) {
     char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;
     int i;
-    if (accepts && me == 0) {
+    if (accepts && me == root) {
         MPI_Open_port(MPI_INFO_NULL, port);
-        CHECK(MPI_Publish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
+        check(MPI_Publish_name(service, MPI_INFO_NULL, port));
         printf("port %s\n", port);
         fflush(stdout);
     }
-    for (i = 0; !accepts && me == 0 && MPI_Lookup_name(service, MPI_INFO_NULL, port) != MPI_SUCCESS;
-         i++)
+    while (!accepts && me == root &&
+           MPI_Lookup_name(service, MPI_INFO_NULL, port) != MPI_SUCCESS)
         usleep(10000);
     for (i = 0; i < rounds; i++) {
-        check(accepts ? MPI_Comm_accept(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter)
-                      : MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter));
+        check(accepts ? MPI_Comm_accept(port, MPI_INFO_NULL, root, MPI_COMM_WORLD, &inter)
+                      : MPI_Comm_connect(port, MPI_INFO_NULL, root, MPI_COMM_WORLD, &inter));
         talk(inter, !accepts);
         MPI_Comm_disconnect(&inter);
     }
-    if (accepts && me == 0) {
+    if (accepts && me == root) {
         CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
         MPI_Close_port(port);
+    }
+}
+
+static void expect(int code, int expected) {
+    char text[MPI_MAX_ERROR_STRING];
+    int class_ = -1, length;
+    MPI_Error_class(code, &class_);
+    MPI_Error_string(code, text, &length);
+    CHECK(class_ == expected);
+    if (code != MPI_SUCCESS) printf("%s\n", text);
+}
+
+/* What the first rank publishes, the last one, on another host, finds; and mistakes there. */
+static void names_of_other_hosts(const char* service) {
+    char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
+    MPI_Comm inter;
+    const int last = me == ranks - 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    if (last) expect(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_ERR_NAME);
+    if (me == 0) {
+        expect(MPI_Open_port(MPI_INFO_NULL, port), MPI_SUCCESS);
+        expect(MPI_Publish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
+    }
+    MPI_Bcast(port, sizeof port, MPI_CHAR, 0, MPI_COMM_WORLD);
+    if (last) {
+        expect(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_SUCCESS);
+        CHECK(strcmp(found, port) == 0);
+        expect(MPI_Publish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+        expect(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_ERR_SERVICE);
+        found[20] = found[20] == 'a' ? 'b' : 'a'; /* another place */
+        expect(MPI_Comm_connect(found, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+        strcat(strcpy(found, port), "x"); /* another host */
+        expect(MPI_Comm_connect(found, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        MPI_Close_port(port);
+        expect(MPI_Unpublish_name(service, MPI_INFO_NULL, port), MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (last) {
+        expect(MPI_Comm_connect(port, MPI_INFO_NULL, 0, MPI_COMM_SELF, &inter), MPI_ERR_PORT);
+        expect(MPI_Lookup_name(service, MPI_INFO_NULL, found), MPI_ERR_NAME);
     }
 }
 
@@ -105,13 +150,17 @@ static void be_parent(const char* role, int children) {
     fflush(stdout);
 }
 
-/* Each child says in which network it is: a host of a testbed has one of its own. */
-static void child_spread(void) {
+/* A host of a testbed has a network of its own. */
+static void say_network(void) {
     char network[64] = "";
-    MPI_Comm parent;
-    MPI_Comm_get_parent(&parent);
     CHECK(readlink("/proc/self/ns/net", network, sizeof network - 1) > 0);
     printf("%s\n", network);
+}
+
+static void child_spread(void) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    say_network();
     talk(parent, 1);
     MPI_Comm_disconnect(&parent);
 }
@@ -161,6 +210,7 @@ static void again(const char* host) {
 static void child_again(void) {
     MPI_Comm parent;
     MPI_Comm_get_parent(&parent);
+    say_network();
     start_more(parent, 1);
 }
 
@@ -178,9 +228,10 @@ int main(int argc, char** argv) {
     if (strcmp(role, "spread") == 0) spread(atoi(argv[2]), atoi(argv[3]));
     if (strcmp(role, "again") == 0) again(argv[2]);
     if (strcmp(role, "parent") == 0) be_parent(argv[2], atoi(argv[3]));
+    if (strcmp(role, "apart") == 0) names_of_other_hosts(argv[2]);
     if (strcmp(role, "accept") == 0 || strcmp(role, "connect") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-        meet(strcmp(role, "accept") == 0, argv[2], atoi(argv[3]));
+        meet(strcmp(role, "accept") == 0, argv[2], atoi(argv[3]), argc > 4 ? atoi(argv[4]) : 0);
     }
     MPI_Finalize();
     return 0;

@@ -62,13 +62,13 @@ class Joined(TestbedTest):
     def test_sides_whose_messages_are_relayed(self):
         credits = ["--set", "transport.tokens=2", "--set", "transport.relay_tokens=2"]
         self.finish(self.start(SPAWN, "spawn", "each", "apart", options=credits))
-        self.finish(self.start(PORTS, "bad_sockets", "mistakes", "between", options=credits))
+        self.finish(self.start(PORTS, "meet", "bad_sockets", "mistakes", "between", options=credits))
         self.expect_no_trace()
 
     def test_processes_that_have_joined_start_others(self):
         host = self.hosts()[5]
         networks = self.finish(self.start(ROLES, "again", host)).split()
-        self.assertEqual(len(networks), 4)
+        self.assertEqual(len(networks), 5)
         self.expect_no_trace()
 
     def test_two_jobs_meet(self):
@@ -76,6 +76,45 @@ class Joined(TestbedTest):
         second = self.start(ROLES, "connect", "meeting", "2", options=["-np", "16"])
         self.assertEqual(self.finish(second), "")
         self.finish(first)
+        self.expect_no_trace()
+
+    def test_roots_on_different_hosts_meet(self):
+        first = self.start(ROLES, "accept", "meeting", "2", "1")
+        second = self.start(ROLES, "connect", "meeting", "2", "6")
+        self.assertEqual(self.finish(second), "")
+        self.assertRegex(self.finish(first), f"^port torusmp-port:[0-9a-f:]*:{self.hosts()[1]}\n$")
+        self.expect_no_trace()
+
+    def test_jobs_on_different_hosts_of_a_torus_meet(self):
+        hosts = self.hosts()
+        first = self.start(ROLES, "accept", "meeting", "2", "1", options=["--host", ",".join(hosts[:4])])
+        second = self.start(ROLES, "connect", "meeting", "2", "1", options=["--host", ",".join(hosts[6:])])
+        self.assertEqual(self.finish(second), "")
+        self.finish(first)
+        self.expect_no_trace()
+
+    def test_a_job_on_some_hosts_starts_processes_on_others(self):
+        hosts = self.hosts()
+        networks = self.finish(self.start(ROLES, "again", hosts[7], options=["--host", ",".join(hosts[:2])]))
+        self.assertEqual(len(networks.split()), 5)
+        self.assertIn(f"net:[{kernel.namespace_id(hosts[7])}]", networks)
+        text = self.finish(self.start(ROLES, "again", "elsewhere", options=["--host", ",".join(hosts[:2])]),
+                           code=53)  # MPI_ERR_SPAWN
+        self.assertIn('info key host: "elsewhere" is not a host of this job\'s machine', text)
+        self.expect_no_trace()
+
+    def test_names_are_found_on_other_hosts(self):
+        text = self.finish(self.start(ROLES, "apart", "meeting"))
+        host = self.hosts()[0]
+        for line, expected in zip(text.splitlines(), (
+                'no open port is published as "meeting" on a host of the machine',
+                'the name "meeting" is published already',
+                'the name "meeting" is not published for this port on this host',
+                f"no process of {host} has this port open",
+                f"{host}x is not a host of this job's machine",
+                f"no process of {host} has this port open",
+                'no open port is published as "meeting" on a host of the machine'), strict=True):
+            self.assertIn(expected, line)
         self.expect_no_trace()
 
     def test_a_child_that_dies(self):

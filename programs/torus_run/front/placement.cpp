@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -270,16 +271,15 @@ bool is_this_host(const std::string& name, const std::string& self) {
     return name == "localhost" || (whole ? name == self : short_name(name) == short_name(self));
 }
 
-config::Settings place_job(const Options& options, const std::string& self,
-                           const Restart& restart) {
-    const bool again = restart.before != nullptr;
-    if (again && restart.lost.empty() && restart.unusable.empty()) return restart.before->settings;
-    config::Settings machine = load_machine(options, self);
-    if (host_names(machine).empty()) return machine;
+namespace {
+
+config::Settings fitted_part(config::Settings machine, const Options& options,
+                             const std::string& self, const Restart& restart) {
     config::Spares spares = machine[config::setting::spares];
     const config::Origin origin = machine.origin(config::setting::spares);
     machine.set(config::setting::spares, config::Spares(), config::Origin());
     config::Demand demand = demand_of(options, machine);
+    const bool again = restart.before != nullptr;
     if (spares.count == 0 && !again) {
         config::fit(machine, demand);
         return machine;
@@ -297,6 +297,20 @@ config::Settings place_job(const Options& options, const std::string& self,
     if (again) return Replacement(options, self, restart, machine).choose();
     leave_spares(machine, demand, spares, origin, self);
     return machine;
+}
+
+}  // namespace
+
+config::Settings place_job(const Options& options, const std::string& self,
+                           const Restart& restart) {
+    const bool again = restart.before != nullptr;
+    if (again && restart.lost.empty() && restart.unusable.empty()) return restart.before->settings;
+    config::Settings machine = load_machine(options, self);
+    if (host_names(machine).empty()) return machine;
+    config::Settings part = fitted_part(machine, options, self, restart);
+    if (host_names(part) != host_names(machine))
+        part.set_whole(std::make_shared<const config::Settings>(std::move(machine)));
+    return part;
 }
 
 std::string describe_placement(const Job& before, const Job& now) {
