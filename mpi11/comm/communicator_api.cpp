@@ -8,6 +8,7 @@
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/error/check.h"
+#include "mpi11/partitioned/message.h"
 #include "mpi11/pt2pt/buffered.h"
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/spawn/joined.h"
@@ -128,7 +129,10 @@ bool ends_its_job(Communicator& comm, const char* call) {
 
 void disconnect(Communicator& comm, const char* call) {
     // The program has completed its requests, as before MPI_Finalize; these are the library's.
-    const auto done = [&] { return buffered_sends_done(comm) && orphans_done(comm); };
+    partitioned::give_up(comm);
+    const auto done = [&] {
+        return buffered_sends_done(comm) && orphans_done(comm) && partitioned::settled(comm);
+    };
     if (!done()) comm.runtime().wait_until(done, call);
     const std::shared_ptr<World> ended = ends_its_job(comm, call) ? comm.world() : nullptr;
     dispose(comm, call);

@@ -16,6 +16,7 @@
 #include "core/api.h"
 #include "job/process.h"
 #include "mpi11/comm/members.h"
+#include "mpi11/comm/tag_ranges.h"
 
 namespace torusmp::mpi {
 
@@ -65,6 +66,8 @@ class World {
     Context claim_contexts();
     // Returns a claim that was not used.
     void return_contexts(Context first);
+
+    TagRanges partition_tags{*this};
 
     // Those of this job by their first context, for news of deaths and revocations; used under the
     // Runtime's lock.

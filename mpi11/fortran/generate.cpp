@@ -52,8 +52,9 @@ void write_constants(std::ostream& out, std::vector<Constant> constants) {
         out << "      LOGICAL " << name << "\n      PARAMETER (" << name << "=.FALSE.)\n";
     for (const Common& common : commons) {
         const std::string variable = common.variable;
-        out << "      " << common.type << " " << variable << "\n      COMMON /" << common.block << "/ "
-            << variable.substr(0, variable.find('(')) << "\n      SAVE /" << common.block << "/\n";
+        out << "      " << common.type << " " << variable << "\n      COMMON /" << common.block
+            << "/ " << variable.substr(0, variable.find('(')) << "\n      SAVE /" << common.block
+            << "/\n";
     }
     for (const char* family : {"MPI_", "MPI_COMM_", "MPI_TYPE_", "MPI_WIN_"})
         for (const char* function : {"DUP_FN", "NULL_COPY_FN", "NULL_DELETE_FN"})
@@ -182,34 +183,6 @@ void write_with_address(std::ostream& out, const Header& header, const Function&
     out << "  end interface\n";
 }
 
-// gfortran's kinds.
-struct Kinds {
-    const char* type;
-    std::vector<int> kinds;
-};
-const Kinds numeric_kinds[] = {
-    {"integer", {1, 2, 4, 8, 16}},
-    {"logical", {1, 2, 4, 8, 16}},
-#ifdef __SIZEOF_FLOAT80__
-    {"real", {4, 8, 10, 16}},
-    {"complex", {4, 8, 10, 16}},
-#else
-    {"real", {4, 8, 16}},
-    {"complex", {4, 8, 16}},
-#endif
-};
-
-// Accepts a variable of any kind and rank, and uses neither its value nor its shape.
-void write_sizeof(std::ostream& out, const std::string& name) {
-    out << "  interface " << name << "\n";
-    for (const auto& [type, kinds] : numeric_kinds)
-        for (const int kind : kinds)
-            out << "    subroutine " << name << "_" << type << kind << "(x, size, ierror)\n"
-                << "      " << type << "(" << kind << "), dimension(..) :: x\n"
-                << "      integer :: size, ierror\n    end subroutine\n";
-    out << "  end interface\n";
-}
-
 void write_module(std::ostream& out, const Header& header) {
     out << "! MPI as a module with interfaces. Made from mpi.h.\n"
            "module mpi\n      use mpi_f08_types\n      implicit none\n      public\n";
@@ -223,7 +196,7 @@ void write_module(std::ostream& out, const Header& header) {
         for (const Function& function : header.functions)
             if (!is_absent(function.name) && returns_address(function))
                 write_with_address(out, header, function, prefix + function.name);
-        write_sizeof(out, std::string(prefix) + "SIZEOF");
+        write_sizeof(out, std::string(prefix) + "SIZEOF", "integer");
     }
     out << "end module mpi\n";
 }
@@ -295,7 +268,40 @@ void run(int argc, char** argv) {
     write("f08_routines.inc", [&](std::ostream& out) { write_f08_routines(out, header); });
 }
 
+// gfortran's kinds.
+struct Kinds {
+    const char* type;
+    std::vector<int> kinds;
+};
+const Kinds numeric_kinds[] = {
+    {"integer", {1, 2, 4, 8, 16}},
+    {"logical", {1, 2, 4, 8, 16}},
+#ifdef __SIZEOF_FLOAT80__
+    {"real", {4, 8, 10, 16}},
+    {"complex", {4, 8, 10, 16}},
+#else
+    {"real", {4, 8, 16}},
+    {"complex", {4, 8, 16}},
+#endif
+};
+
 }  // namespace
+
+void write_sizeof(std::ostream& out, const std::string& name, const std::string& ierror) {
+    const auto write = [&](const std::string& suffix, const std::string& type) {
+        out << "    subroutine " << name << "_" << suffix << "(x, size, ierror)\n"
+            << "      " << type << ", dimension(..) :: x\n      integer :: size\n      " << ierror
+            << " :: ierror\n    end subroutine\n";
+    };
+    out << "  interface " << name << "\n";
+    for (const auto& [type, kinds] : numeric_kinds)
+        for (const int kind : kinds) {
+            const std::string number = std::to_string(kind);
+            write(type + number, std::string(type) + "(" + number + ")");
+        }
+    write("character", "character(len=*)");
+    out << "  end interface\n";
+}
 
 int main(int argc, char** argv) {
     try {

@@ -52,6 +52,9 @@ bool is_wide(const std::string& function);
 // The constants of mpif.h that are not in mpi.h.
 std::vector<Constant> constants_of_fortran();
 
+// MPI_SIZEOF or PMPI_SIZEOF: accepts a variable of any kind and rank, and uses neither its value
+// nor its shape. `ierror` is the type of the last argument, with attributes.
+void write_sizeof(std::ostream& out, const std::string& name, const std::string& ierror);
 void write_types(std::ostream& out, const Header& header);
 void write_f08(std::ostream& out, const Header& header);
 void write_f08_routines(std::ostream& out, const Header& header);

@@ -142,9 +142,11 @@ std::string declare_f08(const Header& header, const Function& function,
     if (is_attribute(parameter)) return address_kind + given + " :: " + name;
     if (is_boolean(parameter)) return "logical" + given + " :: " + name;
     if (is_pointer(parameter)) return "type(c_ptr)" + given + " :: " + name;
-    const std::string later =
-        is_asynchronous(function) || function.name.starts_with("Comm_idup") ||
-                function.name == "Comm_ishrink" || function.name == "Comm_iagree" ? ", asynchronous" : "";
+    const std::string later = is_asynchronous(function) || function.name.starts_with("Comm_idup") ||
+                                      function.name == "Comm_ishrink" ||
+                                      function.name == "Comm_iagree"
+                                  ? ", asynchronous"
+                                  : "";
     if (is_choice(parameter)) return "type(*), dimension(..)" + given + later + " :: " + name;
     const bool array = contains(type, "[") || name.ends_with("weights") || type.ends_with("**") ||
                        name.starts_with("array_of_");
@@ -414,6 +416,7 @@ void write_f08(std::ostream& out, const Header& header) {
             << lower(prefix) << "f_sync_reg_f08ts_\")\n    import\n"
             << "    type(*), dimension(..), asynchronous :: buf\n  end subroutine\n  end "
                "interface\n";
+        write_sizeof(out, std::string(prefix) + "SIZEOF", "integer, optional");
     }
     out << "end module mpi_f08\n";
 }

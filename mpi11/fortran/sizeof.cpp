@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_SIZEOF: generic in the module mpi, one routine for each kind here.
+// MPI_SIZEOF: generic in the modules mpi and mpi_f08, one routine for each kind here. Its ierror
+// may be absent in mpi_f08.
 #include "mpi11/fortran/arguments.h"
 
-#define SIZEOF(kind, bytes)                                                                \
-    extern "C" void pmpi_sizeof_##kind##_(const void*, MPI_Fint* size, MPI_Fint* ierror) { \
-        *size = bytes;                                                                     \
-        *ierror = MPI_SUCCESS;                                                             \
-    }                                                                                      \
+#define SIZEOF(kind, bytes)                                              \
+    extern "C" void pmpi_sizeof_##kind##_(const void*, MPI_Fint* size,   \
+                                          torusmp::mpi::Ierror ierror) { \
+        *size = bytes;                                                   \
+        ierror = MPI_SUCCESS;                                            \
+    }                                                                    \
     FORTRAN_NAME(sizeof_##kind)
 
 SIZEOF(integer1, 1)
@@ -27,3 +29,4 @@ SIZEOF(complex4, 8)
 SIZEOF(complex8, 16)
 SIZEOF(complex10, 32)
 SIZEOF(complex16, 32)
+SIZEOF(character, 1)  // of one character, whatever the length

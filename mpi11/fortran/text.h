@@ -19,7 +19,8 @@ inline std::string c_string(const char* text, Length length) {
     return std::string(whole.substr(0, last == std::string_view::npos ? 0 : last + 1));
 }
 
-// Keys and values of an info also lose their leading blanks (MPI-2.2, section 9).
+// Keys and values of an info, and arguments of spawned programs, also lose their leading blanks
+// (MPI 4.1, sections 10 and 11.8.2).
 inline std::string trimmed(const char* text, Length length) {
     std::string string = c_string(text, length);
     return string.erase(0, std::min(string.find_first_not_of(' '), string.size()));

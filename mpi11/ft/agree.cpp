@@ -179,6 +179,7 @@ int PMPI_Comm_agree(MPI_Comm comm, int* flag) {
 #pragma weak MPI_Comm_iagree = PMPI_Comm_iagree
 int PMPI_Comm_iagree(MPI_Comm comm, int* flag, MPI_Request* request) {
     constexpr const char* call = "MPI_Comm_iagree";
+    if (request != nullptr) *request = MPI_REQUEST_NULL;
     return api(call, comm, [&](Communicator& c) {
         check_output("flag", flag);
         check_output("request", request);
@@ -199,6 +200,7 @@ int PMPI_Comm_shrink(MPI_Comm comm, MPI_Comm* newcomm) {
 #pragma weak MPI_Comm_ishrink = PMPI_Comm_ishrink
 int PMPI_Comm_ishrink(MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request) {
     constexpr const char* call = "MPI_Comm_ishrink";
+    if (request != nullptr) *request = MPI_REQUEST_NULL;
     if (newcomm == nullptr)
         return api(call, comm, [&](Communicator&) { check_output("newcomm", newcomm); });
     *newcomm = MPI_COMM_NULL;

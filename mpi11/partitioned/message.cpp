@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/partitioned/message.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace torusmp::mpi::partitioned {
@@ -25,21 +29,40 @@ class Register {
         ended_.emplace_back(&message);
         sweep();
     }
-    void finish() {
-        for (Message* const message : living_) message->give_up();
-        for (const auto& message : ended_) message->give_up();
-        const auto settled = [&] {
+    // comm: null for all. Without the lock, since cancelling takes the Runtime's: a thread that waits
+    // with that asks settled(). Meanwhile no other thread finds the messages that it could destroy.
+    void give_up(const Communicator* comm) {
+        std::vector<std::unique_ptr<Message>> ended;
+        std::vector<Message*> all;
+        {
+            const SharedLock lock(mutex_);
+            const auto others = std::partition(
+                ended_.begin(), ended_.end(), [&](const auto& it) { return !is_of(*it, comm); });
+            std::move(others, ended_.end(), std::back_inserter(ended));
+            ended_.erase(others, ended_.end());
             for (Message* const message : living_)
-                if (!message->settled()) return false;
-            for (const auto& message : ended_)
-                if (!message->settled()) return false;
-            return true;
-        };
-        runtime().wait_until(settled, "MPI_Finalize");
+                if (is_of(*message, comm)) all.push_back(message);
+            for (const auto& message : ended) all.push_back(message.get());
+        }
+        for (Message* const message : all) message->give_up();
+        const SharedLock lock(mutex_);
+        std::move(ended.begin(), ended.end(), std::back_inserter(ended_));
+    }
+    bool settled(const Communicator* comm) {
+        const SharedLock lock(mutex_);
+        const auto open = [&](const auto& it) { return is_of(*it, comm) && !it->settled(); };
+        return std::none_of(living_.begin(), living_.end(), open) &&
+               std::none_of(ended_.begin(), ended_.end(), open);
+    }
+    void sweep_up() {
+        const SharedLock lock(mutex_);
         sweep();
     }
 
   private:
+    static bool is_of(const Message& message, const Communicator* comm) {
+        return comm == nullptr || &message.communicator() == comm;
+    }
     void sweep() {
         std::erase_if(ended_, [](const auto& message) { return message->settled(); });
     }
@@ -52,7 +75,7 @@ class Register {
 }  // namespace
 
 Message::Message(Communicator& comm, int peer, int tag)
-    : comm_(comm), peer_(peer), tag_(tag), hold_(comm) {
+    : comm_(comm), runtime_(comm.runtime()), peer_(peer), tag_(tag), hold_(comm) {
     Register::only().add(*this);
 }
 
@@ -66,7 +89,18 @@ void Message::check_partition(int partition, int partitions) {
 }
 
 void finish() {
-    Register::only().finish();
+    Register& all = Register::only();
+    all.give_up(nullptr);
+    runtime().wait_until([&] { return all.settled(nullptr); }, "MPI_Finalize");
+    all.sweep_up();
+}
+
+void give_up(const Communicator& comm) {
+    Register::only().give_up(&comm);
+}
+
+bool settled(const Communicator& comm) {
+    return Register::only().settled(&comm);
 }
 
 }  // namespace torusmp::mpi::partitioned

@@ -28,8 +28,10 @@ class Message : public Work {
     void give_back() final;
     // Whether the announcement has been sent or received, so that the object may be destroyed.
     virtual bool settled() const = 0;
-    // Called when MPI ends: cancels receives that can no longer be matched.
+    // Called when MPI or a joined job ends: cancels receives that can no longer be matched.
     virtual void give_up() {}
+    const Communicator& communicator() const { return comm_; }
+    core::Runtime& runtime() const { return runtime_; }
 
   protected:
     Message(Communicator& comm, int peer, int tag);
@@ -38,6 +40,7 @@ class Message : public Work {
     static void check_partition(int partition, int partitions);
 
     Communicator& comm_;  // kept alive by the request, and afterwards by hold_
+    core::Runtime& runtime_;
     const int peer_;
     const int tag_;
 
@@ -48,5 +51,8 @@ class Message : public Work {
 // Cancels what can no longer be matched, and waits until all announcements are settled. Called by
 // MPI_Finalize.
 void finish();
+// The same for one communicator, by MPI_Comm_disconnect: the first call cancels, the second waits.
+void give_up(const Communicator& comm);
+bool settled(const Communicator& comm);
 
 }  // namespace torusmp::mpi::partitioned

@@ -25,11 +25,6 @@ Memory checked_memory(bool sends, const void* buf, int partitions, Count count, 
         __builtin_mul_overflow(total, MPI_Count(type.size()), &bytes))
         wrong::total();
     entries_of(info);
-    if (comm.world()->joined())
-        fail(MPI_ERR_UNSUPPORTED_OPERATION,
-             "found {}, whose processes have joined: partitioned messages need processes that "
-             "started together",
-             comm.describe());
     return {const_cast<void*>(buf), partitions, MPI_Count(count), type};
 }
 
@@ -124,7 +119,7 @@ int PMPI_Parrived(MPI_Request request, int partition, int* flag) {
         Receive& receive = partitioned::end_of<Receive>(found);
         if (!found->active) return;
         if (receive.arrived(partition)) return;
-        runtime().progress_for("MPI_Parrived", AwaitedRequests({&request, 1}, false));
+        receive.runtime().progress_for("MPI_Parrived", AwaitedRequests({&request, 1}, false));
         *flag = receive.arrived(partition) ? 1 : 0;
     });
 }

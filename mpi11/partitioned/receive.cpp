@@ -15,7 +15,7 @@ Receive::Receive(const Memory& memory, Communicator& comm, int source, int tag)
       whole_(buffer_of(memory.address, std::size_t(memory.partitions) * std::size_t(memory.count),
                        memory.type, layout_)) {
     if (peer_ == MPI_PROC_NULL) return;
-    runtime().receive(announced_, core::Buffer(&announcement_, sizeof announcement_),
+    runtime_.receive(announced_, core::Buffer(&announcement_, sizeof announcement_),
                       comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
 }
 
@@ -24,7 +24,7 @@ void Receive::start() {
     posted_.store(false, std::memory_order_relaxed);
     if (peer_ == MPI_PROC_NULL) return;
     pending_ = true;
-    runtime().add_task(*this);  // advances it immediately
+    runtime_.add_task(*this);  // advances it immediately
 }
 
 // Posts the receives of this round, as soon as it is known what to receive.
@@ -40,7 +40,7 @@ bool Receive::advance() {
 // Once, from the announcement.
 void Receive::describe() {
     if (announced_.status().error != core::Error::none) {
-        wrong_ = comm_.runtime().state().why_failed(announced_.status().error, comm_.peer(peer_));
+        wrong_ = runtime_.state().why_failed(announced_.status().error, comm_.peer(peer_));
         return;
     }
     pieces_ = Pieces(announcement_.partitions, std::size_t(announcement_.partition_bytes));
@@ -75,7 +75,7 @@ void Receive::post() {
     for (int k = 0; k < pieces_.count(); ++k) {
         Piece& piece = piece_[std::size_t(k)];
         piece.placed = false;
-        runtime().receive(piece.request, piece.memory, comm_.peer(peer_), announcement_.context,
+        runtime_.receive(piece.request, piece.memory, comm_.peer(peer_), announcement_.context,
                           announcement_.first_tag + k);
     }
 }
@@ -145,9 +145,9 @@ bool Receive::settled() const {
 }
 
 void Receive::give_up() {
-    if (!announced_.complete()) runtime().cancel(announced_);
+    if (!announced_.complete()) runtime_.cancel(announced_);
     for (int k = 0; k < count(); ++k)
-        if (!has(k)) runtime().cancel(piece_[std::size_t(k)].request);
+        if (!has(k)) runtime_.cancel(piece_[std::size_t(k)].request);
 }
 
 }  // namespace torusmp::mpi::partitioned

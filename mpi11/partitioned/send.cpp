@@ -1,55 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/partitioned/send.h"
 
-#include <map>
-#include <mutex>
-
 namespace torusmp::mpi::partitioned {
 namespace {
 
-// Tags in a context that this process has claimed for the pieces of all its messages. A range is
-// used again for messages of as many pieces.
-class Tags {
-  public:
-    static Tags& only() {
-        static Tags* const made = std::make_unique<Tags>().release();
-        return *made;
-    }
-    Context context() {
-        const SharedLock lock(mutex_);
-        if (!context_) context_ = hot.world->world()->claim_contexts();
-        return *context_;
-    }
-    core::Tag take(int count) {
-        const SharedLock lock(mutex_);
-        std::vector<core::Tag>& returned = returned_[count];
-        if (!returned.empty()) {
-            const core::Tag first = returned.back();
-            returned.pop_back();
-            return first;
-        }
-        if (next_ > std::numeric_limits<core::Tag>::max() - count)
-            fail(MPI_ERR_OTHER, "too many partitioned messages exist: free requests first");
-        return std::exchange(next_, next_ + count);
-    }
-    void give(core::Tag first, int count) {
-        const SharedLock lock(mutex_);
-        returned_[count].push_back(first);
-    }
-
-  private:
-    std::mutex mutex_;
-    std::optional<Context> context_;
-    core::Tag next_ = 0;
-    std::map<int, std::vector<core::Tag>> returned_;
-};
-
-std::vector<routing::Direction> links_to(Rank peer) {
+std::vector<routing::Direction> links_to(Rank peer, const core::Runtime& runtime) {
     std::vector<routing::Direction> links;
-    const routing::Torus& torus = runtime().torus();
+    const routing::Torus& torus = runtime.torus();
     for (int index = 0; index < 2 * torus.dimensions(); ++index) {
         const auto direction = routing::Direction::from_index(index);
-        if (torus.neighbour(runtime().rank(), direction) == peer) links.push_back(direction);
+        if (torus.neighbour(runtime.rank(), direction) == peer) links.push_back(direction);
     }
     if (links.size() < 2) links.clear();
     return links;
@@ -71,21 +31,23 @@ Send::Send(const Memory& memory, Communicator& comm, int dest, int tag)
                                  std::size_t(memory.count) * std::size_t(pieces_.end(k) - first),
                                  memory.type, piece.layout);
     }
-    links_ = links_to(comm_.peer(peer_));
+    links_ = links_to(comm_.peer(peer_), runtime_);
     announce();
 }
 
 void Send::announce() {
+    TagRanges& tags = comm_.world()->partition_tags;
     announcement_ = {.partition_bytes = pieces_.partition_bytes(),
                      .partitions = pieces_.partitions(),
-                     .context = Tags::only().context(),
-                     .first_tag = Tags::only().take(pieces_.count())};
-    runtime().send(announcing_, core::Buffer(&announcement_, sizeof announcement_),
+                     .context = tags.context(),
+                     .first_tag = tags.take(pieces_.count())};
+    runtime_.send(announcing_, core::Buffer(&announcement_, sizeof announcement_),
                    comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
 }
 
 Send::~Send() {
-    if (peer_ != MPI_PROC_NULL) Tags::only().give(announcement_.first_tag, pieces_.count());
+    if (peer_ != MPI_PROC_NULL)
+        comm_.world()->partition_tags.give(announcement_.first_tag, pieces_.count());
 }
 
 void Send::start() {
@@ -113,15 +75,15 @@ void Send::send(int piece) {
     if (peer_ != MPI_PROC_NULL) {
         const core::Tag tag = announcement_.first_tag + piece;
         if (links_.empty())
-            runtime().send(ready.request, ready.memory, comm_.peer(peer_), announcement_.context,
+            runtime_.send(ready.request, ready.memory, comm_.peer(peer_), announcement_.context,
                            tag);
         else
-            runtime().send_by(ready.request, ready.memory,
+            runtime_.send_by(ready.request, ready.memory,
                               links_[std::size_t(piece) % links_.size()], announcement_.context,
                               tag);
     }
     if (unsent_.fetch_sub(1, std::memory_order_acq_rel) == 1 && shared_by_threads)
-        runtime().recheck();  // another thread may wait for it
+        runtime_.recheck();  // another thread may wait for it
 }
 
 bool Send::complete() const {

@@ -7,6 +7,7 @@
 #include "mpi11/coll/operation.h"
 #include "mpi11/entry.h"
 #include "mpi11/error/check.h"
+#include "mpi11/ft/failures.h"
 #include "mpi11/rma/arithmetic.h"
 #include "mpi11/rma/quick.h"
 #include "mpi11/rma/transfer.h"
@@ -144,7 +145,7 @@ void access_reached(const Window& window, const Access& call,
     }
     const Rank peer = window.comm->peer(call.target);
     if (!done && !window.comm->runtime().state().fault_of(peer).empty())
-        fail(MPI_ERR_PROC_ABORTED, "rank {}: {}", call.target,
+        fail(class_of_fault(core::Error::unreachable), "rank {}: {}", call.target,
              window.comm->runtime().state().why_failed(core::Error::unreachable, peer));
     if (!done)
         fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} is no longer there",

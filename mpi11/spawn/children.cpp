@@ -57,8 +57,11 @@ void check_program(const Command& command) {
     if (path ? is_program(full)
              : find_in(split(folders == nullptr ? "" : folders, ":"), full) != full)
         return;
-    fail(MPI_ERR_SPAWN, "cannot start \"{}\": found no such program {}", command.program,
-         path ? "there" : "in PATH");
+    const std::string here = command.folder.empty() ? "." : command.folder;
+    const bool beside = !path && is_program(here + "/" + command.program);
+    fail(MPI_ERR_SPAWN, "cannot start \"{0}\": found no such program {1}{2}", command.program,
+         path ? "there" : "in PATH",
+         beside ? fmt::format(" (\"./{}\" exists)", command.program) : std::string());
 }
 
 void check_hosts(const Strings& hosts, const Strings& all) {

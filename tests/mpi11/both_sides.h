@@ -8,6 +8,41 @@
 #define MARK 4711
 #define LARGE (1 << 18) /* ints */
 
+/* Partitioned messages with each process of the other side, also one that has no other end. */
+static inline void exchange_partitions(MPI_Comm inter, int remote) {
+    enum { partitions = 8, elements = 3000 };
+    int *sent = malloc(sizeof(int[partitions * elements])), *received, i, k, round;
+    MPI_Request requests[2], open;
+    received = malloc(sizeof(int[partitions * elements]));
+    for (i = 0; i < remote; i++) {
+        MPI_Psend_init(sent, partitions, elements, MPI_INT, i, 5, inter, MPI_INFO_NULL,
+                       &requests[0]);
+        MPI_Precv_init(received, partitions / 2, 2 * elements, MPI_INT, i, 5, inter, MPI_INFO_NULL,
+                       &requests[1]);
+        for (round = 0; round < 2; round++) {
+            MPI_Startall(2, requests);
+            for (k = partitions; k-- > 0;) {
+                sent[k * elements] = MARK + k + round;
+                MPI_Pready(k, requests[0]);
+            }
+            for (k = 0; k < partitions / 2; k++) {
+                int here = 0;
+                while (!here) MPI_Parrived(requests[1], k, &here);
+                CHECK(received[2 * k * elements] == MARK + 2 * k + round);
+            }
+            CHECK(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE) == MPI_SUCCESS);
+        }
+        MPI_Request_free(&requests[0]);
+        MPI_Request_free(&requests[1]);
+    }
+    if (remote > 0) {
+        MPI_Precv_init(received, 1, 1, MPI_INT, 0, 6, inter, MPI_INFO_NULL, &open);
+        MPI_Request_free(&open);
+    }
+    free(sent);
+    free(received);
+}
+
 /* What both sides do in most cases: messages of all sizes, collectives, one communicator of both.
  */
 static inline void talk(MPI_Comm inter, int children) {
@@ -29,6 +64,7 @@ static inline void talk(MPI_Comm inter, int children) {
         free(other);
     }
     free(data);
+    exchange_partitions(inter, remote);
     MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, inter);
     CHECK(sum == remote * (remote - 1) / 2);
     word = rank == 0 && !children ? MARK : 0;

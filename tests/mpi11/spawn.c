@@ -227,13 +227,6 @@ static void use_all(MPI_Comm inter, int high, const char* path) {
     MPI_Comm_split(merged, r % 2, -r, &half);
     MPI_Barrier(half);
     MPI_Comm_free(&half);
-    {
-        MPI_Request request;
-        int one = 1;
-        MPI_Comm_set_errhandler(merged, MPI_ERRORS_RETURN);
-        CHECK_CLASS(MPI_Psend_init(&one, 1, 1, MPI_INT, 0, 0, merged, MPI_INFO_NULL, &request),
-                    MPI_ERR_UNSUPPORTED_OPERATION);
-    }
     MPI_Barrier(merged);
     MPI_Comm_free(&merged);
 }
@@ -362,6 +355,18 @@ static void mistakes(void) {
                 MPI_ERR_SPAWN);
     CHECK(all_are(codes, 3, MPI_ERR_SPAWN) && codes[3] == MARK);
     MPI_Info_free(&info);
+    if (strchr(program, '/') != NULL) { /* a program that is not in PATH, but in the folder */
+        char folder[1024];
+        snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(program, '/') - program), program);
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "wdir", folder);
+        code = MPI_Comm_spawn(strrchr(program, '/') + 1, MPI_ARGV_NULL, ranks, info, 0,
+                              MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+        CHECK_CLASS(code, MPI_ERR_SPAWN);
+        MPI_Error_string(code, text, &length);
+        CHECK(strstr(text, "in PATH (\"./") != NULL);
+        MPI_Info_free(&info);
+    }
     CHECK_CLASS(MPI_Comm_spawn(program, MPI_ARGV_NULL, 2000000000, MPI_INFO_NULL, 0, MPI_COMM_WORLD,
                                &inter, MPI_ERRCODES_IGNORE),
                 MPI_ERR_SPAWN);

@@ -196,6 +196,12 @@ static void later(void) {
     int flags = 7;
     MPI_Comm next;
     MPI_Request request;
+    memset(&request, 1, sizeof request);
+    CHECK(class_of(MPIX_Comm_iagree(living, NULL, &request)) == MPI_ERR_ARG);
+    CHECK(request == MPI_REQUEST_NULL);
+    memset(&request, 1, sizeof request);
+    CHECK(class_of(MPIX_Comm_ishrink(living, NULL, &request)) == MPI_ERR_ARG);
+    CHECK(request == MPI_REQUEST_NULL);
     CHECK(MPIX_Comm_iagree(living, &flags, &request) == MPI_SUCCESS);
     CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS && flags == 7);
     if (mine == victim) die();

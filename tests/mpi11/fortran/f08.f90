@@ -93,6 +93,7 @@ program f08
   call strings
   call spawn
   call memory
+  call sizes
   call MPI_Barrier(MPI_COMM_WORLD)
   if (me == 0) print *, 'mpi_f08 is well'
   call MPI_Finalize()
@@ -127,6 +128,19 @@ contains
     call check(copy == MPI_COMM_NULL .and. group == MPI_GROUP_NULL, 'what was freed is null')
     call PMPI_Comm_rank(MPI_COMM_WORLD, result)
     call check(result == me, 'names for profilers')
+  end subroutine
+
+  subroutine sizes
+    double precision :: grid(4, 2)
+    logical :: flags(3)
+    character(len=7) :: word
+    integer :: size, ierr
+    call MPI_Sizeof(grid(::2, :), size)
+    call check(size == 8, 'size of a double')
+    call MPI_Sizeof(flags, size, ierr)
+    call check(size == 4 .and. ierr == MPI_SUCCESS, 'size of a logical')
+    call PMPI_Sizeof(x=word, size=size)
+    call check(size == 1, 'size of a character')
   end subroutine
 
   ! The same names with counts of both kinds.

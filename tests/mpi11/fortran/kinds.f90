@@ -47,6 +47,8 @@ contains
     complex :: c
     double complex :: z(5)
     complex(selected_real_kind(33)) :: widest(2)
+    character :: letter
+    character(len=5) :: words(3)
     call MPI_Sizeof(i, size, ierr)
     call check(size == 4 .and. ierr == MPI_SUCCESS, 'size of an integer')
     call MPI_Sizeof(i1, size, ierr)
@@ -71,6 +73,10 @@ contains
     call check(size == 16, 'size of a double complex')
     call MPI_Sizeof(widest, size, ierr)
     call check(size == 32, 'size of the widest complex')
+    call MPI_Sizeof(letter, size, ierr)
+    call check(size == 1 .and. ierr == MPI_SUCCESS, 'size of a character')
+    call PMPI_Sizeof(words(1:3:2), size, ierr)
+    call check(size == 1, 'size of a character in words')
   end subroutine
 
   ! A type has that size, that combiner and those arguments, and is the same when asked for again.

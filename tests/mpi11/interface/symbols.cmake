@@ -50,6 +50,7 @@ endforeach()
 foreach(kind 4 8 10 16)
   list(APPEND declared mpi_sizeof_real${kind}_ mpi_sizeof_complex${kind}_)
 endforeach()
+list(APPEND declared mpi_sizeof_character_)
 compare("Fortran routines" declared fortran_strong)
 
 # The library has what the module mpi_f08 names, and nothing more for it.
