@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "launch/stand_in.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -97,6 +98,11 @@ bool Seat::receive() {
 }
 
 std::unique_ptr<Bootstrap> Seat::connect() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (cancelled_) throw BootstrapError("no place in the joined job: it was given up");
+        connection_ = base::Descriptor(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    }
     return connect_passed(std::move(socket_), std::move(notices_));
 }
 
@@ -105,6 +111,7 @@ void Seat::cancel() noexcept {
     cancelled_ = true;
     if (listener_) ::shutdown(listener_.get(), SHUT_RDWR);
     if (stand_in_) ::shutdown(stand_in_.get(), SHUT_RDWR);
+    if (connection_) ::shutdown(connection_.get(), SHUT_RDWR);
 }
 
 void Seat::leave() noexcept {

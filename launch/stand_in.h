@@ -26,7 +26,7 @@ class Seat {
 
     // Waits for a stand-in, 2 minutes at most. Throws BootstrapError, also after cancel().
     void take();
-    // Ends take(), from another thread.
+    // Ends take(), and what waits for torus-run after connect(), from another thread.
     void cancel() noexcept;
 
     // After take(), once: connects to torus-run by the sockets that the stand-in has passed on.
@@ -45,6 +45,7 @@ class Seat {
     std::mutex mutex_;  // cancel() reads the descriptors that take() changes
     bool cancelled_ = false;
     base::Descriptor listener_, stand_in_, socket_, notices_;
+    base::Descriptor connection_;  // to torus-run, after connect(): for cancel()
     std::vector<std::string> environment_;
 };
 

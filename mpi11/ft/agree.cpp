@@ -151,7 +151,7 @@ Outcome vote(Communicator& comm, bool own, Context first, const char* call) {
 Communicator& shrunk(Communicator& comm, const char* call) {
     MPI_Comm made = MPI_COMM_NULL;
     run(*std::make_unique<Shrink>(call, comm, give_to(&made)).release());
-    return checked<Communicator>(made);
+    return checked_even_revoked(made);  // a faster member may have revoked it already
 }
 
 int shrink_later(const char* call, MPI_Comm comm, GiveComm give, MPI_Request* request) {
