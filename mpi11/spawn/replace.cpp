@@ -222,7 +222,7 @@ void take_place(const MeetingPlace& place, const std::vector<int>& ranks) {
     }
     if (made == nullptr) end_unneeded();
     // As other processes that are spawned.
-    const base::Descriptor none(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const base::Descriptor none(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     if (none) dup2(none.get(), STDIN_FILENO);
     library().parent->name = "MPI_COMM_PARENT";
     made->error_handler = hot.world->error_handler;
