@@ -250,7 +250,6 @@ void apply_records(const std::vector<Record>& records, bool flags, Settings& set
 }
 
 void apply_whole(const std::vector<Record>& records, Settings& settings) {
-    const Settings defaults(settings.schema());
     std::shared_ptr<Settings> whole;
     for (const Record& record : records) {
         if (!record.key.starts_with(whole_prefix)) continue;
@@ -258,7 +257,7 @@ void apply_whole(const std::vector<Record>& records, Settings& settings) {
         const AnySetting& setting =
             setting_of(std::string_view(record.key).substr(whole_prefix.size()), settings);
         if (record.origin.kind == Origin::Kind::default_value)
-            whole->take(setting, defaults);
+            whole->take(setting, Settings(settings.schema()));
         else
             whole->assign(setting, Raw::words(record.value), record.origin);
     }
@@ -333,12 +332,14 @@ std::vector<std::string> export_environment(const Settings& settings) {
             all += encode_record(setting->key(), settings.text(*setting), origin);
     }
     const Settings& whole = settings.whole();
-    for (const AnySetting* setting : settings.schema().settings()) {
-        const std::string text = whole.text(*setting);
-        const Origin& origin = whole.origin(*setting);
-        if (text != settings.text(*setting) || origin != settings.origin(*setting))
-            all += encode_record(fmt::format("{}{}", whole_prefix, setting->key()), text, origin);
-    }
+    if (&whole != &settings)
+        for (const AnySetting* setting : settings.schema().settings()) {
+            const std::string text = whole.text(*setting);
+            const Origin& origin = whole.origin(*setting);
+            if (text != settings.text(*setting) || origin != settings.origin(*setting))
+                all +=
+                    encode_record(fmt::format("{}{}", whole_prefix, setting->key()), text, origin);
+        }
     std::vector<std::string> parts;
     for (std::size_t start = 0; start == 0 || start < all.size(); start += longest_string)
         parts.push_back(all.substr(start, longest_string));

@@ -134,6 +134,11 @@ const std::vector<std::string>& machine_hosts(const config::Settings& settings) 
     return host_names(settings.whole());
 }
 
+std::string host_of(const config::Settings& settings, int node) {
+    const std::vector<std::string>& all = machine_hosts(settings);
+    return all.empty() ? std::string() : all[std::size_t(node)];
+}
+
 int own_node(const config::Settings& settings, int rank) {
     if (host_names(settings).empty()) return 0;
     return node_named(settings, host_names(settings)[std::size_t(node_of(settings, rank))]);
@@ -160,11 +165,6 @@ std::vector<std::string> options_of(const config::Settings& settings, const std:
     }
     if (!here.empty()) options.insert(options.end(), {"--here", here});
     return options;
-}
-
-std::string host_of(const config::Settings& settings, int node) {
-    const std::vector<std::string>& all = machine_hosts(settings);
-    return all.empty() ? std::string() : all[std::size_t(node)];
 }
 
 }  // namespace
@@ -243,8 +243,8 @@ Seating seat_processes(const config::Settings& settings, int node, const std::ve
 }
 
 Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
-               std::vector<std::string> variables, bool silent, const base::Descriptor& talk,
-               const base::Descriptor& input) {
+               std::vector<std::string> variables, bool silent, const base::Descriptor& input,
+               const base::Descriptor& output) {
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
@@ -261,16 +261,14 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     if (silent) errors_ = base::Descriptor(memfd_create("torus-run", MFD_CLOEXEC));
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    if (talk) {
-        posix_spawn_file_actions_adddup2(&actions, talk.get(), 0);
-        posix_spawn_file_actions_adddup2(&actions, talk.get(), 1);
-    } else {
-        if (input)
-            posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
-        else
-            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-        if (silent) posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-    }
+    if (input)
+        posix_spawn_file_actions_adddup2(&actions, input.get(), 0);
+    else
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    if (output)
+        posix_spawn_file_actions_adddup2(&actions, output.get(), 1);
+    else if (silent)
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
     if (silent) posix_spawn_file_actions_adddup2(&actions, errors_.get(), 2);
     // Files and sockets that the program closes must not stay open here.
     posix_spawn_file_actions_addclosefrom_np(&actions, 3);

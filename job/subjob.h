@@ -26,6 +26,8 @@ std::string stand_in_path();
 
 // The hosts of the machine; empty if they have no names.
 const std::vector<std::string>& machine_hosts(const config::Settings& settings);
+// Its name; empty if the hosts have none.
+std::string host_of(const config::Settings& settings, int node);
 // The node of this process; rank: its machine rank.
 int own_node(const config::Settings& settings, int rank);
 
@@ -35,13 +37,13 @@ struct RankPlaces {
     std::vector<int> nodes;  // by rank
     std::vector<std::string> options;
 };
-// hosts: some of the machine's; empty for those of this job or, if these do not fit the number, for a
-// box of fewer. node: of this process. Throws ConfigError with a sentence if they do not fit.
+// hosts: some of the machine's; empty for those of this job or, if these do not fit the number, for
+// a box of fewer. node: of this process. Throws ConfigError with a sentence if they do not fit.
 RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
                        const std::vector<std::string>& hosts);
 
-// A place for each of some processes, whose nodes are given: a job whose ranks fill the hosts of this
-// job or, if the processes are also on others, the machine.
+// A place for each of some processes, whose nodes are given: a job whose ranks fill the hosts of
+// this job or, if the processes are also on others, the machine.
 struct Seating {
     int ranks = 0;
     std::vector<std::string> options;  // for torus-run
@@ -60,11 +62,11 @@ class Subjob {
   public:
     // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
     // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
-    // output is dropped, and its errors are kept. talk: a socket that is its standard input and
-    // output. input: a pipe that is its standard input. Throws std::runtime_error.
+    // output is dropped, and its errors are kept. input, output: its standard input and output
+    // instead. Throws std::runtime_error.
     Subjob(const std::string& name, std::vector<std::string> arguments,
-           std::vector<std::string> variables, bool silent, const base::Descriptor& talk = {},
-           const base::Descriptor& input = {});
+           std::vector<std::string> variables, bool silent, const base::Descriptor& input = {},
+           const base::Descriptor& output = {});
     ~Subjob();
     Subjob(const Subjob&) = delete;
     Subjob& operator=(const Subjob&) = delete;

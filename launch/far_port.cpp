@@ -21,14 +21,6 @@
 namespace torusmp::launch {
 namespace {
 
-std::string why_not(const base::Descriptor& port, const std::string& host) {
-    if (port)
-        return is_same_user(port) ? std::string() : std::string("the port belongs to another user");
-    return errno == ECONNREFUSED
-               ? fmt::format("no process of {} has this port open", host)
-               : fmt::format("cannot connect to the port: {}", std::strerror(errno));
-}
-
 bool write_all(int to, std::string_view bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(to, bytes.data(), bytes.size());
@@ -49,9 +41,17 @@ bool carry(int from, int to) {
 
 }  // namespace
 
+std::string why_not_connected(const base::Descriptor& port, const std::string& host) {
+    if (port)
+        return is_same_user(port) ? std::string() : std::string("the port belongs to another user");
+    return errno == ECONNREFUSED
+               ? fmt::format("no process of {} has this port open", host)
+               : fmt::format("cannot connect to the port: {}", std::strerror(errno));
+}
+
 int carry_to_port(const std::string& socket, const std::string& host) {
     const base::Descriptor port = connect_to(socket);
-    const std::string why = why_not(port, host);
+    const std::string why = why_not_connected(port, host);
     const auto length = std::uint32_t(why.size());
     if (!write_all(STDOUT_FILENO, {reinterpret_cast<const char*>(&length), sizeof length}) ||
         !write_all(STDOUT_FILENO, why) || !why.empty())
@@ -66,7 +66,8 @@ int carry_to_port(const std::string& socket, const std::string& host) {
 
 int print_port_of(const std::string& service) {
     try {
-        if (const auto port = look_up(service)) fmt::print("{}\n", boost::algorithm::hex_lower(*port));
+        if (const auto port = look_up(service))
+            fmt::print("{}\n", boost::algorithm::hex_lower(*port));
         return 0;
     } catch (const std::runtime_error& failure) {
         fmt::print(stderr, "torus-stand-in: {}\n", failure.what());

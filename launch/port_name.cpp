@@ -38,7 +38,8 @@ std::optional<PortName> PortName::read(std::string_view name) {
         name[socket_length] != ':')
         return std::nullopt;
     PortName port{std::string(name.substr(0, socket_length)),
-                  std::string(name.substr(socket_length + 1, secret_digits)), {}};
+                  std::string(name.substr(socket_length + 1, secret_digits)),
+                  {}};
     if (!are_digits(port.secret)) return std::nullopt;
     if (name.size() == shortest) return port;
     port.host = name.substr(shortest + 1);

@@ -16,7 +16,7 @@ Receive::Receive(const Memory& memory, Communicator& comm, int source, int tag)
                        memory.type, layout_)) {
     if (peer_ == MPI_PROC_NULL) return;
     runtime_.receive(announced_, core::Buffer(&announcement_, sizeof announcement_),
-                      comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
+                     comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
 }
 
 void Receive::start() {
@@ -65,8 +65,9 @@ core::Buffer Receive::memory_of(int piece, Piece& to) const {
     if (whole_.layout == nullptr) return {static_cast<void*>(whole_.base + from), bytes};
     const std::size_t element = type_->size();
     if (element != 0 && from % element == 0 && bytes % element == 0)
-        return buffer_of(core::displaced(address_, std::ptrdiff_t(from / element) * type_->extent()),
-                         bytes / element, *type_, to.layout);
+        return buffer_of(
+            core::displaced(address_, std::ptrdiff_t(from / element) * type_->extent()),
+            bytes / element, *type_, to.layout);
     to.aside.reset(new std::byte[bytes]);
     return {static_cast<void*>(to.aside.get()), bytes};
 }
@@ -76,7 +77,7 @@ void Receive::post() {
         Piece& piece = piece_[std::size_t(k)];
         piece.placed = false;
         runtime_.receive(piece.request, piece.memory, comm_.peer(peer_), announcement_.context,
-                          announcement_.first_tag + k);
+                         announcement_.first_tag + k);
     }
 }
 
@@ -102,8 +103,8 @@ bool Receive::arrived(int partition) {
     if (peer_ == MPI_PROC_NULL) return true;
     if (!posted()) return false;
     if (!wrong_.empty()) return true;  // the call that completes the request reports it
-    const auto [first, end] = pieces_.overlapping(partition_bytes_ * std::size_t(partition),
-                                                  partition_bytes_);
+    const auto [first, end] =
+        pieces_.overlapping(partition_bytes_ * std::size_t(partition), partition_bytes_);
     for (int k = first; k < end; ++k)
         if (!has(k)) return false;
     for (int k = first; k < end; ++k) place(k);
@@ -129,8 +130,7 @@ void Receive::report(MPI_Status* status) {
 }
 
 void Receive::list(core::Awaited::List& list) const {
-    if (!announced_.complete())
-        list.ids.push_back(static_cast<const core::Request*>(&announced_));
+    if (!announced_.complete()) list.ids.push_back(static_cast<const core::Request*>(&announced_));
     if (!posted()) return;
     for (int k = 0; k < count(); ++k)
         if (!has(k))

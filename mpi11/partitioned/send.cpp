@@ -42,7 +42,7 @@ void Send::announce() {
                      .context = tags.context(),
                      .first_tag = tags.take(pieces_.count())};
     runtime_.send(announcing_, core::Buffer(&announcement_, sizeof announcement_),
-                   comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
+                  comm_.peer(peer_), comm_.context(Traffic::partitions), tag_);
 }
 
 Send::~Send() {
@@ -76,11 +76,11 @@ void Send::send(int piece) {
         const core::Tag tag = announcement_.first_tag + piece;
         if (links_.empty())
             runtime_.send(ready.request, ready.memory, comm_.peer(peer_), announcement_.context,
-                           tag);
+                          tag);
         else
             runtime_.send_by(ready.request, ready.memory,
-                              links_[std::size_t(piece) % links_.size()], announcement_.context,
-                              tag);
+                             links_[std::size_t(piece) % links_.size()], announcement_.context,
+                             tag);
     }
     if (unsent_.fetch_sub(1, std::memory_order_acq_rel) == 1 && shared_by_threads)
         runtime_.recheck();  // another thread may wait for it

@@ -114,7 +114,7 @@ std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands
     return std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
         std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false,
-        base::Descriptor(), input);
+        input);
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -236,7 +236,8 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
     const auto lifeline = std::make_shared<const base::Descriptor>(ends[1]);
     for (std::size_t i = 0; i < replacements.size(); ++i) {
         Strings host;
-        if (!hosts.empty()) host.push_back(hosts[std::size_t(replacements[i].node)]);
+        if (!hosts.empty())
+            host.push_back(job::host_of(beside.settings(), replacements[i].node));
         Strings options;
         try {
             options = job::place_ranks(beside.settings(), own_node(beside), 1, host).options;

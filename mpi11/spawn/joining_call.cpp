@@ -43,11 +43,6 @@ bool is_broken(Communicator& comm) {
     return is_revoked(comm) || !dead_members(comm).empty();
 }
 
-// Undoes a join that has failed for other members.
-struct GiveBack {
-    void operator()(Communicator* made) const { give_back(*made); }
-};
-
 }  // namespace
 
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
@@ -88,14 +83,14 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
         if (leads) return arranged.given_up && arranged.given_up();
         return report.complete() && last.error != MPI_SUCCESS;
     };
-    std::unique_ptr<Communicator, GiveBack> made;
+    OwnedJoined made;
     std::string trouble;
     try {
         made.reset(&join({.name = first.name.data(),
-                      .index = first.first_index + comm.rank(),
-                      .first_side = first.first_side,
-                      .processes = first.processes},
-                     std::move(arranged.meeting), given_up));
+                          .index = first.first_index + comm.rank(),
+                          .first_side = first.first_side,
+                          .processes = first.processes},
+                         std::move(arranged.meeting), given_up));
     } catch (const std::exception& failure) {
         trouble = failure.what();
     }

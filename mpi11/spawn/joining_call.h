@@ -14,7 +14,7 @@ namespace torusmp::mpi {
 
 // What the root has arranged. The functions may be empty.
 struct Arrangement {
-    MeetingPlace place;  // without the index
+    MeetingPlace place;                    // without the index
     int first_index = 0;                   // of the members of the communicator, by rank
     std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
     std::function<bool()> given_up;        // the other side will not come any more
@@ -32,5 +32,9 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
                            const Arrange& arrange, int* number = nullptr);
 // Undoes a join that has failed elsewhere: the communicator is released, and its job is abandoned.
 void give_back(Communicator& made);
+struct GiveBack {
+    void operator()(Communicator* made) const { give_back(*made); }
+};
+using OwnedJoined = std::unique_ptr<Communicator, GiveBack>;
 
 }  // namespace torusmp::mpi

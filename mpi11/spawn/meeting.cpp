@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi11/spawn/meeting.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <exception>
 #include <stdexcept>
 #include <utility>
 
-#include "base/descriptor.h"
 #include "config/geometry.h"
+#include "config/network.h"
 #include "mpi11/error/check.h"
 #include "mpi11/topology/topology.h"
 
@@ -22,12 +20,9 @@ namespace {
 // This machine and its network, which processes must share that meet by abstract sockets and shared
 // memory: another container has another one.
 std::string own_machine() {
-    std::string boot(36, '\0');
-    const base::Descriptor file(::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC));
-    if (!file || read(file.get(), boot.data(), boot.size()) < 0) boot.clear();
     struct stat network {};
     stat("/proc/self/ns/net", &network);
-    return fmt::format("machine {} network {}", boot, network.st_ino);
+    return fmt::format("machine {} network {}", config::this_machine(), network.st_ino);
 }
 
 void refuse(Talk& talk, const std::string& why) {

@@ -16,10 +16,10 @@
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
-#include "mpi11/spawn/port_call.h"
 #include "mpi11/spawn/joining_call.h"
 #include "mpi11/spawn/meeting.h"
 #include "mpi11/spawn/port.h"
+#include "mpi11/spawn/port_call.h"
 #include "mpi11/topology/topology.h"
 
 namespace torusmp::mpi {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "config/geometry.h"
+#include "launch/far_port.h"
 #include "launch/meeting_socket.h"
 #include "launch/port_name.h"
 #include "launch/published_names.h"
@@ -38,8 +39,8 @@ Carried carry(Strings arguments, const Strings& what) {
     base::Descriptor here(ends[0]), there(ends[1]);
     arguments.insert(arguments.end(), {"--bind", "none", "--", job::stand_in_path()});
     arguments.insert(arguments.end(), what.begin(), what.end());
-    auto carrier =
-        std::make_unique<job::Subjob>("torus-run", std::move(arguments), Strings{}, true, there);
+    auto carrier = std::make_unique<job::Subjob>("torus-run", std::move(arguments), Strings{}, true,
+                                                 there, there);
     return {std::move(carrier), std::move(here)};
 }
 
@@ -57,15 +58,11 @@ std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
         socket = launch::connect_to(port.socket, SOCK_NONBLOCK);
         return socket || errno != EAGAIN;
     });
-    if (!socket && errno != ECONNREFUSED)
-        throw std::runtime_error(
-            fmt::format("cannot connect to the port: {}", std::strerror(errno)));
-    if (!socket && !known)
+    if (!socket && errno == ECONNREFUSED && !known)
         throw std::runtime_error(fmt::format("{} is not a host of this job's machine", port.host));
-    if (!socket)
-        throw std::runtime_error(fmt::format("no process of {} has this port open",
-                                             port.host.empty() ? "this host" : port.host));
-    if (!launch::is_same_user(socket)) throw std::runtime_error("the port belongs to another user");
+    const std::string why =
+        launch::why_not_connected(socket, port.host.empty() ? "this host" : port.host);
+    if (!why.empty()) throw std::runtime_error(why);
     fcntl(socket.get(), F_SETFL, 0);  // it blocks from now on
     return std::make_shared<SocketTalk>(std::move(socket));
 }
@@ -101,11 +98,24 @@ std::string read_to_end(const base::Descriptor& socket) {
     return text;
 }
 
+std::optional<std::string> ask_hosts(const std::string& service, const job::Process& job,
+                                     Hosts hosts) {
+    Carried carried =
+        carry(job::options_of_hosts(job.settings(), own_node(job), hosts == Hosts::of_machine),
+              {"--look-up", service});
+    const std::string found = read_to_end(carried.socket);
+    const std::string digits = found.substr(0, found.find('\n'));
+    job::Subjob& carrier = *carried.carrier;
+    wait_idly([&] { return carrier.ended().has_value(); });
+    if (*carrier.ended() != 0) cannot_reach("the other hosts", carrier);
+    if (digits.empty()) return std::nullopt;
+    return boost::algorithm::unhex(digits);
+}
+
 }  // namespace
 
 std::string own_host(const job::Process& job) {
-    const Strings& hosts = job::machine_hosts(job.settings());
-    return hosts.empty() ? std::string() : hosts[std::size_t(own_node(job))];
+    return job::host_of(job.settings(), own_node(job));
 }
 
 std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& introduction,
@@ -124,22 +134,13 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
 
 std::optional<std::string> look_up_on_hosts(const std::string& service, const job::Process& job,
                                             Hosts hosts) {
-    if (auto port = launch::look_up(service)) return port;
-    const Strings& own = host_names(job.settings());
-    const Strings& all = job::machine_hosts(job.settings());
-    const bool whole = hosts == Hosts::of_machine && all.size() > own.size();
-    if (whole)
-        if (auto port = look_up_on_hosts(service, job, Hosts::of_job)) return port;
-    if ((whole ? all : own).size() < 2) return std::nullopt;
-    Carried carried = carry(job::options_of_hosts(job.settings(), own_node(job), whole),
-                            {"--look-up", service});
-    const std::string found = read_to_end(carried.socket);
-    const std::string digits = found.substr(0, found.find('\n'));
-    job::Subjob& carrier = *carried.carrier;
-    wait_idly([&] { return carrier.ended().has_value(); });
-    if (*carrier.ended() != 0) cannot_reach("the other hosts", carrier);
-    if (digits.empty()) return std::nullopt;
-    return boost::algorithm::unhex(digits);
+    const std::size_t own = host_names(job.settings()).size();
+    const std::size_t all = job::machine_hosts(job.settings()).size();
+    auto port = launch::look_up(service);
+    if (!port && own > 1) port = ask_hosts(service, job, Hosts::of_job);
+    if (!port && hosts == Hosts::of_machine && all > own)
+        port = ask_hosts(service, job, Hosts::of_machine);
+    return port;
 }
 
 }  // namespace torusmp::mpi

@@ -21,8 +21,8 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
                                 const job::Process& job);
 
 enum class Hosts { of_job, of_machine };
-// The port that a process on one of these hosts has published: on this host, or else on another host
-// of the job, or else on any. Throws std::runtime_error if these cannot be asked.
+// The port that a process on one of these hosts has published: on this host, or else on another
+// host of the job, or else on any. Throws std::runtime_error if these cannot be asked.
 std::optional<std::string> look_up_on_hosts(const std::string& service, const job::Process& job,
                                             Hosts hosts);
 

@@ -36,10 +36,6 @@ struct Release {
     void operator()(Communicator* comm) const { release(*comm); }
 };
 using Owned = std::unique_ptr<Communicator, Release>;
-struct GiveBackJoined {
-    void operator()(Communicator* comm) const { give_back(*comm); }
-};
-using OwnedJoined = std::unique_ptr<Communicator, GiveBackJoined>;
 
 // All in the old order. ranks: the places of the new processes.
 std::vector<Rank> in_order(const std::vector<Rank>& survivors, const std::vector<Rank>& fresh,
@@ -73,8 +69,8 @@ std::vector<int> missing_ranks(const Communicator& comm, const Communicator& sur
 }
 
 std::string host_of_node(const job::Process& job, int node) {
-    const auto& hosts = job::machine_hosts(job.settings());
-    if (!hosts.empty()) return hosts[std::size_t(node)];
+    const std::string host = job::host_of(job.settings(), node);
+    if (!host.empty()) return host;
     char self[256] = "this host";
     gethostname(self, sizeof self - 1);
     return self;
