@@ -114,13 +114,6 @@ extern "C" {
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
     constexpr const char* call = "MPI_Session_init";
     if (session != nullptr) *session = MPI_SESSION_NULL;
-    if (has_left_job()) {
-        const Failure failure(MPI_ERR_OTHER,
-                              "called after MPI_Finalize by a process that had no session before: "
-                              "it has left the job. Open a session before MPI_Finalize");
-        if (errhandler == MPI_ERRORS_RETURN) return keep_error(call, failure);
-        torusmp::job::end_process(1, fmt::format("{}: {}", call, failure.text()));
-    }
     return api_at_any_time(call, [&] {
         const int provided = open_session(wanted_level(info), call);
         try {

@@ -104,17 +104,19 @@ void add_program(Strings& to, const Command& command) {
 // arguments: options of torus-run. meeting: the value of env_parents.
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
                                             Strings arguments, const std::string& meeting,
-                                            const base::Descriptor& input = {}) {
+                                            Deaths deaths, const base::Descriptor& input = {}) {
     bool first = true;
     for (const Command& command : commands) {
         if (command.processes == 0) continue;
         if (!std::exchange(first, false)) arguments.emplace_back(":");
         add_program(arguments, command);
     }
-    return std::make_unique<job::Subjob>(
+    auto children = std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
         std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false,
         input);
+    children->hand_over(*library().process, deaths == Deaths::are_mended);
+    return children;
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -200,7 +202,8 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
                       .processes = parents + processes};
     const auto children = std::make_shared<Jobs>();
     children->push_back(
-        start_children(commands, std::move(placed.options), meeting_text(arranged.place)));
+        start_children(commands, std::move(placed.options), meeting_text(arranged.place),
+                       Deaths::end_the_job));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     watch_children(arranged, children, commands.front().program);
@@ -249,7 +252,7 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
         children->push_back(start_children(
             {one}, std::move(options),
             fmt::format("{}:{}:{}", meeting_text(arranged.place), i, fmt::join(ranks, ",")),
-            input));
+            Deaths::are_mended, input));
     }
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors);
     watch_children(arranged, children, command.program);

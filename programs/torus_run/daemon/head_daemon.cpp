@@ -65,10 +65,6 @@ class Head : private Attention::Listener,
         follow_plugs();
         if (!coordinator_.stopped() && all_ready() && start()) {
             while (!coordinator_.over()) step();
-            // A rank that died may have started processes that took the places of others.
-            while (coordinator_.survived_deaths() && !front_gone_ &&
-                   any_has_children_of_ranks(child_daemons_.orphans()))
-                step();
         }
         end_everything();
         report_ending();
@@ -386,6 +382,11 @@ class Head : private Attention::Listener,
     }
     void show(const std::vector<ProcessEntry>& ranks) override {
         send_process_table(context_.front.get(), ranks);
+    }
+    void stand_in(int node, int rank, std::uint32_t sequence) override {
+        if (node == head_node(job_)) return local_->stand_in(rank, sequence);
+        send(DaemonFrame::stand_in, std::uint32_t(node),
+             share(Packer().add(rank).add(sequence).take()));
     }
     void question() override {
         if (local_) local_->question();
