@@ -105,6 +105,9 @@ std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose
 // The part of a peer's address for this carrier.
 transport::ConstBytes Connections::address_of(Rank peer, std::size_t carrier) const {
     transport::ConstBytes rest = addresses_[std::size_t(peer)];
+    if (rest.empty())
+        throw std::runtime_error(
+            fmt::format("{} has ended before it sent its address", commons_.name_of(peer)));
     take_number(rest, commons_.name_of(peer));
     for (std::size_t i = 0;; ++i) {
         const std::uint32_t length = take_number(rest, commons_.name_of(peer));
