@@ -13,9 +13,9 @@ MPI_Group make_group(std::shared_ptr<const Roster> roster, Members members,
     return handle_of(make<ProcessGroup>(std::move(roster), std::move(members), std::move(session)));
 }
 
-Members members_in(const Communicator& comm, MPI_Group group) {
+Members members_in(const World& world, MPI_Group group) {
     const ProcessGroup& object = checked<ProcessGroup>(group);
-    const auto& roster = comm.world()->roster();
+    const auto& roster = world.roster();
     if (object.roster == roster || object.roster == nullptr) return object.members;
     return roster->translate(object.members, *object.roster);
 }

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2): members that make one at the
-// same time are told apart by their group and the program's tag.
+// same time are told apart by their group and the program's tag. All members choose the same job, of
+// those that have all of them (spawn/joined.h), for its communication and for the new communicator.
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -9,6 +14,7 @@
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
 #include "mpi11/session/session_call.h"
+#include "mpi11/spawn/joined.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -49,21 +55,21 @@ std::string_view checked_string_tag(const char* string_tag) {
     return text;
 }
 
-// Groups of processes that have joined have no job in which all of them could meet without a
-// communicator.
-const Members& checked_members(MPI_Group handle) {
-    const ProcessGroup& group = checked<ProcessGroup>(handle);
-    if (group.roster != nullptr && group.roster != hot.world->world()->roster())
+using Job = std::shared_ptr<World>;
+
+Job checked_job(std::initializer_list<MPI_Group> groups) {
+    Job job = common_job(groups);
+    if (job == nullptr)
         fail(MPI_ERR_GROUP,
-             "found a group of processes that have joined, expected processes that started "
-             "together");
-    return group.members;
+             "found processes that no job has together: expected processes that started together, "
+             "or the two sides of one MPI_Comm_spawn, MPI_Comm_accept or MPI_Comm_join");
+    return job;
 }
 
-int checked_place(const Members& group) {
-    const int place = group.index_of(runtime().rank());
-    if (place < 0)
-        fail(MPI_ERR_GROUP, "rank {} of the job is not a member of the group", runtime().rank());
+int checked_place(const World& job, const Members& group) {
+    const Rank self = job.roster()->self;
+    const int place = group.index_of(self);
+    if (place < 0) fail(MPI_ERR_GROUP, "rank {} of the job is not a member of the group", self);
     return place;
 }
 
@@ -104,62 +110,84 @@ MPI_Comm finished(Communicator& comm, const ProcessGroup& group, MPI_Info info,
     return handle_of(comm);
 }
 
-Communicator& make_from(const Members& group, std::string_view string_tag, const char* call) {
-    checked_place(group);
+Communicator& make_from(const Job& job, const Members& group, std::string_view string_tag,
+                        const char* call) {
     std::optional<Claim> claim;
     Context first = 0;
-    if (group[0] == runtime().rank()) first = claim.emplace(*hot.world).use();
-    hand_down(runtime(), group, 0, contexts_of_groups, tag_of("intra", string_tag, group), &first,
-              sizeof first, call);
-    return make_intra(hot.world->world(), group.ranks(), first);
+    if (checked_place(*job, group) == 0) first = claim.emplace(*job).use();
+    hand_down(job->runtime(), group, 0, contexts_of_groups, tag_of("intra", string_tag, group),
+              &first, sizeof first, call);
+    return make_intra(job, group.ranks(), first);
 }
 
-// What the local leader learns of the other group: contexts for both, then its members.
-std::vector<int> meet(const Members& local, const Members& remote, int remote_leader,
-                      std::string_view string_tag, const char* call) {
+// What the leaders agree on, and hand down.
+struct Meeting {
+    int error = MPI_SUCCESS;
+    std::uint64_t job = 0;  // its number
+    Context first = 0;
+    int remote_size = 0;
+    std::vector<Rank> remote;  // machine ranks
+};
+
+// On the leaders.
+Meeting meet(MPI_Group local_group, MPI_Group remote_group, int remote_leader,
+             std::string_view string_tag, const char* call) {
+    checked<ProcessGroup>(remote_group);
+    const Job job = checked_job({local_group, remote_group});
+    const Members local = members_in(*job, local_group), remote = members_in(*job, remote_group);
+    check_disjoint(local, remote);
+    checked_leader(remote, remote_leader, "remote_leader");
     std::optional<Claim> claim;
     const bool ours = local[0] < remote[0];
     std::vector<int> list{0};
-    if (ours) list[0] = int(claim.emplace(*hot.world).use());
+    if (ours) list[0] = int(claim.emplace(*job).use());
     list.insert(list.end(), local.ranks().begin(), local.ranks().end());
-    std::vector<int> theirs = swap_lists(runtime(), contexts_of_groups, remote[remote_leader],
-                                         tag_of("inter", string_tag, Members()), list, call);
-    if (ours) theirs[0] = list[0];
-    return theirs;
+    const std::vector<int> theirs =
+        swap_lists(job->runtime(), contexts_of_groups, remote[remote_leader],
+                   tag_of("inter", string_tag, Members()), list, call);
+    return {.error = MPI_SUCCESS,
+            .job = job->process().number(),
+            .first = Context(ours ? list[0] : theirs[0]),
+            .remote_size = int(theirs.size()) - 1,
+            .remote = {theirs.begin() + 1, theirs.end()}};
+}
+
+Job job_of_number(std::uint64_t number) {
+    const Job& own = hot.world->world();
+    return number == own->process().number() ? own : joined_job(number);
 }
 
 // The group's leader knows the other group; the others wait for what it hands down, also if that is
 // an error.
-Communicator& make_between(const Members& local, int local_leader, MPI_Group remote_group,
+Communicator& make_between(MPI_Group local_group, int local_leader, MPI_Group remote_group,
                            int remote_leader, std::string_view string_tag, const char* call) {
+    const Job own = checked_job({local_group});
+    const Members local = members_in(*own, local_group);
     const core::Tag tag = tag_of("leader", string_tag, local);
-    std::vector<int> theirs;
-    int length = 0;  // of the list; negative for an error class
-    const auto hand_down_length = [&] {
-        hand_down(runtime(), local, local_leader, contexts_of_groups, tag, &length, sizeof length,
-                  call);
+    const auto hand_down_from_leader = [&](void* data, std::size_t bytes) {
+        hand_down(own->runtime(), local, local_leader, contexts_of_groups, tag, data, bytes, call);
     };
-    if (checked_place(local) == local_leader) {
+    Meeting meeting;
+    const auto hand_down_head = [&] {
+        hand_down_from_leader(&meeting, offsetof(Meeting, remote));
+    };
+    if (checked_place(*own, local) == local_leader) {
         try {
-            const Members& remote = checked_members(remote_group);
-            check_disjoint(local, remote);
-            checked_leader(remote, remote_leader, "remote_leader");
-            theirs = meet(local, remote, remote_leader, string_tag, call);
+            meeting = meet(local_group, remote_group, remote_leader, string_tag, call);
         } catch (const Failure& failure) {
-            length = -failure.code();
-            hand_down_length();
+            meeting.error = failure.code();
+            hand_down_head();
             throw;
         }
-        length = int(theirs.size());
     }
-    hand_down_length();
-    if (length < 0)
-        fail(-length, "the leader of the group (rank {} of it) has failed", local_leader);
-    theirs.resize(std::size_t(length));
-    hand_down(runtime(), local, local_leader, contexts_of_groups, tag, theirs.data(),
-              theirs.size() * sizeof(int), call);
-    const auto first = Context(theirs[0]);
-    return make_inter(hot.world->world(), local.ranks(), {theirs.begin() + 1, theirs.end()}, first);
+    hand_down_head();
+    if (meeting.error != MPI_SUCCESS)
+        fail(meeting.error, "the leader of the group (rank {} of it) has failed", local_leader);
+    meeting.remote.resize(std::size_t(meeting.remote_size));
+    hand_down_from_leader(meeting.remote.data(), meeting.remote.size() * sizeof(Rank));
+    const Job job = job_of_number(meeting.job);
+    return make_inter(job, members_in(*job, local_group).ranks(), std::move(meeting.remote),
+                      meeting.first);
 }
 
 }  // namespace
@@ -176,11 +204,12 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
     return api_with_handler(call, errhandler, [&](const Reference<ErrorHandler>& handler) {
         check_output("newcomm", newcomm);
         *newcomm = MPI_COMM_NULL;
-        checked_members(group);
         const ProcessGroup& members = checked<ProcessGroup>(group);
         const std::string_view tag = checked_string_tag(stringtag);
         if (members.members.size() == 0) return;
-        *newcomm = finished(make_from(members.members, tag, call), members, info, handler);
+        const Job job = checked_job({group});
+        *newcomm = finished(make_from(job, members_in(*job, group), tag, call), members, info,
+                            handler);
     });
 }
 
@@ -193,13 +222,12 @@ int PMPI_Intercomm_create_from_groups(MPI_Group local_group, int local_leader,
     return api_with_handler(call, errhandler, [&](const Reference<ErrorHandler>& handler) {
         check_output("newintercomm", newintercomm);
         *newintercomm = MPI_COMM_NULL;
-        checked_members(local_group);
         const ProcessGroup& local = checked<ProcessGroup>(local_group);
         const std::string_view tag = checked_string_tag(stringtag);
         checked_leader(local.members, local_leader, "local_leader");
         *newintercomm = finished(
-            make_between(local.members, local_leader, remote_group, remote_leader, tag, call),
-            local, info, handler);
+            make_between(local_group, local_leader, remote_group, remote_leader, tag, call), local,
+            info, handler);
     });
 }
 }

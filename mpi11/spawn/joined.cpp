@@ -20,6 +20,7 @@
 #include "launch/meeting_socket.h"
 #include "launch/stand_in.h"
 #include "mpi11/comm/creation.h"
+#include "mpi11/comm/group.h"
 #include "mpi11/error/check.h"
 #include "mpi11/spawn/replace.h"
 
@@ -256,6 +257,27 @@ std::shared_ptr<World> joined_job(std::uint64_t number) {
     for (const Joined& it : state().joined)
         if (it.world->process().number() == number) return it.world;
     return nullptr;
+}
+
+std::shared_ptr<World> common_job(std::initializer_list<MPI_Group> groups) {
+    const auto has_all = [&](const std::shared_ptr<World>& world) {
+        return std::ranges::all_of(groups, [&](MPI_Group group) {
+            return std::ranges::all_of(members_in(*world, group).ranks(), [&](Rank rank) {
+                return rank < world->roster()->size();
+            });
+        });
+    };
+    if (const auto& own = hot.world->world(); has_all(own)) return own;
+    const std::lock_guard lock(state().mutex);
+    std::vector<std::shared_ptr<World>> found;
+    for (const Joined& it : state().joined)
+        if (has_all(it.world)) found.push_back(it.world);
+    for (const MPI_Group group : groups)
+        for (const std::shared_ptr<World>& world : found)
+            if (world->roster() == checked<ProcessGroup>(group).roster) return world;
+    const auto smallest = std::ranges::min_element(
+        found, {}, [](const std::shared_ptr<World>& world) { return world->process().number(); });
+    return smallest == found.end() ? nullptr : *smallest;
 }
 
 void leave_job(const std::shared_ptr<World>& world, const char* call) {

@@ -6,6 +6,9 @@
 #include "cases.h"
 
 #define MARK 4711
+
+/* Of the parents' thread that talks. */
+static _Thread_local int thread_number;
 #define LARGE (1 << 18) /* ints */
 
 /* Partitioned messages with each process of the other side, also one that has no other end. */
@@ -41,6 +44,33 @@ static inline void exchange_partitions(MPI_Comm inter, int remote) {
     }
     free(sent);
     free(received);
+}
+
+/* Communicators from groups alone, of both sides and between them. The tag is different where threads
+ * call at the same time. */
+static inline void from_groups(MPI_Comm inter, MPI_Group whole, int children) {
+    MPI_Group own, other;
+    MPI_Comm comm;
+    char tag[32];
+    int members, remote, sum, number = children ? -1 : thread_number;
+    MPI_Group_size(whole, &members);
+    MPI_Comm_remote_size(inter, &remote);
+    MPI_Comm_group(inter, &own);
+    MPI_Comm_remote_group(inter, &other);
+    MPI_Allreduce(&number, &sum, 1, MPI_INT, MPI_MAX, inter);
+    snprintf(tag, sizeof tag, "talk %d", children ? sum : number);
+    CHECK(MPI_Comm_create_from_group(whole, tag, MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+          MPI_SUCCESS);
+    MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == members);
+    MPI_Comm_free(&comm);
+    CHECK(MPI_Intercomm_create_from_groups(own, members - remote - 1, other, remote - 1, tag,
+                                           MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) == MPI_SUCCESS);
+    MPI_Allreduce(&(int){1}, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == remote);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&own);
+    MPI_Group_free(&other);
 }
 
 /* What both sides do in most cases: messages of all sizes, collectives, one communicator of both.
@@ -90,6 +120,7 @@ static inline void talk(MPI_Comm inter, int children) {
         MPI_Comm_compare(half, MPI_COMM_WORLD, &result);
         CHECK(size == ranks ? result == MPI_CONGRUENT : result == MPI_UNEQUAL);
         MPI_Comm_free(&half);
+        from_groups(inter, whole, children);
         MPI_Group_free(&own);
         MPI_Group_free(&whole);
     }

@@ -12,7 +12,7 @@ static char* program;
 
 typedef struct {
     MPI_Comm comm;
-    int accepts;
+    int number, accepts;
     char port[MPI_MAX_PORT_NAME];
 } Work;
 
@@ -38,6 +38,7 @@ static MPI_Comm start(const char* role, int processes, MPI_Comm comm) {
 static void* spawn_work(void* own) {
     Work* const work = own;
     int i;
+    thread_number = work->number;
     for (i = 0; i < rounds; i++) {
         MPI_Comm inter = start("talks", 1 + i % 2, work->comm);
         talk(inter, 0);
@@ -49,7 +50,10 @@ static void* spawn_work(void* own) {
 static void spawns(void) {
     Work works[threads];
     int t;
-    for (t = 0; t < threads; t++) MPI_Comm_dup(MPI_COMM_WORLD, &works[t].comm);
+    for (t = 0; t < threads; t++) {
+        works[t].number = t;
+        MPI_Comm_dup(MPI_COMM_WORLD, &works[t].comm);
+    }
     run(spawn_work, works);
     for (t = 0; t < threads; t++) MPI_Comm_free(&works[t].comm);
 }
@@ -89,6 +93,7 @@ static void close_port(const Work* work) {
 static void* meet_work(void* own) {
     const Work* const work = own;
     int i;
+    thread_number = work->number;
     for (i = 0; i < rounds; i++) {
         MPI_Comm inter = joined(work, work->comm);
         talk(inter, !work->accepts);
@@ -101,6 +106,7 @@ static void meet(MPI_Comm inter, int parent) {
     Work works[threads];
     int t;
     for (t = 0; t < threads; t++) {
+        works[t].number = t;
         MPI_Comm_dup(MPI_COMM_WORLD, &works[t].comm);
         agree_on_port(&works[t], inter, parent);
     }
