@@ -49,7 +49,7 @@ class Inspection {
     // What is kept for links that have died or may die.
     LinkHoldings link_holdings() const;
     ShortcutCounts shortcuts() const;
-    // Every pending wait: call, peer, link, credits held.
+    // Every pending wait with its call, peer, link and credits.
     Waits waits() const;
     // The pending waits as text of several lines.
     std::string report() const;
@@ -59,7 +59,7 @@ class Inspection {
     // Why a rank is unreachable: its death, or the dead link with the rank that saw it die and the
     // reason.
     std::string fault_of(Rank peer) const;
-    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    // Why a message with `peer` ended with `error`. `peer` is any_source if it is not known.
     std::string why_failed(Error error, Rank peer) const;
     // A rank because of which the members can no longer all work together: a dead one, or an end of
     // a dead link that a path between two members uses. All members agree on whether there is one,

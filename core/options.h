@@ -31,7 +31,8 @@ namespace torusmp::core {
 
 class ControlPage;
 
-// Ports by use: one for each link, by direction, then one for each directly connected rank.
+// The ports up to this number belong to links, by direction; those from it on belong to directly
+// connected ranks, one for each.
 inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
 
 struct Options {
@@ -48,8 +49,9 @@ struct Options {
     std::size_t spread_limit = 65536;  // bytes
     // Ranks beyond the links are reached directly: the network forwards.
     bool far_direct = false;
-    // Beside the relay: how many connections that the network forwards a rank keeps at a time, and
-    // how many messages to another rank it takes until there is one; see Shortcuts. 0 for none.
+    // The number of connections that a rank keeps, in addition to the relay, over hosts that
+    // forward IP; 0 for none. A rank gets one after `shortcut_after` messages to another rank; see
+    // Shortcuts.
     int shortcuts = 0;
     std::uint32_t shortcut_after = 8;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped

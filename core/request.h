@@ -129,7 +129,7 @@ class SendRequest : public Request, public Outgoing {
         TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, send_handle_);
         stage_ = next;
     }
-    // The same for large messages, with a line of the trace. self: the own rank.
+    // The same for large messages, with a line of the trace. `self` is the own rank.
     void become(Stage next, Rank self);
 
   private:
@@ -160,8 +160,9 @@ class SendRequest : public Request, public Outgoing {
 
 class ReceiveRequest : public Request {
   public:
-    // pends: if it has a wildcard source and its context is suspended, it is reported as complete
-    // with Error::pending, and stays posted; see Survivors::suspend_wildcards().
+    // If `pends` is true, the source is a wildcard and its context is suspended, the receive is
+    // reported as complete with Error::pending, and stays posted; see
+    // Survivors::suspend_wildcards().
     explicit ReceiveRequest(bool pends = false) : pends_(pends) {}
 
     // The rest is for core's modules; callers must not use it.
@@ -188,7 +189,7 @@ class ReceiveRequest : public Request {
         TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, receive_handle_);
         stage_ = next;
     }
-    // The same for large messages, with a line of the trace. self: the own rank.
+    // The same for large messages, with a line of the trace. `self` is the own rank.
     void become(Stage next, Rank self);
 
     ReceiveFlow* flow_ = nullptr;  // null if matched by context, source and tag

@@ -18,8 +18,8 @@ struct Residence {
     bool all() const;
 };
 
-// sights: by member. hosts: by member, a number that is the same for members of one host. creates:
-// whether the file is created if it does not exist.
+// `sights` is indexed by member, and so is `hosts`, whose numbers are the same for members of one
+// host. `creates` means that the file is created if it does not exist.
 Residence residence_of(const std::string& path, const std::vector<Sight>& sights,
                        const std::vector<int>& hosts, const Homes& homes, bool creates);
 

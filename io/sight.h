@@ -26,7 +26,7 @@ struct Sight {
     std::string host_name() const { return {host, std::char_traits<char>::length(host)}; }
 };
 
-// node: the name of this host in the settings; empty if it has none.
+// `node` is the name of this host in the settings, or empty if it has none.
 Sight look_at(const std::string& path, const Homes& homes, const std::string& node);
 
 // Whether both hosts see the same folder. Precondition: both see a folder.

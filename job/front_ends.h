@@ -22,7 +22,7 @@ inline void come_up() {
     ++front_ends;
 }
 // Leaves the job if no other front end is initialized. Collective in that case, see
-// Process::leave(). call: its name in reports.
+// Process::leave(). Reports name it `call`.
 inline void go_down(Process& process, std::string_view call = Process::usual_end) {
     if (--front_ends == 0) process.leave(call);
 }

@@ -20,7 +20,8 @@ struct Crowds {
     bool here = false;       // on those of this host
     bool somewhere = false;  // on those of any of several hosts; the same on all ranks
 };
-// Collective. joined: the ranks were started by different launchers, which may be bound differently.
+// Collective. `joined` means that the ranks were started by different launchers, which may be bound
+// differently.
 Crowds find_crowds(launch::Bootstrap& bootstrap, bool joined);
 
 }  // namespace torusmp::job

@@ -30,9 +30,9 @@ inline constexpr const char* env_restart = "TORUSMP_RESTART";
 inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
 // The path of torus-run on this host, which starts the processes of MPI_Comm_spawn.
 inline constexpr const char* env_torus_run = "TORUSMP_RUN";
-// Set for the processes of MPI_Comm_spawn: where they meet their parents.
+// Gives the processes of MPI_Comm_spawn the name under which they meet their parents.
 inline constexpr const char* env_parents = "TORUSMP_PARENTS";
-// Set for torus-stand-in: the name under which processes that join meet.
+// Gives torus-stand-in the name under which processes that join meet.
 inline constexpr const char* env_meeting = "TORUSMP_MEETING";
 
 // If set, standard output is written line by line.

@@ -97,8 +97,8 @@ void make_predefined(T& object, typename T::Handle handle) {
     predefined[object.constant] = &object;
 }
 
-// A lock that costs only a branch if a single thread calls. always: for calls that several threads
-// may make whatever the thread level of MPI.
+// A lock that costs only a branch if a single thread calls. `always` is set for calls that several
+// threads may make whatever the thread level of MPI.
 class SharedLock {
   public:
     explicit SharedLock(std::mutex& mutex, bool always = false)

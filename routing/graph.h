@@ -51,9 +51,9 @@ std::shared_ptr<const Graph> with_ranks(const std::shared_ptr<const Graph>& node
 
 class Graph {
   public:
-    // channels: the virtual channels that packets may use. Throws std::invalid_argument if the
-    // graph is not connected, has more ranks than max_graph_ranks, or uses a direction twice or
-    // beyond max_dimensions.
+    // Packets may use `channels` virtual channels. Throws std::invalid_argument if the graph is not
+    // connected, has more ranks than max_graph_ranks, or uses a direction twice or beyond
+    // max_dimensions.
     Graph(int size, std::span<const GraphCable> cables, int channels = max_dimensions);
 
     int size() const { return size_; }

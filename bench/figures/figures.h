@@ -113,7 +113,7 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
 // Quotes a text for JSON.
 std::string json_quoted(std::string_view text);
 
-// One line per row: its name, then median, minimum and maximum of each column.
+// Each row is one line with its name, then the median, minimum and maximum of each column.
 std::string as_csv(const Table& table);
 
 std::string_view name_of(Column::Draw draw);

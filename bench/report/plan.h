@@ -30,7 +30,7 @@ struct ReportMachine {
     routing::Torus torus;
     bool hosts = false;                   // more than one; else all ranks are on this host
     std::vector<std::string> transports;  // those that a link could use
-    // arguments for torus-run: the machine as the user named it
+    // Arguments for torus-run that select the machine as the user named it.
     std::vector<std::string> launcher;
     std::string wire = {};               // --wire, as the user wrote it
     bool wilson = false, peers = false;  // whether the programs are installed

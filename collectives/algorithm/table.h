@@ -109,7 +109,7 @@ class AlgorithmTable {
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     const Choice& choice_of(const Policy& policy) const;
-    // Full help text: for the operation, then for each row, in sentences.
+    // The full help text of the operation and of each row, in sentences.
     const std::string& help() const { return help_; }
     // The names, separated by commas.
     std::string names() const;
@@ -118,7 +118,7 @@ class AlgorithmTable {
     // Throws std::invalid_argument if the row belongs to another table.
     int index_of(const AlgorithmRow& row) const;
 
-    // The first row, from this one on, that fits. asked: this row was requested by name.
+    // The first row, from `row` on, that fits. `asked` means that `row` was requested by name.
     int fitting(int row, bool asked, const Conditions& conditions) const {
         return instead_[std::size_t(row)] < 0 ? row : first_fitting(row, asked, conditions);
     }

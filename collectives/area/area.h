@@ -70,12 +70,12 @@ class Area {
     // For calls that the members start repeatedly, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
-    // In place of a reader: all other members.
+    // Stands for all other members where a reader is expected.
     static constexpr int all = -1;
 
-    // tag: for the messages that set up the area; not used by anything else. slots: per ring, a
-    // power of two. before: the number of areas of the group that had this tag before, the same on
-    // all members: it distinguishes stale messages from current ones.
+    // `tag` is reserved for the messages that set up the area. Each ring has `slots` slots, a power
+    // of two. `before` is the number of areas of the group that had this tag before, the same on
+    // all members; it distinguishes stale messages from current ones.
     Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before = 0);
     ~Area();
     Area(const Area&) = delete;
@@ -91,8 +91,8 @@ class Area {
     // Whether it is known if there is an area. The first call begins to create it.
     bool settled() { return state_ == State::ready || state_ == State::absent || check_creation(); }
 
-    // enter() and leave(): a call of the group begins here, and ends, in the order of their
-    // numbers, from 1 up. Calls that do not use the area need not be reported.
+    // enter() and leave() mark the begin and the end of a call of the group, in the order of the
+    // calls' numbers, from 1 up. Calls that do not use the area need not be reported.
     void enter(std::uint64_t call) {
         TORUSMP_ASSERT(active_.empty() || call > newest_, call, newest_, active_.size(), member_);
         active_.push_back(call);

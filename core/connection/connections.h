@@ -40,7 +40,8 @@ class Connections {
     // True while a link is not up but may still come up.
     bool connecting() const;
     // Makes a new channel for a link whose cable has died. The channel waits until the cable is
-    // back, and at least for `pause`. afresh: see ChannelOptions. Null if there can be none.
+    // back, and at least for `pause`. For `afresh` see ChannelOptions. Returns null if the link
+    // cannot have one.
     transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause,
                                       bool afresh);
     // Connections that could not be made since the last call, each with the reason. They are closed

@@ -13,7 +13,7 @@ namespace torusmp::core {
 
 class LinkControl {
   public:
-    // virtual_channel: carries the control packets.
+    // `virtual_channel` carries the control packets.
     LinkControl(Commons& commons, PacketSender& sender, const LinkStates& states,
                 int virtual_channel)
         : commons_(commons), sender_(sender), states_(states), virtual_channel_(virtual_channel) {}

@@ -111,7 +111,7 @@ class LinkEnd final : public transport::Channel {
     bool must_confirm() const;
     bool confirms() const { return confirms_; }
     ConfirmBody confirmation();
-    // After close(): reports the writes that were open as failed. Returns false if that was done.
+    // Reports the writes that were open at close() as failed. Returns false if that was done.
     bool fail_writes();
 
     // --- frames of a detour ---
@@ -122,8 +122,8 @@ class LinkEnd final : public transport::Channel {
     bool takes_frames(std::uint64_t session) const {
         return !closed() && session != 0 && session_ == session;
     }
-    // Writes the next frame into a slot of `cable` and completes its header. `most`: bytes of a
-    // frame at most. Returns false if there is nothing to send.
+    // Writes the next frame, of at most `most` bytes, into a slot of `cable` and completes its
+    // header. Returns false if there is nothing to send.
     bool write_frame(transport::Channel& cable, transport::PacketHeader& header, std::size_t most);
     // Whether the frame's number is the next.
     bool take_number(std::uint32_t number) { return number == expected_++; }

@@ -26,7 +26,7 @@ namespace torusmp::core {
 
 class LinkManager {
   public:
-    // sink: receives the packets that arrive by a detour.
+    // `sink` receives the packets that arrive by a detour.
     LinkManager(Commons& commons, Connections& connections, PacketSender& sender,
                 FaultHandler& faults, transport::Sink& sink, TransferListener& transfers);
 

@@ -89,7 +89,7 @@ class LinkStates {
                                      routing::Direction direction) const;
 
   private:
-    // For a dead link: 0 with hope, 1 without, 2 when given up.
+    // The state of a dead link: 0 with hope, 1 without, 2 when given up. Links that live have 0.
     static constexpr std::uint32_t try_of(std::uint32_t version) {
         return is_dead(version) ? (version % lives - 1) % 3 : 0;
     }

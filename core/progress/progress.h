@@ -46,7 +46,7 @@ struct Waiting {
 
 class Progress {
   public:
-    // sink: receives what the interfaces deliver. waits: makes the report of all waits. publish:
+    // `sink` receives what the interfaces deliver. `waits` makes the report of all waits. `publish`
     // publishes this rank's state; its argument is null if no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
              LinkManager& links, Shortcuts& shortcuts, transport::Sink& sink,
@@ -113,7 +113,7 @@ class Progress {
     // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
-        // awaited: for reports; null if it is unknown.
+        // `awaited` is used in reports; null if it is unknown.
         Waiter(Progress& progress, std::string_view what, const Awaited* awaited)
             : progress_(progress), what_(what), awaited_(awaited) {}
         ~Waiter() {
@@ -209,8 +209,9 @@ class Progress {
     Companions* companions() const { return companions_.load(std::memory_order_relaxed); }
     // Polls unless another thread runs here.
     bool poll_if_free();
-    // Lets the calling thread sleep for this Runtime, too. this_one: it does, until wake_beside(),
-    // which must follow. another: another thread does already. none: there is something to do.
+    // Lets the calling thread sleep for this Runtime, too. Returns this_one if it may, until
+    // wake_beside(), which must follow; another if another thread sleeps already; none if there is
+    // something to do.
     enum class Sleeper { this_one, another, none };
     Sleeper sleep_beside();
     void wake_beside();

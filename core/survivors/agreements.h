@@ -41,8 +41,8 @@ class Agreement final : public Task {
     std::vector<Rank> acknowledged;  // dead members of which this one knows that they are dead
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
-    // After completion: two members that live and cannot reach each other, because of which there
-    // is no value.
+    // Two members that live and cannot reach each other, because of which the agreement ends
+    // without a value. Valid after completion.
     const std::optional<std::pair<Rank, Rank>>& parted() const { return parted_; }
     // Places are those of the group's members.
     const AgreedValue& value() const { return value_; }
@@ -66,8 +66,8 @@ class Agreements final : public PeerLossListener {
     Agreements(const Agreements&) = delete;
     Agreements& operator=(const Agreements&) = delete;
 
-    // members: of the group with that context, the same on all of them and in the same order,
-    // including this rank.
+    // `members` are those of the group with that context, including this rank, the same on all of
+    // them and in the same order.
     void begin(Agreement& agreement, Context context, const std::vector<Rank>& members);
     // No further agreement of that group begins here. Its last one may still be asked for.
     void close(Context context);

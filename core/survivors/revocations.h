@@ -29,7 +29,7 @@ class Revocations final : public PeerLossListener {
 
     // Called once for each group that is open and revoked, under the Runtime's lock.
     void set_listener(std::function<void(Context)> listener) { listener_ = std::move(listener); }
-    // The group exists here; members: the others, in any order. It may be revoked already.
+    // The group exists here. `members` are the others, in any order. It may be revoked already.
     void open(Context context, std::vector<Rank> members);
     void close(Context context);
     void revoke(Context context);

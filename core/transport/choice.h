@@ -33,8 +33,8 @@ struct Placement {
 // The result does not depend on which end is named first. If one end was not probed, it is assumed
 // to have what the other has, and the reason mentions this. Throws ConfigError if the settings
 // request a transport that cannot be used; the error names the link, the devices, what was found,
-// and what to do. `among`: the transports to choose from, highest rank first; the lowest one that
-// needs no devices is not probed.
+// and what to do. `among` lists the transports to choose from, highest rank first; the lowest one
+// that needs no devices is not probed.
 LinkChoice choose_link(const config::Settings& settings, config::CableEnd one,
                        config::CableEnd other, Placement placement = {},
                        std::span<const Descriptor* const> among = transports());

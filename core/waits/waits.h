@@ -170,7 +170,7 @@ std::vector<std::byte> encode(const Waits& waits);
 // which the job does not have.
 std::optional<Waits> decode_waits(std::span<const std::byte> bytes, int ranks);
 
-// The report of one rank, many lines. name_of: the name of a rank in messages.
+// The report of one rank, many lines. `name_of` returns the name of a rank in messages.
 std::string describe(const Waits& waits, const std::function<std::string(Rank)>& name_of);
 // "allreduce waits for rank 1, 4; sends to rank 2"
 std::string describe(const Waits::Collective& collective);

@@ -13,8 +13,8 @@
 
 namespace torusmp::mpi {
 
-// Without communication: all members already know members and contexts. Without `from` the new one
-// has neither an error handler nor a session.
+// Do not communicate, because all members already know members and contexts. Without `from` the new
+// communicator has neither an error handler nor a session.
 Communicator& make_intra(std::shared_ptr<World> world, std::vector<Rank> members, Context first);
 Communicator& make_inter(std::shared_ptr<World> world, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first);

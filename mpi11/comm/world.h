@@ -46,7 +46,7 @@ struct Roster {
 
 class World {
   public:
-    // names: of all ranks; nullopt for those of a job that this process started in.
+    // `names` are those of all ranks, or nullopt for a job in which this process started.
     explicit World(std::shared_ptr<job::Process> process,
                    std::optional<std::vector<ProcessName>> names = std::nullopt);
     ~World();

@@ -119,7 +119,7 @@ struct BasicFacts {
     std::uint8_t size;       // bytes of data
     std::uint8_t alignment;  // bytes
     std::uint8_t extent;     // bytes; more than the data in some pairs
-    // For pairs: the value's type, and the offset and type of the index.
+    // The type of the value of a pair, and the offset and type of its index.
     Basic value = Basic::none;
     Basic index = Basic::none;
     std::uint8_t index_at = 0;

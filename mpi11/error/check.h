@@ -77,7 +77,7 @@ template <class Body>
     return code;
 }
 
-// Returns the name of an object to the program. parameter: the name of the call's parameter.
+// Returns the name of an object to the program. `parameter` is the name of the call's parameter.
 void copy_name(std::string_view found, const char* parameter, char* name, int* resultlen);
 
 }  // namespace torusmp::mpi

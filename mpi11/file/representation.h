@@ -42,7 +42,7 @@ class Representation {
 };
 
 const Representation& native_representation();
-// Null: there is none of that name.
+// Returns null if that name is unknown.
 const Representation* find_representation(std::string_view name);
 
 // What MPI_Register_datarep was given. The conversions take an MPI_Count under its wide name.

@@ -42,7 +42,7 @@ inline void check_not_revoked(const Communicator& comm) {
 
 // The class of an error of core in a message or collective.
 int class_of_fault(core::Error error);
-// For receives and probes from any source: fails if the communicator has a dead member that is not
+// Fails, for receives and probes from any source, if the communicator has a dead member that is not
 // acknowledged.
 void check_any_source(const Communicator& comm);
 

@@ -163,7 +163,7 @@ class AwaitedWork final : public core::Awaited {
 
 class AwaitedRequests final : public core::Awaited {
   public:
-    // any: one of them is enough.
+    // If `any`, one of the requests is enough.
     AwaitedRequests(std::span<const MPI_Request> handles, bool any)
         : handles_(handles), any_(any) {}
     void list(List& list) const override;
@@ -176,8 +176,9 @@ class AwaitedRequests final : public core::Awaited {
 // Starts the operation of the request, for the first time or, if it is persistent, once more.
 void start(Request& request);
 
-// After complete(): fills the status except for MPI_ERROR, ends the request or makes it inactive,
-// and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request ends.
+// Called after complete(). Fills the status except for MPI_ERROR, ends the request or makes it
+// inactive, and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request
+// ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
 // Finishes a plain request without an error; false if it is not such a request, and is unchanged.
@@ -193,8 +194,8 @@ bool orphans_done(const Communicator& comm);
 // Reports persistent requests that are not started, from this call to the end of MPI.
 void begin_reports();
 void end_reports();
-// For MPI_Finalize: cancels the receives that can no longer match, and waits for the sends that
-// were freed while in progress.
+// Called by MPI_Finalize. Cancels the receives that can no longer match, and waits for the sends
+// that were freed while in progress.
 void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
@@ -251,9 +252,10 @@ inline void check_received(const core::ReceiveRequest& receive, const Communicat
     if (receive.status().error != core::Error::none) [[unlikely]]
         wrong::received(receive, comm);
 }
-// With the hold of its layout: a message that ends inside a basic element of scattered memory is of
-// another type, which is an error (MPI-4.1, section 3.3.1). One block of memory takes any number of
-// bytes, as in other libraries, and MPI_Get_count then returns MPI_UNDEFINED.
+// The same, with the hold of the receive's layout. A message that ends inside a basic element of
+// scattered memory is of another type, which is an error (MPI-4.1, section 3.3.1). One block of
+// memory takes any number of bytes, as in other libraries, and MPI_Get_count then returns
+// MPI_UNDEFINED.
 inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm,
                            const LayoutHold& hold) {
     check_received(receive, comm);

@@ -22,11 +22,12 @@ struct Arrangement {
     std::function<void()> succeeded;
 };
 
-// On the root. nodes: of all members, as the communicator's job numbers them. Throws Failure.
+// Called on the root. `nodes` contains the nodes of all members, as the communicator's job numbers
+// them. Throws Failure.
 using Arrange = std::function<Arrangement(const job::Process& job, std::vector<int> nodes)>;
 
-// error: the class of a failure after arrange(). number: set by arrange(), received by all others,
-// also if the call fails. Collective; fails if a member dies or revokes the
+// `error` is the class of a failure after arrange(). The root's arrange() sets `number`, and all
+// others receive it, also if the call fails. Collective; fails if a member dies or revokes the
 // communicator.
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
                            const Arrange& arrange, int* number = nullptr);

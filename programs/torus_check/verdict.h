@@ -61,7 +61,8 @@ struct Expectation {
 // "n0 eth1 (0+)"
 std::string describe(const LinkEnd& end);
 
-// Every cable of the geometry file, in the order of nodes and dimensions. `results`: by node.
+// Every cable of the geometry file, in the order of nodes and dimensions. `results` is indexed by
+// node.
 std::vector<CableResult> judge(const config::Settings& settings,
                                const std::vector<HostResult>& results,
                                const Expectation& expectation);

@@ -74,7 +74,7 @@ class Channel {
     // other end is unreachable, on_down() reports it.
     virtual bool connecting() const { return false; }
 
-    // For a channel that went down: whether the two ends had met.
+    // Whether the two ends had met, for a channel that went down.
     virtual bool has_met() const { return true; }
 
     // ---- packets ----
@@ -82,16 +82,16 @@ class Channel {
     // Sink::on_down() reports a dead link, which drops packets. A whole payload in the slot that
     // on_packet() is delivering may be sent from there, because the slot belongs to the transport.
     virtual void send(const PacketHeader& header, ConstBytes payload) = 0;
-    // send() with a payload in two pieces: the part in front of a piece of a large message, and
-    // that piece, sent from where it is.
+    // Sends a payload in two pieces: the part in front of a piece of a large message, and that
+    // piece, which is sent from where it is.
     virtual void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
         std::byte* const slot = reserve(header.virtual_channel, front.size() + payload.size());
         std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
         commit(header);
     }
-    // send() in two steps, for payload that is packed on the way: reserve() returns room for
-    // `bytes` in the next slot of a virtual channel, and commit() sends it with header.length ==
-    // bytes and the same virtual channel.
+    // Sends in two steps a payload that is packed on the way. reserve() returns room for `bytes` in
+    // the next slot of a virtual channel, and commit() sends it with header.length == bytes and the
+    // same virtual channel.
     virtual std::byte* reserve(int virtual_channel, std::size_t bytes) = 0;
     virtual void commit(const PacketHeader& header) = 0;
     // Only if the transport places packets: sends `front` as send() would, but writes `payload` to

@@ -22,7 +22,7 @@ using Secret = std::array<std::byte, 32>;
 struct PortDevice {
     std::uint32_t port;
     std::string name;
-    // For a connection that the nodes in between forward: the torus coordinates of its other end.
+    // The torus coordinates of the other end, for a connection that the nodes in between forward.
     std::optional<routing::Coordinates> node = {};
 };
 

@@ -14,8 +14,8 @@ namespace torusmp::transport {
 
 class Burst {
   public:
-    // crowded: ranks outnumber cores. A woken peer then takes the core from another rank, so fewer,
-    // larger batches are finished sooner.
+    // `crowded` means that ranks outnumber cores. A woken peer then takes the core from another
+    // rank, so fewer, larger batches are finished sooner.
     explicit Burst(bool crowded) : succession_(crowded ? when_crowded : usually) {}
 
     // Called before a packet is sent; `turn` counts the polls. Returns false if the packet may wait

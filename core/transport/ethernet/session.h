@@ -158,7 +158,8 @@ class Session {
     std::vector<std::byte> kept_;
     alignas(16) std::byte plain_[Outbox::head_room + sizeof(FrameHeader)]{};
 
-    // For the timer: the oldest unconfirmed number, since when it is the oldest, and what was done.
+    // The timer's state: the oldest unconfirmed number, since when it is the oldest, and what was
+    // done.
     std::uint64_t watched_ = ~std::uint64_t{0};
     Clock::time_point since_{};
     Clock::duration wait_ = first_wait;

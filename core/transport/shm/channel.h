@@ -31,11 +31,11 @@ inline constexpr Capabilities capabilities{
 // blocks as there are slots, or one behind the other (a round): see OutSlotQueue.
 class SlotQueue {
   public:
-    // In a round: the value of transport_byte for a payload that lies in near().
+    // The value of transport_byte, in a round, for a payload that lies in near().
     static constexpr std::uint8_t near_block = 0xfe;
 
     SlotQueue() = default;
-    // round_bytes: 0 for blocks.
+    // `round_bytes` is 0 if payloads are in blocks.
     SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride, std::size_t round_bytes)
         : lines_(lines),
           bulk_(lines + (slots * line_bytes + 4095) / 4096 * 4096),
@@ -117,7 +117,8 @@ class OutSlotQueue : public SlotQueue {
     std::byte* payload(std::size_t bytes) {
         TORUSMP_ASSERT(bytes <= inline_bytes || bytes <= bulk_bytes(), bytes, bulk_bytes());
         if (goes_round()) {
-            // Free: a credit is there, so fewer payloads than slots are in use.
+            // The place is free, because the caller holds a credit, so fewer payloads than slots
+            // are in use.
             if (bytes <= inline_bytes) return line() + sizeof(PacketHeader);
             block_ = bytes <= near_bytes && in_flight_ == 0 ? near_block : no_block;
             if (block_ == near_block) return near();
@@ -176,7 +177,8 @@ static_assert(offsetof(PacketHeader, stamp) == 0);
 
 class ShmChannel final : public Channel {
   public:
-    // fence: a fence is needed between our stores and the check whether the peer sleeps.
+    // `fence` means that a fence is needed between our stores and the check whether the peer
+    // sleeps.
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
                CrossMemory& cross_memory);
 

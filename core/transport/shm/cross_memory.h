@@ -36,7 +36,8 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 // Decides for all channels of an interface.
 class CrossMemory {
   public:
-    // crowded: ranks outnumber cores, so the two copies of the packet path do not run side by side.
+    // `crowded` means that ranks outnumber cores, so the two copies of the packet path do not run
+    // side by side.
     CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
     // The packet path, on which each end copies the payloads of a message.
     struct PacketPath {

@@ -19,7 +19,8 @@ struct Calling {
     Endpoint theirs;
     std::optional<Pair> pair;  // nullopt while the two ends share no network
     bool renews = false;       // ChannelOptions::renews
-    // For a link: it may be connected again after it has gone down, and then waits for its cable.
+    // True for a link, which may be connected again after it has gone down, and then waits for its
+    // cable.
     bool mutual = false;
     unsigned calls = 0;
     Patience patience;

@@ -69,8 +69,8 @@ constexpr BufferFacts facts_of(std::size_t buffer) {
     return {};
 }
 
-// Calls `function` with the arguments of the routine of mpi_f08. address: the function uses only the
-// address of its buffers, so sections need no datatype.
+// Calls `function` with the arguments of the routine of mpi_f08. `address` means that the function
+// uses only the address of its buffers, so sections need no datatype.
 template <auto function, bool address>
 struct DescribedCall;
 template <class Result, class... Parameters, Result (*function)(Parameters...), bool address>

@@ -30,7 +30,7 @@ inline bool is_block(const CFI_cdesc_t& array) {
     return true;
 }
 
-// The array as a section. place: a number that no other section of the call has.
+// The array as a section. `place` is a number that no other section of the call has.
 Section section_of(const CFI_cdesc_t& array, int place);
 
 // A buffer, converted for the function in C. in_c() is the address of its first byte, or an address
@@ -84,7 +84,7 @@ class SectionType {
 // function runs.
 class Block {
   public:
-    // Returns the address of the copy. changed: whether the function may write to it.
+    // Returns the address of the copy. `changed` means that the function may write to it.
     void* copy(const Section& section, bool changed);
     // Copies the block back to the section, if the function may have written to it.
     void give_back();

@@ -33,7 +33,7 @@ class Coordinator {
         virtual void send_end(const std::string& why) = 0;
         // Asks all ranks what they wait for. Each rank answers, or its daemon answers for it.
         virtual void question() = 0;
-        // All ranks are known: for a debugger.
+        // Shows all ranks to a debugger, once they are known.
         virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;

@@ -186,8 +186,8 @@ LinkTrouble decode_trouble(std::span<const std::byte> bytes);
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids
 
-    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly`: the ranks
-    // had ended by themselves, so no process should be left.
+    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly` means that
+    // the ranks had ended by themselves, so no process should be left.
     std::string describe(const std::string& where, bool orderly) const;
 };
 

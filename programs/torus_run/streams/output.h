@@ -90,7 +90,7 @@ class Outputs {
 
     // Returns the file for a stream of a rank; empty for torus-run's own stream.
     using FileOf = std::function<std::string(int rank, int stream)>;
-    // `append`: to the files of an earlier start of the job.
+    // With `append`, writes to the end of the files of an earlier start of the job.
     Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, bool append, Flow& flow);
     Outputs(const Outputs&) = delete;
     Outputs& operator=(const Outputs&) = delete;
