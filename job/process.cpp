@@ -66,8 +66,8 @@ std::uint64_t Process::number() const {
     return number | 1;
 }
 
-// joins: the program runs already. It learns of a failure by an exception, and its signals are
-// those of its first job.
+// If it `joins`, the program runs already. It learns of a failure by an exception, and its signals
+// are those of its first job.
 Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
                  config::Settings settings, bool joins)
     : bootstrap_(std::move(bootstrap)),

@@ -146,7 +146,7 @@ int own_node(const config::Settings& settings, int rank) {
 
 namespace {
 
-// settings: this job's, or the machine's.
+// `settings` are those of this job, or of the machine.
 std::vector<std::string> options_of(const config::Settings& settings, const std::string& here) {
     std::vector<std::string> options;
     for (const config::AnySetting* const it : settings.schema().settings()) {

@@ -34,7 +34,7 @@ class Orientation {
         for (Rank rank = 0; rank <= size; ++rank) walk(rank);
         edges_.resize(cables.size());
     }
-    // By cable: from and to.
+    // The two ends of each cable, from and to.
     const std::vector<std::pair<Rank, Rank>>& edges() const { return edges_; }
 
   private:
@@ -239,7 +239,7 @@ int Graph::find_shortest(Rank to) {
     std::stable_sort(nearest.begin(), nearest.end(), [&](Rank a, Rank b) {
         return steps[std::size_t(a)] < steps[std::size_t(b)];
     });
-    // By rank: the turns of the rest of the path where it arrives there going up, or down.
+    // For each rank, the turns of the rest of the path where it arrives there going up, or down.
     std::vector<std::array<int, 2>> turns(std::size_t(size_), {0, 0});
     int most = 0;
     for (const Rank from : nearest) {

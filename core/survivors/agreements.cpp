@@ -8,8 +8,8 @@
 namespace torusmp::core {
 namespace {
 
-// The fixed part of a packet; behind it come the words of three sets: the ballot's dead members,
-// and of the value the failed and the acknowledged ones.
+// The fixed part of a packet. The words of three sets follow it: the ballot's dead members, and the
+// failed and the acknowledged members of the value.
 struct AgreementBody {
     std::uint32_t number;
     std::uint32_t wave;

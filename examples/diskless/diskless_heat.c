@@ -114,7 +114,8 @@ static void swap_kept(struct checkpoint* a, struct checkpoint* b) {
     *b = c;
 }
 
-/* After all have died or lived: every rank gets the last checkpoint that all survivors have. */
+/* Gives every rank the last checkpoint that all survivors have. Called after all have died or
+ * lived. */
 static int restore(int fresh, long* step) {
     const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
     const int count = (int)(own * columns);

@@ -47,7 +47,8 @@ std::string call_of(const Waits& waits) {
     return call == nullptr || call->name.empty() ? "a call" : call->name;
 }
 
-// "MPI_Recv from rank 3, tag 7". alike: without the parts that differ from rank to rank.
+// The action in words, such as "MPI_Recv from rank 3, tag 7"; if `alike`, without the parts that
+// differ from rank to rank.
 std::string action(const Waits& waits, bool alike = false) {
     const Needed what = needed(waits);
     std::string text = call_of(waits);

@@ -58,7 +58,7 @@ WayToLeader way_to(const Peer& peer) {
             peer.tag};
 }
 
-// On the leader: lists are the contexts it claims, then the machine ranks of its group; empty if
+// Returns, on the leader, the contexts it claims, then the machine ranks of its group; empty if
 // these are not all in the job of the peer communicator.
 Meeting meet(Communicator& local, const Peer& peer) {
     const Communicator& between = checked<Communicator>(peer.comm);

@@ -29,8 +29,9 @@ class Register {
         ended_.emplace_back(&message);
         sweep();
     }
-    // comm: null for all. Without the lock, since cancelling takes the Runtime's: a thread that waits
-    // with that asks settled(). Meanwhile no other thread finds the messages that it could destroy.
+    // A null `comm` stands for all. Does not hold the lock, because cancelling takes the Runtime's,
+    // and a thread that waits with that asks settled(). Meanwhile no other thread finds the
+    // messages that it could destroy.
     void give_up(const Communicator* comm) {
         std::vector<std::unique_ptr<Message>> ended;
         std::vector<Message*> all;

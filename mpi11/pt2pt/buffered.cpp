@@ -42,7 +42,7 @@ std::pair<void*, std::size_t> SendBuffer::detach(const char* call) {
     const AwaitedMessages awaited(*this, ~std::uint64_t{0});
     runtime().wait_until(
         [&] {
-            // Always: the progress thread may make a report of what this call awaits.
+            // Always locks, because the progress thread may report what this call awaits.
             const SharedLock lock(mutex_, true);
             sweep();
             if (!messages_.empty()) return false;

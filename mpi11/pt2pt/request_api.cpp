@@ -6,7 +6,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// handles: all that the call waits for, for reports.
+// `handles` contains all that the call waits for, for reports.
 void wait_for(const Request& request, const char* call, std::span<const MPI_Request> handles) {
     const AwaitedRequests awaited(handles, false);
     runtime().wait_until([&] { return request.complete(); }, call, &awaited);

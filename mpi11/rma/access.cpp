@@ -82,7 +82,7 @@ void check_sizes(const Buffer& here, const Place& there) {
          there.bytes);
 }
 
-// The target's memory, if this process reaches it; false: it does not.
+// Finds the target's memory. Returns false if this process does not reach it.
 bool find_here(const Window& window, const Access& call, const Place& place, Buffer& there) {
     const core::rma::Window& core = window.core;
     std::byte* memory = core.parts[std::size_t(call.target)].memory;

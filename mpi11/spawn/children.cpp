@@ -101,7 +101,7 @@ void add_program(Strings& to, const Command& command) {
     to.insert(to.end(), command.arguments.begin(), command.arguments.end());
 }
 
-// arguments: options of torus-run. meeting: the value of env_parents.
+// `arguments` are options of torus-run. `meeting` is the value of env_parents.
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
                                             Strings arguments, const std::string& meeting,
                                             const base::Descriptor& input = {}) {

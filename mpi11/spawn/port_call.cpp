@@ -49,8 +49,8 @@ Carried carry(Strings arguments, const Strings& what) {
     throw std::runtime_error(fmt::format("cannot reach {}: {}", host, carrier.errors()));
 }
 
-// known: the host of the port is this one. Otherwise this host may have another name in the
-// geometry of the other job.
+// `known` means that the host of the port is this one. Otherwise this host may have another name in
+// the geometry of the other job.
 std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
     base::Descriptor socket;
     // Too many callers may wait there at present.

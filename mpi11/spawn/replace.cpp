@@ -37,7 +37,7 @@ struct Release {
 };
 using Owned = std::unique_ptr<Communicator, Release>;
 
-// All in the old order. ranks: the places of the new processes.
+// All members in the old order. `ranks` contains the places of the new processes.
 std::vector<Rank> in_order(const std::vector<Rank>& survivors, const std::vector<Rank>& fresh,
                            const std::vector<int>& ranks) {
     std::vector<Rank> members(survivors.size() + fresh.size(), -1);

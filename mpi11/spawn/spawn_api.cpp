@@ -19,8 +19,8 @@ int sum_of(std::span<const int> numbers) {
     return sum;
 }
 
-// On the root: read(processes) returns the commands; it sets the number of all processes first,
-// which all members need for the error codes.
+// Called on the root, read(processes) returns the commands; it sets the number of all processes
+// first, which all members need for the error codes.
 template <class Read>
 int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm, int* errcodes,
                     Read&& read) {

@@ -260,7 +260,7 @@ class CableSurvey {
         return known.empty() ? from.host : known;
     }
 
-    // `beside`: number of transfers that start on one machine at the same time.
+    // `beside` is the number of transfers that start on one machine at the same time.
     Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t beside) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
@@ -278,7 +278,8 @@ class CableSurvey {
         return {from.node, push};
     }
 
-    // The address to which jobs connect, which rules of a firewall may name; empty: there is none.
+    // The address to which jobs connect, which rules of a firewall may name; empty if there is
+    // none.
     std::string ipv4_of(const LinkEnd& from, const LinkEnd& to) const {
         const auto address = [&](const LinkEnd& end) -> const base::Address* {
             const config::Device* device =

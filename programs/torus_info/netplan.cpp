@@ -264,7 +264,7 @@ std::string title(const NodePlan& plan) {
                              : fmt::format("node {}, host {}", plan.node, plan.host);
 }
 
-// `format`: null for ip -batch.
+// `format` is null for ip -batch.
 std::vector<PlannedFile> files_of(const NodePlan& plan, const NetplanFormat* format) {
     if (format) return format->files(plan);
     std::vector<PlannedFile> files{{"/ip.batch", as_ip_batch(plan)}};
@@ -300,7 +300,7 @@ int show_forwarding(const Settings& settings, int node) {
     return exit_failure;
 }
 
-// Without --apply and --remove: prints the current state.
+// Prints the current state if neither --apply nor --remove is given.
 int run_forwarding(const Settings& settings, const po::variables_map& given) {
     for (const char* other : {"output", "cables", "nodes", "mtu", "format", "routes"})
         if (given.count(other) && !given[other].defaulted())

@@ -92,7 +92,7 @@ class Setup {
     }
 
     // Makes the calls on every host and prints one line for each host. Returns true if all
-    // succeeded. `line`: what to print of a host that did.
+    // succeeded. `line` makes the line of a host that did.
     bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;
@@ -135,7 +135,8 @@ class Setup {
         return false;
     }
 
-    // With consent; true: all hosts that did not answer have the user's key now.
+    // Copies the keys if the user agrees. Returns true if all hosts that did not answer have the
+    // user's key now.
     bool copy_keys() const {
         const auto commands = commands_for_keys(settings_agent_, options_.hosts, replies_);
         if (commands.empty() || options_.dry_run || ::isatty(STDIN_FILENO) != 1) return false;

@@ -152,7 +152,8 @@ void ShmInterface::prepare_sleep() {
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
                            std::memory_order_relaxed);
-    // Before the last poll: after a mere sequentially consistent store, its loads could move ahead.
+    // Makes the store visible before the last poll, whose loads could otherwise move ahead of a
+    // mere sequentially consistent store.
     if (control.sleeper_fences != 0)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
     else

@@ -457,7 +457,7 @@ class Head : private Attention::Listener,
                 outputs_.print(silent_host_message(host(node).name, timeout));
     }
 
-    // All writers have exited: reads every pipe to its end.
+    // Reads every pipe to its end, after all writers have exited.
     void write_rest() {
         while (local_ && !local_->streams().drain() && ends_[head_node(job_)].stuck.empty())
             if (!outputs_.flush(context_.front.get())) return;

@@ -40,7 +40,7 @@ int choose_port(bool here) {
     return port;
 }
 
-// The address of this host that has the label of the plan; empty: the plan is not applied here.
+// The address of this host that has the label of the plan; empty if the plan is not applied here.
 std::string planned_address() {
     ifaddrs* first = nullptr;
     if (::getifaddrs(&first) != 0) return {};

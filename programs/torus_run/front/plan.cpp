@@ -134,7 +134,7 @@ void add_line_output(std::vector<std::string>& environment) {
         if (std::getenv(name) == nullptr) environment.push_back(fmt::format("{}=1", name));
 }
 
-// `meeting`: variables that the user's own values replace.
+// The user's own values replace the variables in `meeting`.
 std::vector<std::string> plan_environment(const config::Settings& settings,
                                           const std::vector<std::string>& meeting) {
     std::vector<std::string> added = config::export_environment(settings);
