@@ -21,8 +21,9 @@ class OtherWay {
         if (!faster_) payloads_ = 0;
         return faster_;
     }
-    // While it is faster, some payloads take our way nevertheless, whose rate may have changed or may
-    // have been measured with cold caches: the first, fourth, sixteenth and so on, then one of many.
+    // While it is faster, some payloads take our way nevertheless, whose rate may have changed or
+    // may have been measured with cold caches: the first, fourth, sixteenth and so on, then one of
+    // many.
     bool tries_ours() {
         ++payloads_;
         const bool power_of_four =

@@ -34,7 +34,7 @@ struct Hosts {
 // Hosts that a job leaves free: by name, or a number of them.
 struct Spares {
     int count = 0;
-    std::vector<std::string> names;  // empty: any hosts
+    std::vector<std::string> names;  // empty for any hosts
 
     friend bool operator==(const Spares&, const Spares&) = default;
 };

@@ -65,7 +65,7 @@ struct Options {
     std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
     // Links whose cables are known to be dead at the start; the same on every rank.
     std::vector<routing::Link> dead_links = {};
-    bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
+    bool oversubscribed = false;  // ranks outnumber cores, so a wait sleeps after few polls
     // That is so for some ranks of the job, which all of them know alike: what a collective costs
     // the cores counts for more than how many steps it takes.
     bool shares_cores = false;

@@ -48,7 +48,7 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     struct Call {
         bool write = false;
-        int error = 0;        // not 0: this member has already failed, and moves no data
+        int error = 0;        // not 0 if this member has already failed, and moves no data
         bool atomic = false;  // the accesses of the members have an order
         View view;
         Offset position = 0;

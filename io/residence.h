@@ -10,8 +10,8 @@
 namespace torusmp::io {
 
 struct Residence {
-    std::vector<bool> members;  // by member: whether it opens the file itself
-    int keeper = 0;             // the first that does: it creates the file and serves the others
+    std::vector<bool> members;  // whether each member opens the file itself
+    int keeper = 0;             // the first that does; it creates the file and serves the others
     std::string why;            // the reason for the decision; a sentence without a full stop
     std::string refusal;        // why the file cannot be opened; empty if it can
 

@@ -33,8 +33,8 @@ bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
-// The launcher notices after transport.timeout that a host is silent; the rest is for its reports to
-// arrive, and for ranks that noticed earlier than the launcher.
+// The launcher notices after transport.timeout that a host is silent; the rest is for its reports
+// to arrive, and for ranks that noticed earlier than the launcher.
 std::chrono::nanoseconds longest_report(const config::Settings& settings) {
     const std::chrono::nanoseconds timeout = settings[transport::setting::timeout];
     return timeout + timeout / 2 + std::chrono::milliseconds(500);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets on which processes of one user and one host meet. Their addresses are abstract, so nothing
-// is left behind; the kernel lists them for everybody.
+// Sockets on which processes of one user and one host meet. Their addresses are abstract, so
+// nothing is left behind; the kernel lists them for everybody.
 #pragma once
 
 #include <sys/socket.h>

@@ -45,7 +45,7 @@ class Seat {
     std::mutex mutex_;  // cancel() reads the descriptors that take() changes
     bool cancelled_ = false;
     base::Descriptor listener_, stand_in_, socket_, notices_;
-    base::Descriptor connection_;  // to torus-run, after connect(): for cancel()
+    base::Descriptor connection_;  // to torus-run, after connect(), for cancel()
     std::vector<std::string> environment_;
 };
 

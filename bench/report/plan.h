@@ -15,7 +15,7 @@ namespace torusmp::bench {
 struct ReportPart {
     enum class Program { bench, wilson, peers };
 
-    std::string name;     // "latency tcp": unique, what --only chooses
+    std::string name;     // unique, such as "latency tcp"; --only chooses by it
     std::string section;  // of the page; parts of one section share a heading
     Program program = Program::bench;
     std::vector<std::string> words;  // arguments of the program; for bench the measure first

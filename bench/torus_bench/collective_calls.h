@@ -33,8 +33,8 @@ struct CollectiveFacts {
     std::string_view name;
     bool sized = true;     // false if no bytes move, as in a barrier
     bool blocks = false;   // the size is of one member's block; else of a vector
-    bool numbers = false;  // sums of doubles: sizes are multiples of 8
-    bool all_in = false;   // with blocks: `in` has one for each member; else only its own
+    bool numbers = false;  // sums doubles, so sizes are multiples of 8
+    bool all_in = false;   // `in` has a block for each member, not only its own
     bool all_out = false;  // as all_in, for `out`
     BusFactor bus = BusFactor::none;
     const collectives::AlgorithmTable* algorithms = nullptr;  // null if there is only one

@@ -23,9 +23,9 @@ namespace torusmp::collectives {
 struct Conditions {
     const Group& group;
     std::size_t bytes = 0;    // as the operation counts them, see AlgorithmTable::Facts
-    bool commutative = true;  // reductions: operands may be combined in any order
-    bool whole = false;       // reductions: needs all elements in one call
-    bool even = true;         // blocks: all have the same size
+    bool commutative = true;  // operands of a reduction may be combined in any order
+    bool whole = false;       // a reduction needs all elements in one call
+    bool even = true;         // all blocks have the same size
     // The largest contents that a member would leave in an area, if known, and the largest that it
     // could leave. 0 without an area.
     std::size_t share = 0;

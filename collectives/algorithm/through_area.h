@@ -95,8 +95,8 @@ class ThroughArea : public Algorithm {
     // notes this in the area, whichever is sooner read. Returns false while there is not enough
     // room. To be followed by messages_ended().
     bool give(int to, const std::byte* from, std::size_t bytes, int blocks);
-    // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents of
-    // `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
+    // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents
+    // of `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
     bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // Whether all messages of give(), take() and the two below are complete.
     bool messages_ended();
@@ -251,8 +251,8 @@ class ThroughArea : public Algorithm {
     bool posts_ = false;          // requests are reserved
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are
-    int next_ = 0;  // the member whose slot comes next
-    Scratch sums_;  // one per dimension
+    int next_ = 0;                // the member whose slot comes next
+    Scratch sums_;                // one per dimension
     std::byte* partial_ = nullptr;
     std::size_t sum_bytes_ = 0;
 };

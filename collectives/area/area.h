@@ -174,9 +174,9 @@ class Area {
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
     }
 
-    // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block` bytes,
-    // would be read sooner if each block were a message, which the kernel copies only once. By the
-    // rates of copies so far: of this member, and of the readers (one or all).
+    // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block`
+    // bytes, would be read sooner if each block were a message, which the kernel copies only once.
+    // By the rates of copies so far: of this member, and of the readers (one or all).
     bool messages_pay(int reader, std::size_t written, int blocks, std::size_t block);
     // Copies contents of a call. Long ones are timed.
     void copy_in(std::byte* room, const void* from, std::size_t bytes) {
@@ -205,7 +205,7 @@ class Area {
     struct Opening;
     // The progress of a member, in a cache line of its own.
     struct alignas(128) Progress {
-        std::atomic<std::uint64_t> done;  // with all calls up to this one
+        std::atomic<std::uint64_t> done;                   // with all calls up to this one
         std::atomic<std::uint32_t> write_rate, read_rate;  // of long contents, MB/s; 0: not known
     };
     // The last use of a slot or a room.

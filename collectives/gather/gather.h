@@ -12,7 +12,7 @@ namespace gather {
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
-    const std::byte* out = nullptr;  // null at the root: its own block is in place
+    const std::byte* out = nullptr;  // null at the root, whose own block is in place
     std::size_t out_bytes = 0;
     int root = 0;
     // The place of a member's block, on the root only.

@@ -10,7 +10,7 @@ namespace scatter {
 
 // The arguments of a call, as its algorithm sees them.
 struct Arguments {
-    std::byte* in = nullptr;  // null at the root: its own block stays where it is
+    std::byte* in = nullptr;  // null at the root, whose own block stays in place
     std::size_t in_bytes = 0;
     const std::byte* out = nullptr;
     Blocks out_blocks{};

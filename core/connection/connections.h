@@ -64,7 +64,7 @@ class Connections {
     // any.
     struct Due {
         Rank rank;
-        enum { answer, wanted, overdue } why;  // overdue: still being made
+        enum { answer, wanted, overdue } why;  // overdue means still being made
     };
     std::vector<Due> take_due() { return std::exchange(due_, {}); }
 
@@ -137,7 +137,7 @@ class Connections {
     std::vector<std::unique_ptr<transport::Interface>> carriers_;
     std::vector<transport::Interface*> interfaces_;  // the non-null carriers
     std::unique_ptr<Loopback> loopback_;             // to this rank itself
-    std::vector<bool> local_;                        // by rank: is in Options::direct
+    std::vector<bool> local_;                        // whether each rank is in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
     std::vector<Rank> hosts_;  // by rank
     std::vector<Peer> peers_;  // by rank

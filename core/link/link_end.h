@@ -256,7 +256,7 @@ class LinkEnd final : public transport::Channel {
     transport::Channel* candidate_;    // a cable that may have returned
     std::uint32_t cable_version_ = 0;  // the link version for which cable_ is valid
     bool heard_ = false;               // the far end has been heard over the candidate
-    std::uint32_t greeted_ = 0;        // hellos sent over it: 1, and 2 after the far end was heard
+    std::uint32_t greeted_ = 0;        // hellos sent over it, 1, or 2 after the far end was heard
 
     bool parted_ = false;  // dead links part this end from the far one
     unsigned lost_ = 0;    // cables lost so far
@@ -280,7 +280,7 @@ class LinkEnd final : public transport::Channel {
     std::size_t written_ = 0;     // bytes of that write that have left
     bool tell_ = false;           // there are credits or notices that the far end does not know of
     std::array<std::deque<Held>, transport::max_virtual_channels> held_;
-    bool fail_writes_ = false;  // closed: writes that were open end at the next poll
+    bool fail_writes_ = false;  // after close(), open writes end at the next poll
 };
 
 }  // namespace torusmp::core

@@ -92,7 +92,7 @@ struct PageState {
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
     std::uint64_t bytes = 0;         // size of the message
-    std::array<char, 40> call{};     // the waiting call: "MPI_Recv"
+    std::array<char, 40> call{};     // the waiting call, such as "MPI_Recv"
     std::array<char, 120> detail{};  // terminated by 0, like the strings above
 
     std::uint64_t posted = 0;       // receives without a message

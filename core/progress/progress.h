@@ -166,9 +166,9 @@ class Progress {
     // Takes what has arrived and starts nothing that waits for it. The lock is held.
     void take_arrived();
     // poll() inside a call that returns without waiting, and that programs repeat until something
-    // has changed. If nothing moved and ranks share cores, yields the core to the others, unless the
-    // rank is alone on its host: there it hardly helps, and costs contended windows a fifth of their
-    // rate.
+    // has changed. If nothing moved and ranks share cores, yields the core to the others, unless
+    // the rank is alone on its host: there it hardly helps, and costs contended windows a fifth of
+    // their rate.
     void poll_repeatedly() {
         if (!poll() && options_.direct.size() > 1) yield_core();
     }
@@ -265,8 +265,8 @@ class Progress {
     const std::function<void(const Waiting*)> publish_;
     const bool has_thread_;  // relays and remote writes move while the program computes
     const bool locking_;
-    bool plain_ = !locking_;  // one thread, and no companions
-    const std::chrono::nanoseconds watchdog_;      // zero: off
+    bool plain_ = !locking_;                       // one thread, and no companions
+    const std::chrono::nanoseconds watchdog_;      // 0 if off
     const std::chrono::nanoseconds longest_spin_;  // of polling before sleep
     mutable Gate gate_{*this};
     struct Listed {

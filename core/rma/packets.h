@@ -64,7 +64,7 @@ struct AnswerBody {
     std::uint32_t operation;
     std::uint32_t bytes;
     std::uint64_t position;
-    std::uint32_t refused;  // 1: an access since the last answer lay outside of the memory
+    std::uint32_t refused;  // 1 if an access since the last answer lay outside of the memory
     std::uint32_t unused;
 };
 static_assert(sizeof(AskBody) == 32 && sizeof(PieceBody) == 16 && sizeof(AnswerBody) == 24);

@@ -27,9 +27,9 @@ enum class Wave : std::uint32_t { call, vote, proposal, consent, decision, parte
 struct AgreementPacket {
     Wave wave = Wave::call;
     Ballot ballot;
-    MemberSet dead;       // members that the ballot counts as dead
-    Ballot consented;     // votes: the ballot of the proposal in `value`
-    bool bound = false;   // votes: `value` is a proposal that was confirmed
+    MemberSet dead;      // members that the ballot counts as dead
+    Ballot consented;    // the ballot of the proposal in `value`, in votes
+    bool bound = false;  // `value` is a proposal that was confirmed, in votes
     AgreedValue value;
 };
 

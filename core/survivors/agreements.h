@@ -87,9 +87,9 @@ class Agreements final : public PeerLossListener {
     struct Record {
         std::vector<Rank> members;  // empty before the first agreement here
         int place = -1;
-        MemberSet dead;              // known to be
-        MemberSet agreed;            // decided to be
-        std::uint32_t decided = 0;   // agreements that are decided here
+        MemberSet dead;             // known to be
+        MemberSet agreed;           // decided to be
+        std::uint32_t decided = 0;  // agreements that are decided here
         std::map<std::uint32_t, std::unique_ptr<AgreementRound>> rounds;  // by number
         std::deque<Agreement*> queue;
         std::vector<Early> early;

@@ -42,7 +42,7 @@ class Revocations final : public PeerLossListener {
         std::vector<Rank> members;
         bool open = false;
         bool revoked = false;
-        bool told = false;    // this rank has told all others, or tells them now
+        bool told = false;     // this rank has told all others, or tells them now
         bool spreads = false;  // all that are told tell all others
         bool told_to_spread = false;
         Rank by = any_source;  // who told this rank

@@ -48,7 +48,7 @@ struct Waits {
         };
         Kind kind = Kind::receive;
         Stage stage = Stage::unmet;
-        bool channel = false;  // a declared channel: tags are ignored
+        bool channel = false;  // a declared channel, where tags are ignored
         int call = -1;         // the call that awaits it; -1 if none
         Rank peer = any_source;
         Context context = 0;

@@ -23,7 +23,7 @@ struct RankState {
         stopped,    // by a signal
         traced,     // held by a debugger
         device,     // waits for a device, uninterruptibly
-        outside,    // has not joined the job: MPI_Init has not been called
+        outside,    // has not joined the job, because MPI_Init has not been called
         meeting,    // waits for all others at the start of the job
         finalized,  // has left the job
         ended,      // the process is gone

@@ -55,8 +55,9 @@ std::string action(const Waits& waits, bool alike = false) {
     if (what.operation >= 0) {
         const Operation& it = waits.operations[std::size_t(what.operation)];
         if (it.kind == Operation::Kind::access)
-            return alike ? text : text + fmt::format(", for {} (its window, or a lock that it holds)",
-                                                     source_text(it.peer));
+            return alike ? text
+                         : text + fmt::format(", for {} (its window, or a lock that it holds)",
+                                              source_text(it.peer));
         const bool sends = it.kind == Operation::Kind::send;
         if (sends) text += fmt::format(" of {}", base::describe_size(it.bytes));
         if (!alike) text += fmt::format(" {} {}", sends ? "to" : "from", source_text(it.peer));
@@ -85,8 +86,8 @@ std::string sought_text(const Waits& waits) {
     if (waits.sought.empty()) return text;
     const Operation& it = waits.sought.front();
     if (it.kind == Operation::Kind::access)
-        return text + fmt::format(" for {} (its window, or a lock that it holds)",
-                                  source_text(it.peer));
+        return text +
+               fmt::format(" for {} (its window, or a lock that it holds)", source_text(it.peer));
     text += it.kind == Operation::Kind::send
                 ? fmt::format(" for its send of {} to {}", base::describe_size(it.bytes),
                               source_text(it.peer))

@@ -26,7 +26,7 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
+        one_sided,      // MPI_REPLACE and MPI_NO_OP, only for windows
         function,       // of the program, in C
         wide_function,  // of the program, in C with a length of 64 bits
         fortran,        // of the program, in Fortran

@@ -45,7 +45,7 @@ struct BlockList {
     int blocks = 0;
     MPI_Count count = 0;             // even blocks, of `type`
     const Datatype* type = nullptr;  // null to use `types`
-    Numbers counts;                  // none: even
+    Numbers counts;                  // empty if even
     Numbers displacements;           // in extents of `type`; in bytes with `types`
     const MPI_Datatype* types = nullptr;
 

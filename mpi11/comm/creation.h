@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Creates communicators from others (MPI-1.1, sections 5.4 and 5.6). Collective over `from`.
 //
-// New ones inherit the error handler and the session of `from`. A returned Communicator belongs to the caller, with
-// one reference; null if the calling process is not a member.
+// New ones inherit the error handler and the session of `from`. A returned Communicator belongs to
+// the caller, with one reference; null if the calling process is not a member.
 #pragma once
 
 #include <vector>

@@ -26,7 +26,7 @@ class Communicator;  // communicator.h
 
 // A process, for all that know it: the job in which it started, and its rank there.
 struct ProcessName {
-    std::uint64_t job = 0;  // 0: a rank that only passes messages on
+    std::uint64_t job = 0;  // 0 for a rank that only passes messages on
     std::int64_t rank = -1;
 
     friend auto operator<=>(const ProcessName&, const ProcessName&) = default;

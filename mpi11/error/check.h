@@ -67,8 +67,8 @@ inline void check_output(const char* name, const void* pointer) {
 template <class Body>
 [[gnu::always_inline]] inline int api_with_request(const char* call, MPI_Comm comm,
                                                    MPI_Request* request, Body&& body) noexcept {
-    const int code =
-        api_with_others(call, comm, [&](Communicator & c) __attribute__((always_inline)) {
+    const int code = api_with_others(
+        call, comm, [&](Communicator & c) __attribute__((always_inline)) {
             check_output("request", request);
             body(c);
         });

@@ -37,8 +37,8 @@ class Register {
         std::vector<Message*> all;
         {
             const SharedLock lock(mutex_);
-            const auto others = std::partition(
-                ended_.begin(), ended_.end(), [&](const auto& it) { return !is_of(*it, comm); });
+            const auto others = std::partition(ended_.begin(), ended_.end(),
+                                               [&](const auto& it) { return !is_of(*it, comm); });
             std::move(others, ended_.end(), std::back_inserter(ended));
             ended_.erase(others, ended_.end());
             for (Message* const message : living_)

@@ -218,8 +218,7 @@ int send_buffered(const char* call, const void* buf, Count count, MPI_Datatype d
 
 template <class Count>
 int detach(const char* call, void* buffer_addr, Count* size) {
-    return api(call,
-               [&] { detach_buffer(call, buffer_of_process().get(), buffer_addr, size); });
+    return api(call, [&] { detach_buffer(call, buffer_of_process().get(), buffer_addr, size); });
 }
 
 template <class Count>
@@ -234,8 +233,7 @@ int attach(const char* call, void* buffer, MPI_Count size) {
 }
 
 int attach(const char* call, MPI_Comm handle, void* buffer, MPI_Count size) {
-    return api(call, handle,
-               [&](Communicator& comm) { attach_buffer(comm.buffer, buffer, size); });
+    return api(call, handle, [&](Communicator& comm) { attach_buffer(comm.buffer, buffer, size); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffered sends: messages wait in memory that the program has attached to the process, a session or
-// a communicator (MPI-4.1, section 3.6).
+// Buffered sends: messages wait in memory that the program has attached to the process, a session
+// or a communicator (MPI-4.1, section 3.6).
 #pragma once
 
 #include <list>

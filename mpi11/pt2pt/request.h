@@ -98,7 +98,7 @@ class Request : public Object {
     bool active = true;       // started and not yet completed; false only for persistent ones
     bool is_receive = false;  // also true for a receive from MPI_PROC_NULL
     bool sends_too = false;   // a receive with a send attached
-    bool plain = false;       // one message of one block, not persistent: without further resources
+    bool plain = false;       // one message of one block, not persistent, without further resources
     const char* call = "";
     Reference<Communicator> comm;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
@@ -107,7 +107,7 @@ class Request : public Object {
     LayoutHold layout;                  // of the buffer, if it is not one block
     LayoutHold second_layout;           // of the data sent together with a receive
     std::unique_ptr<std::byte[]> copy;  // of the data to send, if the receive replaces it
-    core::SendRequest send;             // for a receive: the send attached to it, if any
+    core::SendRequest send;             // the send attached to a receive, if any
     core::ReceiveRequest receive{true};
     Work* work = nullptr;
 

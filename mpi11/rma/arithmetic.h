@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of accumulates, their element types, and the numbers that identify them in packets.
+// The operations of accumulates, their element types, and the numbers that identify them in
+// packets.
 #pragma once
 
 #include <memory>

@@ -72,8 +72,8 @@ void check_hosts(const Strings& hosts, const Strings& all) {
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
             fail(MPI_ERR_SPAWN,
-                 "info key host: \"{}\" is not a host of this job's machine (expected {})",
-                 host, all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
+                 "info key host: \"{}\" is not a host of this job's machine (expected {})", host,
+                 all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
     }
 }
 
@@ -102,8 +102,8 @@ void add_program(Strings& to, const Command& command) {
 }
 
 // `arguments` are options of torus-run. `meeting` is the value of env_parents.
-std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
-                                            Strings arguments, const std::string& meeting,
+std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands, Strings arguments,
+                                            const std::string& meeting,
                                             const base::Descriptor& input = {}) {
     bool first = true;
     for (const Command& command : commands) {
@@ -113,8 +113,7 @@ std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands
     }
     return std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
-        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false,
-        input);
+        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false, input);
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -136,8 +135,7 @@ void watch_children(Arrangement& arranged, const std::shared_ptr<Jobs>& children
     };
     arranged.why = [children, program] {
         job::Subjob* const ended = find_ended(*children);
-        if (ended == nullptr)
-            return std::string("the processes have started, but could not join");
+        if (ended == nullptr) return std::string("the processes have started, but could not join");
         const int code = *ended->ended();
         return fmt::format("\"{}\" ended with code {} before its processes called MPI_Init{}",
                            program, code,
@@ -195,9 +193,8 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
             if (command.processes > 0) check_program(command);
     Arrangement arranged;
     const int parents = int(nodes.size());
-    arranged.place = {.name = new_meeting_name(),
-                      .first_side = parents,
-                      .processes = parents + processes};
+    arranged.place = {
+        .name = new_meeting_name(), .first_side = parents, .processes = parents + processes};
     const auto children = std::make_shared<Jobs>();
     children->push_back(
         start_children(commands, std::move(placed.options), meeting_text(arranged.place)));
@@ -236,8 +233,7 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
     const auto lifeline = std::make_shared<const base::Descriptor>(ends[1]);
     for (std::size_t i = 0; i < replacements.size(); ++i) {
         Strings host;
-        if (!hosts.empty())
-            host.push_back(job::host_of(beside.settings(), replacements[i].node));
+        if (!hosts.empty()) host.push_back(job::host_of(beside.settings(), replacements[i].node));
         Strings options;
         try {
             options = job::place_ranks(beside.settings(), own_node(beside), 1, host).options;

@@ -24,7 +24,7 @@ namespace torusmp::mpi {
 // Where both sides meet.
 struct MeetingPlace {
     std::string name;    // the same for all; cannot be guessed
-    int index = 0;       // this process: first those of the first side, then those of the second
+    int index = 0;       // this process's; the first side's come before the second side's
     int first_side = 0;  // processes of the first side
     int processes = 0;   // of both sides
 };

@@ -16,7 +16,7 @@ namespace torusmp::mpi {
 struct Arrangement {
     MeetingPlace place;                    // without the index
     int first_index = 0;                   // of the members of the communicator, by rank
-    std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
+    std::unique_ptr<job::Subjob> meeting;  // null if the other side has started it
     std::function<bool()> given_up;        // the other side will not come any more
     std::function<std::string()> why;      // after that, or another failure
     std::function<void()> succeeded;

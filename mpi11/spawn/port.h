@@ -28,7 +28,7 @@ struct Introduction {
 
 // What the other side answers.
 struct Invitation {
-    std::string meeting;  // empty: refused
+    std::string meeting;  // empty if refused
     std::string why;      // of a refusal
     int first_side = 0;   // its processes
     int processes = 0;    // of both sides

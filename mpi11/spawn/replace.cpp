@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torusmp_replace: the survivors shrink the communicator, start a process for each dead member, join
-// these, and put all in the old order. Each step may fail because somebody dies; then the survivors
-// agree on that, and begin again.
+// torusmp_replace: the survivors shrink the communicator, start a process for each dead member,
+// join these, and put all in the old order. Each step may fail because somebody dies; then the
+// survivors agree on that, and begin again.
 #include "mpi11/spawn/replace.h"
 
 #include <fcntl.h>
@@ -87,9 +87,8 @@ std::vector<Replacement> places_for(const Communicator& comm, const job::Process
     for (int node = 0; node < int(job::machine_hosts(settings).size()); ++node)
         if (std::ranges::count(used, node) == 0) free.push_back(node);
     const auto& spares = settings.whole()[config::setting::spares].names;
-    std::ranges::stable_partition(free, [&](int node) {
-        return std::ranges::count(spares, host_of_node(job, node)) != 0;
-    });
+    std::ranges::stable_partition(
+        free, [&](int node) { return std::ranges::count(spares, host_of_node(job, node)) != 0; });
     std::vector<Replacement> places;
     for (const int rank : ranks) {
         const std::size_t next = places.size();
@@ -139,17 +138,18 @@ class Replace {
         return made;
     }
 
-    // Null if somebody has died. Throws, on all survivors alike, if the processes cannot be started.
+    // Null if somebody has died. Throws, on all survivors alike, if the processes cannot be
+    // started.
     Communicator* join_fresh(Communicator& survivors, const std::vector<int>& ranks) {
         OwnedJoined inter;
         std::optional<Failure> failure;
         try {
-            inter.reset(&join_through(
-                survivors, 0, replace_call, MPI_ERR_SPAWN,
-                [&](const job::Process& job, std::vector<int> nodes) {
-                    places_ = places_for(comm_, job, ranks);
-                    return arrange_replacements(command_, job, std::move(nodes), places_);
-                }));
+            inter.reset(&join_through(survivors, 0, replace_call, MPI_ERR_SPAWN,
+                                      [&](const job::Process& job, std::vector<int> nodes) {
+                                          places_ = places_for(comm_, job, ranks);
+                                          return arrange_replacements(command_, job,
+                                                                      std::move(nodes), places_);
+                                      }));
         } catch (const Failure& caught) {
             failure = caught;
             if (!is_known_to_all(caught)) revoke(survivors);
@@ -193,10 +193,11 @@ bool starter_has_died() {
 MPI_Comm take_replaced() {
     Library& lib = library();
     if (lib.replaced == nullptr)
-        fail(MPI_ERR_COMM,
-             "comm is MPI_COMM_NULL, which is for a process that was started by {} and calls it the "
-             "first time",
-             replace_call);
+        fail(
+            MPI_ERR_COMM,
+            "comm is MPI_COMM_NULL, which is for a process that was started by {} and calls it the "
+            "first time",
+            replace_call);
     if (lib.parent != nullptr) release(*std::exchange(lib.parent, nullptr));
     return handle_of(*std::exchange(lib.replaced, nullptr));
 }

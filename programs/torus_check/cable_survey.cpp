@@ -203,8 +203,8 @@ class CableSurvey {
             });
             const Speeds::Way way = both.front();
             const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
-            const bool either = both.size() > 1 &&
-                                speeds.refusal(way).find("refused") == std::string::npos;
+            const bool either =
+                both.size() > 1 && speeds.refusal(way).find("refused") == std::string::npos;
             cable.findings.push_back(
                 {Fault::blocked,
                  fmt::format(

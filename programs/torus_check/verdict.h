@@ -20,7 +20,7 @@ enum class Fault {
     swapped,    // its far end was exchanged with another cable's
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to the wrong end, and no second cable explains this
-    shared,     // more than one far end answers: a switch or bridge
+    shared,     // more than one far end answers, as over a switch or bridge
     slow,       // speed, duplex or measured rate below that of the machine
     small_mtu,  // an MTU below that of the machine, or large packets do not arrive
     lossy       // part of the packets is lost or damaged
@@ -53,7 +53,7 @@ struct CableResult {
 };
 
 struct Expectation {
-    std::optional<int> megabits;  // nothing: the most common value of the machine
+    std::optional<int> megabits;  // empty for the most common value of the machine
     std::optional<int> mtu;       // the same
     double loss = 0.01;           // the share of probes that may be lost
 };

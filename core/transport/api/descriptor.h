@@ -107,8 +107,8 @@ class Forwarding {
 };
 
 struct Descriptor {
-    std::string_view name;   // in settings and messages: "tcp"
-    std::string_view title;  // the medium of its links, for sentences: "TCP"
+    std::string_view name;   // in settings and messages, such as "tcp"
+    std::string_view title;  // the medium of its links in sentences, such as "TCP"
     std::string_view help;   // one line
     // A link uses the transport with the highest rank that can carry it.
     int rank = 0;

@@ -92,8 +92,8 @@ class Interface {
                         std::size_t /*bytes*/) {
         return {};
     }
-    // The rate at which the kernel copies long messages between the private memories of two ranks of
-    // this host, MB/s; 0: they take another way.
+    // The rate at which the kernel copies long messages between the private memories of two ranks
+    // of this host, MB/s; 0: they take another way.
     virtual double copy_rate() { return 0; }
     // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }

@@ -83,7 +83,7 @@ class SlotQueue {
     }
 
   private:
-    static constexpr std::size_t unit = 64;  // a cache line: no two payloads share one
+    static constexpr std::size_t unit = 64;  // a cache line, which no two payloads share
     static constexpr std::size_t most_fetched = 4096;
     std::size_t begin_in_round(std::size_t bytes) const {
         return at_ + bytes <= round_bytes_ ? at_ : near_bytes;
@@ -93,7 +93,7 @@ class SlotQueue {
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
     std::size_t round_bytes_ = 0;
-    std::size_t at_ = near_bytes;  // in a round: behind the last payload
+    std::size_t at_ = near_bytes;  // behind the last payload of a round
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
@@ -171,7 +171,7 @@ class OutSlotQueue : public SlotQueue {
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()
     std::uint32_t oldest_ = 0;    // slot that is returned next
     std::array<std::uint8_t, max_credits> free_{};
-    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use, if any
+    std::array<std::uint8_t, max_credits> blocks_{};  // the bulk block that each slot uses, if any
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
@@ -254,8 +254,8 @@ class ShmChannel final : public Channel {
     bool reachable_;
     const Segment& peer_;
     const Control& peer_control_;
-    Port& local_;   // in our segment: credits that the peer returns to us
-    Port& remote_;  // in the peer's segment: credits that we return to it
+    Port& local_;   // in our segment; the peer returns credits to us here
+    Port& remote_;  // in the peer's segment; we return credits to it here
 };
 
 }  // namespace torusmp::transport::shm

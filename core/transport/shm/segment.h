@@ -24,7 +24,7 @@ struct Address {
     std::uint32_t pid;
     std::uint32_t descriptor;
     std::uint32_t bell;   // write end of a pipe that wakes the owner; no_bell: it sleeps on a futex
-    std::uint64_t nonce;  // drawn by the owner: distinguishes its segment from one of a reused pid
+    std::uint64_t nonce;  // drawn by the owner; distinguishes its segment from one of a reused pid
     std::uint64_t bytes;  // of the whole file
 };
 static_assert(sizeof(Address) == 32);
@@ -80,7 +80,7 @@ struct Control {
     std::uint64_t probe_address;  // of a word in the owner's private memory that holds `nonce`
     std::uint32_t port_count;
     std::uint32_t
-        sleeper_fences;  // 1: before it sleeps, the owner makes every peer's stores visible
+        sleeper_fences;  // 1 if the owner makes every peer's stores visible before it sleeps
     // 0 if the owner is awake; otherwise the method by which it sleeps, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
     // The owner's descriptor of a bell that it has made later; 0 if none. See Segment::add_bell().
@@ -99,8 +99,7 @@ class Segment {
     // placed one behind the other; with 0, each payload is in a block. Throws std::runtime_error
     // with the reason.
     static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
-                                           bool with_bell = false,
-                                           std::uint64_t round_bytes = 0);
+                                           bool with_bell = false, std::uint64_t round_bytes = 0);
     // Maps a peer's segment. Throws std::runtime_error that names the process and the remedy.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();

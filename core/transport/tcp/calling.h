@@ -15,7 +15,7 @@ namespace torusmp::transport::tcp {
 struct Calling {
     std::string device_name;  // the device that the connection is bound to, if any
     unsigned device = 0;      // its index
-    unsigned leaves_by = 0;   // for a shortcut: the device of the kernel's route; 0 if not known
+    unsigned leaves_by = 0;   // a shortcut's device of the kernel's route; 0 if not known
     Endpoint theirs;
     std::optional<Pair> pair;  // nullopt while the two ends share no network
     bool renews = false;       // ChannelOptions::renews

@@ -110,7 +110,7 @@ class TcpInterface final : public Network<TcpChannel>, private Connector::Owner 
     Alarm alarm_;
     Connector connector_;
     std::vector<TcpChannel*> dirty_;  // those with bytes for the end of the poll
-    TcpChannel* hot_ = nullptr;       // the busiest: the last one to receive something
+    TcpChannel* hot_ = nullptr;       // the last one to receive something, likely the busiest
     Exposures exposures_;
     unsigned look_mask_ = 0;   // all sockets are polled once in this many polls plus one
     std::size_t blocked_ = 0;  // channels whose socket is full

@@ -66,8 +66,8 @@ class Device {
 
     // The device's counters of abnormal events since it was opened here.
     struct Counters {
-        std::uint64_t receiver_not_ready = 0;  // our bug: a packet found no slot
-        std::uint64_t retries = 0;             // a fault of the fabric: packets were resent
+        std::uint64_t receiver_not_ready = 0;  // a packet found no slot, which is our bug
+        std::uint64_t retries = 0;  // packets were resent, which is a fault of the fabric
     };
     Counters counters() const;
 

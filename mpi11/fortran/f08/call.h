@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls from mpi_f08 whose buffers are passed by descriptor. For a buffer that is one block of memory
-// this only costs a check of its strides. For an array section, the function in C gets a datatype
-// that describes where the elements of the section are (datatype/section.h).
+// Calls from mpi_f08 whose buffers are passed by descriptor. For a buffer that is one block of
+// memory this only costs a check of its strides. For an array section, the function in C gets a
+// datatype that describes where the elements of the section are (datatype/section.h).
 #pragma once
 
 #include <utility>
@@ -40,7 +40,7 @@ struct DescribedArgument<MPI_Datatype> {
 enum class BufferUse { typed, packed, untyped };
 struct BufferFacts {
     BufferUse use = BufferUse::untyped;
-    std::size_t type = 0;  // for typed: index of the parameter that is the datatype
+    std::size_t type = 0;  // index of the parameter that is the datatype, if typed
 };
 
 template <class T>

@@ -82,7 +82,7 @@ class Coordinator {
   private:
     struct Rank {
         int node = 0;
-        pid_t pid = -1;  // shown in messages: the connected process, if any
+        pid_t pid = -1;  // the connected process, if any, in messages
         bool alive = false;
         bool connected = false;
         bool finalized = false;

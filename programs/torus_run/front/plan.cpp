@@ -110,11 +110,10 @@ std::string_view name_of(std::string_view variable) {
 // Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours :
-         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
-          launch::env_local_rank, launch::env_program, launch::env_launcher,
-          launch::env_line_output, launch::env_restart, launch::env_torus_run, launch::env_parents,
-          launch::env_meeting})
+    for (const char* ours : {launch::env_bootstrap, launch::env_connected, launch::env_rank,
+                             launch::env_size, launch::env_local_rank, launch::env_program,
+                             launch::env_launcher, launch::env_line_output, launch::env_restart,
+                             launch::env_torus_run, launch::env_parents, launch::env_meeting})
         if (name == ours) return true;
     return std::getenv(launch::env_rank) != nullptr && is_of_a_meeting(name);
 }

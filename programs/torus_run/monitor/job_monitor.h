@@ -76,7 +76,7 @@ class JobMonitor {
     std::vector<std::byte> description_;
     std::list<Observer> observers_;
     std::chrono::milliseconds interval_{0};
-    std::map<int, std::int64_t> clocks_;  // by node: how far the local clock is ahead of the node's
+    std::map<int, std::int64_t> clocks_;  // how far the local clock is ahead of each node's
     std::uint64_t version_ = 0;
     std::map<int, Versioned<RankRecord>> ranks_;
     std::map<std::pair<int, int>, Versioned<WayRecord>> ways_;

@@ -99,7 +99,7 @@ struct RankEvent {
 };
 
 std::vector<std::byte> encode(const RankEvent& event);
-RankEvent decode_event(std::span<const std::byte> bytes);  // as all decoders: throws PackingError
+RankEvent decode_event(std::span<const std::byte> bytes);  // like all decoders, throws PackingError
 
 // ---- orders to a host ----
 

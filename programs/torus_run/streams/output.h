@@ -73,7 +73,7 @@ class Lines {
     const std::string tag_;
     std::string line_;
     Clock::time_point begun_;     // arrival of the first byte of the unfinished line
-    bool whole_buffers_ = false;  // a full buffer cut the line: the rest will follow
+    bool whole_buffers_ = false;  // a full buffer cut the line, whose rest will follow
 };
 
 // Standard output and standard error of torus-run, with flow control for slow readers and for
