@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes the launcher's reports of dead ranks to the Runtime, if the job continues after a death,
-// and tells it when a peer that it has lost would have been reported by now.
+// and informs it when the death of a lost peer would have been reported by now.
 //
 // A dedicated thread sleeps on the launcher's descriptor. Its reports are handed over inside the
 // Runtime's own progress, so the Runtime needs no lock for them. Started and stopped by the

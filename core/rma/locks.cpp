@@ -57,8 +57,8 @@ void Windows::unlock(Window& window, int target, bool exclusive) {
     wake(window);
 }
 
-// Shared locks wait for nobody but the holder of an exclusive one: a rank that waits for one may
-// hold others, for which an exclusive one waits.
+// Shared locks wait only for the holder of an exclusive one: a rank that waits for one may hold
+// others, for which an exclusive one waits.
 void Windows::await_lock(const Waiter& waiter) {
     const bool behind =
         waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {

@@ -70,7 +70,7 @@ class Window {
     struct Dealings {
         std::atomic<std::uint32_t> open{0};
         bool dirty = false;    // something without an answer was sent since the last flush
-        bool refused = false;  // the member's access, to be told with the next answer
+        bool refused = false;  // the member's access, which the next answer reports
         Error error = Error::none;
         std::atomic<std::uint32_t> posts{0};
         std::atomic<std::uint32_t> completes{0};

@@ -90,8 +90,8 @@ static size_t bytes_of_rows(void) {
 }
 
 /* Ends what all ranks have done since the last call: each calls it once, whether it has failed or
- * not, so that all agree at the same place. Returns 1, on all alike, if nobody has failed or died.
- */
+ * not, so that all agree at the same place. Returns 1 if no rank has failed or died, else 0; the
+ * same on all ranks. */
 static int keep(long step, int code) {
     struct checkpoint* const to = kept[0].step < kept[1].step ? &kept[0] : &kept[1];
     const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;

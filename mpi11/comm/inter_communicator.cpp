@@ -21,7 +21,7 @@ struct Meeting {
     int code = MPI_SUCCESS;  // why the leader could not reach the other one
     bool apart = false;      // the leaders are in one job, but not all members: they have to join
     Context first = 0;
-    std::uint64_t world = 0;  // in which both groups are: its number; 0: that of the local group
+    std::uint64_t world = 0;  // number of the one of both groups; 0 for the local group's
     std::vector<Rank> remote;
 };
 

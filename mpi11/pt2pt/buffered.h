@@ -54,7 +54,7 @@ class SendBuffer {
 };
 
 // Sends from the communicator's buffer; if none is attached, from its session's; if none is, from
-// that of the process. dest may be MPI_PROC_NULL.
+// the buffer of the process. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
 // Whether no message of the communicator is waiting in any buffer.

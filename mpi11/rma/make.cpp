@@ -73,10 +73,10 @@ std::vector<Wish> agree_on_wishes(Communicator& comm, const Plan& plan,
 
 // Where the parts of this host's members are in their block.
 struct Offsets {
-    std::vector<int> mates;            // members of the window on this host
-    std::vector<std::size_t> memory;   // by position among them
-    std::size_t control = 0;           // bytes of a Control
-    std::size_t names = 0;             // of the program's memory
+    std::vector<int> mates;           // members of the window on this host
+    std::vector<std::size_t> memory;  // by position among them
+    std::size_t control = 0;          // bytes of a Control
+    std::size_t names = 0;            // of the program's memory
     std::size_t bytes = 0;
 };
 
@@ -86,8 +86,8 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     const Rank host = state.host_of(window.comm->runtime().rank());
     for (int member = 0; member < window.size(); ++member)
         if (state.host_of(window.comm->peer(member)) == host) offsets.mates.push_back(member);
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
     offsets.control = core::rma::Control::bytes(offsets.mates.size());
@@ -131,7 +131,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
         const auto lock = machine.lock();
         setup.made =
             machine.shared().make(*window.block, offsets.bytes, int(offsets.mates.size()) - 1) ? 1
-                                                                                             : 0;
+                                                                                               : 0;
     }
     if (setup.made != 0)
         std::memset(window.block->memory(), 0, offsets.mates.size() * offsets.control);
@@ -153,8 +153,8 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
 
 void use_block(Window& window, const Offsets& offsets) {
     std::byte* const start = window.block->memory();
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     for (std::size_t i = 0; i < offsets.mates.size(); ++i) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
@@ -170,8 +170,8 @@ int make_alone(Window& window) {
     window.own_control = std::make_unique<core::rma::Control>();
     core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
     own.control = window.own_control.get();
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     if (!made) return MPI_SUCCESS;
     if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
@@ -213,7 +213,8 @@ void exchange_ids(Window& window, const char* call, int error) {
     }
 }
 
-// The memory of MPI_Win_create: the members of a host tell each other by their block where it is.
+// The name of the memory of a place, which the members of a host publish in their common block
+// (MPI_Win_create).
 std::byte* name_place(const Window& window, const Offsets& offsets, std::size_t place) {
     return window.block->memory() + offsets.names + place * sizeof(core::SharedMemory::Name);
 }
@@ -296,8 +297,7 @@ int query(const char* call, MPI_Win win, int rank, MPI_Aint* size, Unit* unit, v
         check_output("disp_unit", unit);
         check_output("baseptr", baseptr);
         check_target(window, rank);
-        if (window.dynamic())
-            fail(MPI_ERR_RMA_FLAVOR, "found a window of MPI_Win_create_dynamic");
+        if (window.dynamic()) fail(MPI_ERR_RMA_FLAVOR, "found a window of MPI_Win_create_dynamic");
         for (int member = 0; rank == MPI_PROC_NULL && member < window.size(); ++member)
             if (window.members[std::size_t(member)].size > 0) rank = member;
         const bool reached = rank != MPI_PROC_NULL &&
@@ -364,14 +364,14 @@ TORUSMP_ENTRIES(Win_create,
                                    {name, MPI_WIN_FLAVOR_CREATE, base, {size, disp_unit}, info},
                                    win, nullptr))
 TORUSMP_ENTRIES(Win_allocate,
-                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm,
-                 void* baseptr, MPI_Win* win),
-                windows::make_from(name, comm,
-                                   {name, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {size, disp_unit}, info},
-                                   win, baseptr))
+                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                 MPI_Win* win),
+                windows::make_from(
+                    name, comm, {name, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {size, disp_unit}, info},
+                    win, baseptr))
 TORUSMP_ENTRIES(Win_allocate_shared,
-                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm,
-                 void* baseptr, MPI_Win* win),
+                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                 MPI_Win* win),
                 windows::make_from(name, comm,
                                    {name, MPI_WIN_FLAVOR_SHARED, nullptr, {size, disp_unit}, info},
                                    win, baseptr))
@@ -404,7 +404,8 @@ int PMPI_Win_detach(MPI_Win win, const void* base) {
 int PMPI_Win_free(MPI_Win* win) {
     // The error handler may still need it.
     Window* const window = win == nullptr ? nullptr : find<Window>(*win);
-    const Reference<Window> hold = window == nullptr ? Reference<Window>() : Reference<Window>(*window);
+    const Reference<Window> hold =
+        window == nullptr ? Reference<Window>() : Reference<Window>(*window);
     return window_api("MPI_Win_free", win == nullptr ? MPI_WIN_NULL : *win,
                       [&](Window& freed) { windows::free_window(win, freed); });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2): members that make one at the
-// same time are told apart by their group and the program's tag.
+// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2). The group and the program's
+// tag distinguish communicators that are made at the same time.
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torusmp_replace: the survivors shrink the communicator, start a process for each dead member,
-// join these, and put all in the old order. Each step may fail because somebody dies; then the
+// join these, and put all in the old order. Each step may fail because a process dies; then the
 // survivors agree on that, and begin again.
 #include "mpi11/spawn/replace.h"
 
@@ -120,7 +120,7 @@ class Replace {
     }
 
   private:
-    // Null, on all survivors alike, if somebody has died meanwhile.
+    // Returns null, on all survivors, if a process has died meanwhile.
     Communicator* try_once() {
         const Owned survivors(&shrunk(comm_, replace_call));
         const std::vector<int> ranks = missing_ranks(comm_, *survivors);
@@ -138,7 +138,7 @@ class Replace {
         return made;
     }
 
-    // Null if somebody has died. Throws, on all survivors alike, if the processes cannot be
+    // Returns null if a process has died. Throws, on all survivors, if the processes cannot be
     // started.
     Communicator* join_fresh(Communicator& survivors, const std::vector<int>& ranks) {
         OwnedJoined inter;

@@ -134,7 +134,7 @@ class CableSurvey {
     }
 
   private:
-    // Adds the likely cause to what is found of cables on which packets arrive that nobody hears.
+    // Adds the likely cause to the findings of cables whose packets arrive but are not received.
     void name_firewalls(const std::vector<std::set<std::string>>& blocked) {
         for (CableResult& cable : survey_.cables)
             for (const LinkEnd* end : {&cable.a, &cable.b})

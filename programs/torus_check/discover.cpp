@@ -183,8 +183,8 @@ void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& c
     }
 }
 
-// Whether at least one end of each missing cable is a device on which nothing is heard. Without one
-// there is no sign that the cable ever was.
+// Whether at least one end of each missing cable is a device on which nothing is heard. Without
+// such a device, nothing shows that the cable ever existed.
 bool are_likely(const std::vector<Cable>& missing, const std::vector<CableEnd>& idle) {
     const auto is_idle = [&](const CableEnd& end) {
         return std::any_of(idle.begin(), idle.end(), [&](const CableEnd& other) {

@@ -21,8 +21,8 @@ enum class Fault {
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to the wrong end, and no second cable explains this
     shared,     // more than one far end answers, as over a switch or bridge
-    slow,       // speed, duplex or measured rate below that of the machine
-    small_mtu,  // an MTU below that of the machine, or large packets do not arrive
+    slow,       // speed, duplex or measured rate below the machine's
+    small_mtu,  // an MTU below the machine's, or large packets do not arrive
     lossy       // part of the packets is lost or damaged
 };
 const char* name_of(Fault fault);

@@ -10,7 +10,7 @@
 
 namespace torusmp::torus_setup {
 
-// Adds the settings of the command line to that of another program.
+// Adds the settings of the command line to the command line of another program.
 void add_settings(std::vector<std::string>& words, const Options& options);
 
 // Returns whether all cables are good.
