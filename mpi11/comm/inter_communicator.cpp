@@ -113,8 +113,7 @@ Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
 Communicator& make_there(const Communicator& local, Meeting meeting) {
     const std::shared_ptr<World> there = joined_job(meeting.world);
     if (there == nullptr)
-        fail(MPI_ERR_COMM,
-             "this process has not joined those to which the peer communicator belongs");
+        fail(MPI_ERR_COMM, "this process has not joined the processes of the peer communicator");
     Communicator& made = make_inter(there, members_there(local, *there).value(),
                                     std::move(meeting.remote), meeting.first);
     made.error_handler = local.error_handler;

@@ -147,7 +147,7 @@ void access_reached(const Window& window, const Access& call,
         fail(class_of_fault(core::Error::unreachable), "rank {}: {}", call.target,
              window.comm->runtime().state().why_failed(core::Error::unreachable, peer));
     if (!done)
-        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} is no longer there",
+        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} no longer exists",
              call.target);
 }
 
@@ -163,7 +163,7 @@ Transfer* move_data(Window& window, const Access& call) {
     if (accumulates && call.there.count > 0) chosen = arithmetic_of(call.op, call.there.type);
     const bool keeps = accumulates && call.op == MPI_NO_OP;
     if (keeps && call.action == Action::accumulate)
-        fail(MPI_ERR_OP, "found MPI_NO_OP, expected it in a call that fetches only");
+        fail(MPI_ERR_OP, "found MPI_NO_OP, which is valid only in calls that fetch");
     Place place;
     check_bounds(window, call, place.at);
     AnyLayout origin_hold, result_hold, place_hold;

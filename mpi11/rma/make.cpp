@@ -187,8 +187,8 @@ void check_one_host(const Window& window) {
         if (window.comm->runtime().state().host_of(rank) !=
             window.comm->runtime().state().host_of(window.comm->runtime().rank()))
             fail(MPI_ERR_RMA_SHARED,
-                 "found members on several hosts, expected those of MPI_Comm_split_type with "
-                 "MPI_COMM_TYPE_SHARED");
+                 "found members on several hosts, expected the members of one host, as from "
+                 "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED");
 }
 
 // Collective: the members' ids of the window, and whether each of them has what it needs.
@@ -208,7 +208,7 @@ void exchange_ids(Window& window, const char* call, int error) {
                  "over links (transport.local), or shared memory is used up (ulimit -v)",
                  rank);
         if (words[rank].error != MPI_SUCCESS)
-            fail(words[rank].error, "rank {} has no memory for its {} bytes", rank,
+            fail(words[rank].error, "rank {} cannot allocate its {} bytes", rank,
                  window.members[rank].size);
     }
 }
@@ -328,7 +328,7 @@ void attach(Window& window, void* base, MPI_Aint size) {
     const bool meets_former =
         next != attached.begin() && std::prev(next)->first + std::prev(next)->second > start;
     if (meets_next || meets_former)
-        fail(MPI_ERR_RMA_ATTACH, "found memory of which a part is attached already");
+        fail(MPI_ERR_RMA_ATTACH, "found memory of which a part is already attached");
     attached.emplace(start, std::size_t(size));
 }
 
@@ -343,7 +343,7 @@ void detach(Window& window, const void* base) {
 void free_window(MPI_Win* win, Window& window) {
     constexpr const char* call = "MPI_Win_free";
     if (window.started || window.exposed || window.locks != 0 || window.lock_all)
-        fail(MPI_ERR_RMA_SYNC, "found an open epoch, expected its end first");
+        fail(MPI_ERR_RMA_SYNC, "found an open epoch, which must end first");
     delete_attributes(window);
     flush(window, call, -1, false);
     if (window.size() > 1) run(barrier(*window.comm));

@@ -55,8 +55,8 @@ const Members& checked_members(MPI_Group handle) {
     const ProcessGroup& group = checked<ProcessGroup>(handle);
     if (group.roster != nullptr && group.roster != hot.world->world()->roster())
         fail(MPI_ERR_GROUP,
-             "found a group of processes that have joined, expected processes that started "
-             "together");
+             "found a group with processes of several jobs that have joined, expected processes of "
+             "one job");
     return group.members;
 }
 

@@ -48,7 +48,7 @@ std::string find_in(const Strings& folders, const std::string& program) {
 // Known only for this host; torus-run looks on the others.
 void check_program(const Command& command) {
     if (!command.folder.empty() && access(command.folder.c_str(), X_OK) != 0)
-        fail(MPI_ERR_SPAWN, "info key wdir: found no folder {}", command.folder);
+        fail(MPI_ERR_SPAWN, "info key wdir: the folder {} does not exist", command.folder);
     const bool path = command.program.find('/') != std::string::npos;
     const char* const folders = std::getenv("PATH");
     const std::string full = path && command.program.front() != '/' && !command.folder.empty()
@@ -80,14 +80,14 @@ void check_hosts(const Strings& hosts, const Strings& all) {
 // Beyond the universe only if the user has set its size.
 void check_number(int processes) {
     constexpr int most = 16384;  // the table of their places is an argument of a program
-    if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in all, expected 1 or more");
+    if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in total, expected 1 or more");
     if (processes > most)
-        fail(MPI_ERR_SPAWN, "found {} processes in all, expected {} or fewer", processes, most);
+        fail(MPI_ERR_SPAWN, "found {} processes in total, expected {} or fewer", processes, most);
     const int universe = library().process->settings()[launch::setting::universe];
     const int running = library().process->size() + living_children();
     if (universe != 0 && processes > universe - running)
         fail(MPI_ERR_SPAWN,
-             "cannot start {} processes beside {} that run: launch.universe allows {} in all",
+             "cannot start {} processes in addition to the {} that run: launch.universe allows {}",
              processes, running, universe);
 }
 
@@ -139,8 +139,8 @@ void watch_children(Arrangement& arranged, const std::shared_ptr<Jobs>& children
         const int code = *ended->ended();
         return fmt::format("\"{}\" ended with code {} before its processes called MPI_Init{}",
                            program, code,
-                           code == 0 ? ": is it an MPI program of torusmp?"
-                                     : "; torus-run or the program has said why");
+                           code == 0 ? ": is it an MPI program built with torusmp?"
+                                     : "; see the message of torus-run or of the program");
     };
 }
 
@@ -171,8 +171,7 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
         processes += command.processes;
         if (commands.size() > 1 && std::find(command.arguments.begin(), command.arguments.end(),
                                              ":") != command.arguments.end())
-            fail(MPI_ERR_SPAWN,
-                 "found \":\" among the arguments of \"{}\", which separates programs",
+            fail(MPI_ERR_SPAWN, "the arguments of \"{}\" contain \":\", which separates programs",
                  command.program);
         if (!command.hosts.empty() && !hosts.empty() && hosts != command.hosts)
             fail(MPI_ERR_SPAWN,

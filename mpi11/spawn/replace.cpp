@@ -115,7 +115,7 @@ class Replace {
         for (int tries = comm_.size() + 2; tries > 0; --tries)
             if (Communicator* const made = try_once()) return *made;
         fail(MPI_ERR_PROC_FAILED,
-             "a process has died in each of {} tries to replace the dead members of {}",
+             "a process has died in each of {} attempts to replace the dead members of {}",
              comm_.size() + 2, comm_.describe());
     }
 
@@ -193,11 +193,11 @@ bool starter_has_died() {
 MPI_Comm take_replaced() {
     Library& lib = library();
     if (lib.replaced == nullptr)
-        fail(
-            MPI_ERR_COMM,
-            "comm is MPI_COMM_NULL, which is for a process that was started by {} and calls it the "
-            "first time",
-            replace_call);
+        fail(MPI_ERR_COMM,
+             "comm is MPI_COMM_NULL, which is valid only in the first call of {} by a process that "
+             "it "
+             "has started",
+             replace_call);
     if (lib.parent != nullptr) release(*std::exchange(lib.parent, nullptr));
     return handle_of(*std::exchange(lib.replaced, nullptr));
 }

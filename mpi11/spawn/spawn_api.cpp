@@ -15,7 +15,7 @@ int sum_of(std::span<const int> numbers) {
     int sum = 0;
     for (const int number : numbers)
         if (__builtin_add_overflow(sum, std::max(number, 0), &sum))
-            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
+            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs exceeds the range of int");
     return sum;
 }
 

@@ -84,7 +84,8 @@ constexpr Field fields[] = {
     {"rendezvous_messages", &Statistics::rendezvous, "Large messages of this rank."},
     {"bytes_streamed", &Statistics::bytes_streamed, "Bytes of large messages sent in packets."},
     {"packets_of_protocol", &Statistics::control, "Packets of the protocol itself."},
-    {"credit_waits", &Statistics::credit_waits, "Times that a packet waited for a credit."},
+    {"credit_waits", &Statistics::credit_waits,
+     "Number of times that a packet waited for a credit."},
     {"packets_resent", &Statistics::resent,
      "Packets and remote writes that were sent again after a cable's death."},
 };
@@ -137,8 +138,9 @@ std::vector<Variable> make_variables() {
                            [i, &field](const Counters& counters, int) {
                                return Value(counters.transports[i].*field.of);
                            }});
-    all.push_back({"unexpected.messages", "Messages that have arrived and that no receive matches.",
-                   of_messages, MPI_T_PVAR_CLASS_LEVEL, 1,
+    all.push_back({"unexpected.messages",
+                   "Messages that have arrived and have not matched a receive.", of_messages,
+                   MPI_T_PVAR_CLASS_LEVEL, 1,
                    [](const Counters& counters, int) { return counters.unexpected_messages; }});
     all.push_back({"unexpected.bytes", "Memory that these messages use.", of_messages,
                    MPI_T_PVAR_CLASS_LEVEL, 1,

@@ -70,8 +70,8 @@ class CableMap {
         }
         for (const auto& [device, count] : shared)
             notes.push_back(
-                fmt::format("{} of {} host{} hears more than one far end: taken for a "
-                            "switched network and left out",
+                fmt::format("{} of {} host{} hears more than one far end, as on a switched "
+                            "network, and is left out",
                             device, count, count == 1 ? "" : "s"));
         return found;
     }

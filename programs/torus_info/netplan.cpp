@@ -86,8 +86,8 @@ po::options_description make_options() {
              ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts|mlx|torchrun")
              ->default_value("ip"),
          "output format: ip (for ip -batch), hosts (for /etc/hosts), the files of networkd, "
-         "ifupdown, netplan (of Ubuntu) or networkmanager, or a hostfile of mlx.launch or "
-         "torchrun")  //
+         "ifupdown, netplan (of Ubuntu) or networkmanager, mlx (a hostfile for mlx.launch) or "
+         "torchrun (the commands)")  //
         ("node", po::value<std::string>()->value_name("N"),
          "plan only this node, by number or host name")                               //
         ("apply", "apply the plan to this host instead of printing it (needs root)")  //

@@ -140,7 +140,8 @@ class Setup {
     bool copy_keys() const {
         const auto commands = commands_for_keys(settings_agent_, options_.hosts, replies_);
         if (commands.empty() || options_.dry_run || ::isatty(STDIN_FILENO) != 1) return false;
-        fmt::print("These commands give hosts the key of this user; they ask for passwords:\n");
+        fmt::print(
+            "These commands copy the key of this user to the hosts, and ask for passwords:\n");
         for (const auto& command : commands) fmt::print("  {}\n", fmt::join(command, " "));
         return consent("Run them?") && std::all_of(commands.begin(), commands.end(), succeeds);
     }
