@@ -109,9 +109,9 @@ core::Options Process::options(bool threads, bool joins) {
                           .name_of = {}};
     if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
     options.apply(settings_);
-    const Crowds crowds = find_crowds(*bootstrap_, joins);
-    options.oversubscribed = crowds.here;
-    options.shares_cores = crowds.somewhere;
+    const CoreSharing found = find_core_sharing(*bootstrap_, joins);
+    options.oversubscribed = found.here;
+    options.shares_cores = found.somewhere;
     options.threads = threads;
     options.tolerates_deaths = keeps_going() && bootstrap_->deaths_descriptor() >= 0;
     if (options.tolerates_deaths) options.on_loss = [this] { death_watch_.expect_report(); };

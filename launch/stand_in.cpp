@@ -71,8 +71,8 @@ void Seat::take() {
         if (cancelled_) throw BootstrapError("cannot join the job: it was abandoned");
         // A stranger gets no answer, and the stand-in does not wait for it.
         if (!caller || !is_same_user(caller)) continue;
-        const timeval patience{5, 0};
-        setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const timeval time_limit{5, 0};
+        setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof time_limit);
         stand_in_ = std::move(caller);
     } while (!receive());
     const std::lock_guard lock(mutex_);

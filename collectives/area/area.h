@@ -89,7 +89,9 @@ class Area {
     // members once created; until then, the size that will be requested.
     std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first call begins to create it.
-    bool settled() { return state_ == State::ready || state_ == State::absent || check_creation(); }
+    bool is_decided() {
+        return state_ == State::ready || state_ == State::absent || check_creation();
+    }
 
     // enter() and leave() mark the begin and the end of a call of the group, in the order of the
     // calls' numbers, from 1 up. Calls that do not use the area need not be reported.

@@ -130,7 +130,7 @@ CreditWord LinkEnd::collect_apart() {
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
     if (closed() || (!on_cable() && !can().notifies)) return false;
     const transport::Channel* const cable = cable_ != nullptr ? cable_ : candidate_;
-    return cable != nullptr ? cable->could_write(remote) : remote.length != 0;
+    return cable != nullptr ? cable->can_ever_write(remote) : remote.length != 0;
 }
 
 Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
@@ -338,8 +338,8 @@ bool LinkEnd::holds_packets() const {
 
 // ---- changes of path ----
 
-LaneCounts LinkEnd::settle_taken() {
-    granted_ = add_lanes(granted_, connection_.credits.settle(lanes_));
+LaneCounts LinkEnd::return_taken() {
+    granted_ = add_lanes(granted_, connection_.credits.take_owed(lanes_));
     return granted_;
 }
 
@@ -363,7 +363,7 @@ void LinkEnd::forget_path() {
 SetupBody LinkEnd::ask(std::uint64_t session) {
     become(State::asking);
     session_ = session;
-    return {session, settle_taken(), notices_, 0};
+    return {session, return_taken(), notices_, 0};
 }
 
 SetupBody LinkEnd::take_cable_back(std::uint32_t version) {
@@ -374,7 +374,7 @@ SetupBody LinkEnd::take_cable_back(std::uint32_t version) {
     cable_ = std::exchange(candidate_, nullptr);
     connection_.cable = cable_;
     become(State::returning);
-    return {version, settle_taken(), notices_, 1};
+    return {version, return_taken(), notices_, 1};
 }
 
 void LinkEnd::lose_cable(std::uint32_t version, std::string_view why) {

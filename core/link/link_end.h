@@ -230,7 +230,7 @@ class LinkEnd final : public transport::Channel {
         return !write.done && (!can().notifies || write.notice);
     }
     // What the far end has taken so far; all credits of it count as returned.
-    LaneCounts settle_taken();
+    LaneCounts return_taken();
     // Forgets the old path, in both directions.
     void forget_path();
     std::byte* begin_frame(transport::Channel& cable, transport::PacketHeader& header,

@@ -62,11 +62,11 @@ class LinkStates {
     }
     // Versions of the links that have been dead at least once.
     const Versions& versions() const { return versions_; }
-    std::uint64_t changes() const { return changes_; }  // how many changes learn() has made
+    std::uint64_t changes() const { return changes_; }  // how many changes update() has made
     std::uint64_t digest() const { return digest_; }
 
     // Returns true if that was new.
-    bool learn(const routing::Link& link, std::uint32_t version);
+    bool update(const routing::Link& link, std::uint32_t version);
 
     // The detours in the present state; computed on first use.
     const routing::Detours& detours() const;

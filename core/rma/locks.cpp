@@ -38,13 +38,13 @@ void Windows::give_way(Window& window, int target) {
         return control.waiting.load() != 0 && control.grants() == dealings.left_at;
     };
     dealings.left = false;
-    const unsigned patience = dealings.patience;
+    const unsigned most_turns = dealings.turns_given;
     unsigned turns = 0;
-    for (; turns < patience && others_first(); ++turns) {
+    for (; turns < most_turns && others_first(); ++turns) {
         sched_yield();
         progress_.poll();
     }
-    dealings.patience = turns < patience ? Window::most_patience : patience / 2;
+    dealings.turns_given = turns < most_turns ? Window::most_turns_given : most_turns / 2;
 }
 
 void Windows::unlock(Window& window, int target, bool exclusive) {

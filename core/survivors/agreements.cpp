@@ -164,7 +164,7 @@ void Agreements::begin_next(Context context, Record& record) {
         for (const Rank rank : own.acknowledged)
             if (const int place = record.place_of(rank); place >= 0) value.acknowledged.add(place);
         round.take_part(value, record.dead, sender_for(context, record, number));
-        settle(context, record);
+        follow_decision(context, record);
     }
 }
 
@@ -226,13 +226,13 @@ bool Agreements::take(Context context, Record& record, Rank source, transport::C
     }
     if (!round_of(record, number).take(place, packet, sender_for(context, record, number)))
         return false;
-    settle(context, record);
+    follow_decision(context, record);
     return true;
 }
 
 // Follows the decision of the present round: forgets the round before it, and completes its
 // agreement.
-void Agreements::settle(Context context, Record& record) {
+void Agreements::follow_decision(Context context, Record& record) {
     const auto present = record.rounds.find(record.decided + 1);
     if (present == record.rounds.end() || !present->second->decided()) return;
     const AgreedValue value = *present->second->decided();
@@ -286,7 +286,7 @@ void Agreements::lose(Context context, Record& record, int place) {
         const auto found = record.rounds.find(number);
         if (found == record.rounds.end()) continue;
         found->second->lose(record.dead, sender_for(context, record, number));
-        settle(context, record);
+        follow_decision(context, record);
     }
     begin_next(context, record);
 }

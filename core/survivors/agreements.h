@@ -121,7 +121,7 @@ class Agreements final : public PeerLossListener {
     void begin_next(Context context, Record& record);
     AgreementRound& round_of(Record& record, std::uint32_t number);
     bool take(Context context, Record& record, Rank source, transport::ConstBytes bytes);
-    void settle(Context context, Record& record);
+    void follow_decision(Context context, Record& record);
     void send(Context context, const Record& record, std::uint32_t number, int place,
               const AgreementPacket& packet);
     AgreementRound::Send sender_for(Context context, const Record& record, std::uint32_t number);

@@ -311,7 +311,7 @@ class Analyst {
     // Where the receiver is stuck, and the sender is stuck too or has nothing more to send.
     bool find_mismatch(const std::vector<Rank>& knot, Cause& cause) const {
         const std::vector<bool> stuck = graph_.stuck();
-        const auto settled = [&](Rank rank) {
+        const auto sends_no_more = [&](Rank rank) {
             return stuck[std::size_t(rank)] || state(rank).gone();
         };
         for (const bool awaited : {true, false})
@@ -319,7 +319,7 @@ class Analyst {
                 for (const NearMiss& miss : near_misses(waits(rank))) {
                     const Operation& receive = waits(rank).operations[std::size_t(miss.operation)];
                     const Rank sender = waits(rank).messages[std::size_t(miss.message)].source;
-                    if ((receive.call >= 0) != awaited || !settled(sender)) continue;
+                    if ((receive.call >= 0) != awaited || !sends_no_more(sender)) continue;
                     cause.kind = Cause::Kind::mismatch;
                     cause.ranks = {rank, sender};
                     cause.operation = miss.operation;

@@ -29,7 +29,7 @@ class Receive final : public Message, public core::Task {
     const char* name() const override { return call; }
     bool advance() override;
     void report(core::Waits&) const override {}  // the announcement is an ordinary receive
-    bool settled() const override;
+    bool announcements_done() const override;
     void give_up() override;
 
     static constexpr char call[] = "MPI_Precv_init";

@@ -117,7 +117,7 @@ class Channel {
     // Whether accesses are possible at all, regardless of the channel's present state, as long as
     // the channel lives: a write that core has started over a link continues when its cable is
     // back.
-    virtual bool could_write(const RemoteMemory& remote) const { return can_write(remote); }
+    virtual bool can_ever_write(const RemoteMemory& remote) const { return can_write(remote); }
     virtual bool can_read(const RemoteMemory& /*remote*/) const { return false; }
     // Local memory consists of up to can().most_pieces pieces, whose array need not outlive the
     // call; a read may have several only if reads complete on return. If a write in pieces was not

@@ -32,9 +32,9 @@ struct Surroundings {
     // The network devices behind ports: those of links and, if the transport needs a device for
     // every port, of connections that leave by a link. Some may be ports of other transports.
     std::vector<PortDevice> devices;
-    bool crowded = false;        // ranks outnumber cores
-    bool beside_others = false;  // other interfaces sleep together with this one
-    bool spares_links = false;   // the job continues without dead links
+    bool oversubscribed = false;  // ranks outnumber cores
+    bool beside_others = false;   // other interfaces sleep together with this one
+    bool spares_links = false;    // the job continues without dead links
     std::function<void(std::string_view)> log;
 };
 

@@ -46,7 +46,7 @@ class EthernetChannel final : public Channel, private Carrier {
     void grant(CreditWord credits) override;
     CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
-    bool could_write(const RemoteMemory& remote) const override;
+    bool can_ever_write(const RemoteMemory& remote) const override;
     bool write_arriving() const override { return connection_.write_arriving(); }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,

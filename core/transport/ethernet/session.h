@@ -7,8 +7,8 @@
 // connection. Packets lost with a frame may be resent in another frame or over the connection.
 //
 // Frames are not trusted until one has got through. After begin() this end sends probes as long as
-// the longest frame, and sends packets in frames after the first answer. If nothing is confirmed
-// for `patience` in spite of resending, everything goes over the connection, and probes test
+// the longest frame, and sends packets in frames after the first answer. If frames were resent
+// `most_resends` times without a confirmation, everything goes over the connection, and probes test
 // whether frames get through again: the other end may only be computing.
 //
 // Lost frames are resent when the other end reports a gap, and by a timer if it reports nothing.

@@ -199,7 +199,7 @@ class ShmChannel final : public Channel {
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
     // Whether the kernel would copy, regardless of whether packets cost less at present.
-    bool could_write(const RemoteMemory& remote) const override;
+    bool can_ever_write(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;

@@ -35,9 +35,10 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 // Decides for all channels of an interface.
 class CrossMemory {
   public:
-    // `crowded` means that ranks outnumber cores, so the two copies of the packet path do not run
-    // side by side.
-    CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
+    // `oversubscribed` means that ranks outnumber cores, so the two copies of the packet path do
+    // not run side by side.
+    CrossMemory(CopyMode mode, bool oversubscribed)
+        : mode_(mode), oversubscribed_(oversubscribed) {}
     // The packet path, on which each end copies the payloads of a message.
     struct PacketPath {
         std::size_t payload;  // bytes, of each packet but the last
@@ -57,7 +58,7 @@ class CrossMemory {
     double rate_of(std::size_t bytes, const PacketPath& path) const;
 
     CopyMode mode_;
-    bool crowded_;
+    bool oversubscribed_;
     bool estimated_ = false;
     double by_kernel_ = 0;  // MB/s, as estimated, until it is measured
     std::atomic<std::uint32_t> measured_{0};

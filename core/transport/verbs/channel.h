@@ -70,7 +70,7 @@ class VerbsChannel final : public NetworkChannel {
                      const RemoteAddress& target) override;
     void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
-    bool could_write(const RemoteMemory& remote) const override { return key_of(remote) != 0; }
+    bool can_ever_write(const RemoteMemory& remote) const override { return key_of(remote) != 0; }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
