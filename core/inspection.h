@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Runtime reports about itself: hosts, connections, faults and pending waits.
+// The reports of a Runtime about itself: hosts, connections, faults and pending waits.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class Inspection {
     bool credits_home() const;
     // True if every link uses its own cable, and none uses a detour.
     bool on_cables() const;
-    // What is kept for links that have died or may die.
+    // The memory kept for links that have died or may die.
     LinkHoldings link_holdings() const;
     ShortcutCounts shortcuts() const;
     // Every pending wait with its call, peer, link and credits.

@@ -66,8 +66,8 @@ struct Options {
     // Links whose cables are known to be dead at the start; the same on every rank.
     std::vector<routing::Link> dead_links = {};
     bool oversubscribed = false;  // ranks outnumber cores, so a wait sleeps after few polls
-    // That is so for some ranks of the job, which all of them know alike: what a collective costs
-    // the cores counts for more than how many steps it takes.
+    // Some ranks of the job share cores, which all ranks know: what a collective costs the cores
+    // counts for more than how many steps it takes.
     bool shares_cores = false;
     bool threads = false;  // several threads call
     // Ranks may die and the job continues: a death then does not end receives from any source,

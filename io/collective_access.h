@@ -108,7 +108,7 @@ class CollectiveAccess final : public collectives::Schedule {
         std::size_t done = 0, bytes = 0;  // of the stream
         bool posted = false;
     };
-    // What an aggregator knows of a member in a round of a lane.
+    // The state that an aggregator keeps of a member in a round of a lane.
     struct Share {
         Header header;
         std::vector<Run> runs;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host sees at a path: the file, the folder that contains it, and the file system.
+// The view of a host at a path: the file, the folder that contains it, and the file system.
 //
 // A Sight is a plain value in the wire format. look_at() blocks as long as the file system does.
 #pragma once

@@ -77,7 +77,7 @@ class Subjob {
     int wait();
     // Ends it, with all its processes.
     void stop();
-    // What it has printed as errors, if it is silent.
+    // Its output on standard error, if it is silent.
     std::string errors() const;
 
   private:

@@ -31,8 +31,8 @@ namespace {
 
 constexpr std::uint32_t longest_environment = 16U << 20;
 constexpr char left_in_order = 'l';
-// A process that runs already takes its place at once; one that is being started may have much to
-// do before it calls MPI_Init.
+// A process that runs already takes its place immediately; one that is being started may have much
+// to do before it calls MPI_Init.
 constexpr std::chrono::seconds longest_wait_for_running{60}, longest_wait_for_started{600};
 // The processes that join wait for their stand-ins, which a torus-run starts on each host.
 constexpr int longest_wait_for_stand_in = 120'000;  // ms
@@ -145,8 +145,8 @@ int stand_in(const std::string& name, bool runs) {
     for (const int socket : sockets) ::close(socket);
     char word = 0;
     if (read_all(seat.get(), &word, 1) && word == left_in_order) return 0;
-    // torus-run has seen the end of the process itself, and says so; but not if the process had not
-    // connected yet.
+    // torus-run has seen the end of the process itself, and reports it; but not if the process had
+    // not connected yet.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     return 1;
 }

@@ -21,7 +21,7 @@ namespace torusmp::bench {
 class CollectiveCall;
 struct CallArguments;
 
-// What busbw counts for an operation on n members, as nccl-tests defines it: algbw times this.
+// The factor of busbw over algbw for an operation on n members, as nccl-tests defines it.
 enum class BusFactor {
     none,          // not in nccl-tests
     one,           // 1
@@ -45,7 +45,7 @@ struct CollectiveFacts {
     std::size_t bytes_out(std::size_t bytes, int members) const;
     // The bytes of which algbw is the rate: a vector, or the blocks of all members.
     double algorithm_bytes(std::size_t bytes, int members) const;
-    // Those of busbw. Requires a factor.
+    // The bytes of which busbw is the rate. Requires a factor.
     double bus_bytes(std::size_t bytes, int members) const;
     // Returns null for "automatic", the choice of the settings. Throws std::invalid_argument that
     // lists the algorithms.

@@ -298,7 +298,7 @@ class Area {
     // Parts of a large buffer, whose uses are known separately.
     static constexpr std::size_t large_parts = 32;
     std::array<std::array<Use, large_parts>, large_buffers> large_uses_{};
-    // Of long contents.
+    // The rates of copies of long contents.
     std::optional<Rate> write_rate_, read_rate_;
     OtherWay messages_;
     std::uint64_t large_call_ = 0;  // the last call for which this member has read a large buffer

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows about another one: the path to it, and the sequence numbers of both directions.
+// The knowledge of a rank about another one: the path to it, and the sequence numbers of both
+// directions.
 #pragma once
 
 #include <array>

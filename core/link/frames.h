@@ -34,9 +34,9 @@ struct HelloBody {
     std::uint32_t version;  // the link's version
     std::uint32_t heard;    // 1 if the receiver's hello has arrived
 };
-// What one end has received from the other, sent once it takes nothing more over the old path. In
-// the header, `source` reports to `destination` on the link that leaves `source` in direction
-// `tag`.
+// The counts of what one end has received from the other, sent once it takes nothing more over the
+// old path. In the header, `source` reports to `destination` on the link that leaves `source` in
+// direction `tag`.
 struct SetupBody {
     std::uint64_t state;    // digest of all links known to the sender; over the cable, the version
     std::uint64_t taken;    // LaneCounts: packets taken, whose credits return with this

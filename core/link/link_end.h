@@ -229,7 +229,7 @@ class LinkEnd final : public transport::Channel {
     bool counts(const RetainedWrite& write) const {
         return !write.done && (!can().notifies || write.notice);
     }
-    // What the far end has taken so far; all credits of it count as returned.
+    // Returns the counts of what the far end has taken so far; all credits of it count as returned.
     LaneCounts return_taken();
     // Forgets the old path, in both directions.
     void forget_path();

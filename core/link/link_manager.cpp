@@ -124,8 +124,8 @@ void LinkManager::look_again(LinkEnd& end, bool had_met, bool afresh) {
 }
 
 // When dead links have just parted the ends of this one, what was known of its cable is too old: it
-// may have returned since this end looked, or has to wait. So the end looks once more, at once, and
-// there is hope until it has. Returns true if that has made news.
+// may have returned since this end looked, or has to wait. So the end looks once more, immediately,
+// and there is hope until it has. Returns true if that has made news.
 bool LinkManager::look_anew_if_apart(LinkEnd& end) {
     const std::uint32_t version = states_.version(end.link());
     const bool apart = LinkStates::is_dead(version) && states_.detours().parts().apart(end.link());

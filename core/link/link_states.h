@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows of the torus's links: for each a version, which only grows. The version is 0
-// for a link that was never dead. A death adds one, and a return raises it to the next multiple of
-// 1024. In between, one more means that there is no hope for now, because the transport has looked
-// and found no cable; one more that this still holds now that it separates ranks; and one more that
-// there is hope again, because there is a cable, or because deaths have just parted the link's
-// ends, which look anew. Ranks exchange versions, and the higher one wins, so all ranks that can
-// communicate arrive at the same state, in whatever order the news arrives. digest() identifies the
-// set of dead links and their deaths: ranks with the same digest compute the same detours, and no
-// digest ever recurs.
+// The states of the torus's links as a rank knows them: for each link a version, which only grows.
+// The version is 0 for a link that was never dead. A death adds one, and a return raises it to the
+// next multiple of 1024. In between, one more means that there is no hope for now, because the
+// transport has looked and found no cable; one more that this still holds now that it separates
+// ranks; and one more that there is hope again, because there is a cable, or because deaths have
+// just parted the link's ends, which look anew. Ranks exchange versions, and the higher one wins,
+// so all ranks that can communicate arrive at the same state, in whatever order the news arrives.
+// digest() identifies the set of dead links and their deaths: ranks with the same digest compute
+// the same detours, and no digest ever recurs.
 //
 // Pure: no I/O. Used under the Runtime's lock.
 #pragma once

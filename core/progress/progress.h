@@ -195,7 +195,7 @@ class Progress {
     // Adds the calls that wait, what they await, and what tasks wait for.
     void report(Waits& waits) const;
     std::size_t tasks() const { return tasks_.size(); }
-    // What the oldest task waits for; empty if there is none.
+    // The event for which the oldest task waits; empty if there is none.
     std::string first_task() const;
     // Publishes immediately.
     void publish();

@@ -48,7 +48,8 @@ class alignas(128) Control {
     // How often it was locked exclusively.
     std::uint32_t grants() const { return grants_.load(std::memory_order_relaxed); }
 
-    // Those that wait for the lock; whoever releases it wakes the members if this is not 0.
+    // The number of ranks that wait for the lock; a rank that releases it wakes the members if this
+    // is not 0.
     std::atomic<std::uint32_t> waiting{0};
     // The process that is in the middle of an accumulate; 0 if none.
     std::atomic<std::int32_t> busy{0};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The locks of epochs: who waits for them, who gets them next, and what a dead rank held.
+// The locks of epochs: the ranks that wait for them, their order, and the locks of dead ranks.
 #include <fmt/format.h>
 #include <sched.h>
 

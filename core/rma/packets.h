@@ -71,8 +71,8 @@ static_assert(sizeof(AskBody) == 32 && sizeof(PieceBody) == 16 && sizeof(AnswerB
 
 // Pieces in one packet at most.
 inline constexpr std::size_t most_pieces = 16;
-// What one packet asks of a fetching atomic: the target may have to keep the result until a credit
-// comes.
+// The most that one packet requests of a fetching atomic: the target may have to keep the result
+// until a credit comes.
 inline constexpr std::size_t most_fetched = 1024;  // bytes
 // Packets that a rank has sent to a target and that are not answered yet.
 inline constexpr std::uint32_t most_unanswered = 16;

@@ -76,7 +76,7 @@ class Agreements final : public PeerLossListener {
     void peer_lost(Peer& peer, Error error) override;
     void peer_judged(Peer& peer) override;
     void report(Waits& waits) const;
-    // What is kept, in rounds and packets; tests check that it does not grow.
+    // The number of rounds and packets that are kept; tests check that it does not grow.
     std::size_t kept() const;
 
   private:

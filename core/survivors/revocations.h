@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that a member has revoked: the news reaches all living members, whoever dies meanwhile.
+// Groups that a member has revoked: the news reaches all living members, even if members die
+// meanwhile.
 //
 // The member that revokes a group notifies all others. Each of them remembers its notifier, and
 // notifies all others itself when that member dies. So if a living member knows, either its

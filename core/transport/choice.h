@@ -23,8 +23,8 @@ struct LinkChoice {
     std::string advice;   // what rules out a better transport that is present, and what to do
 };
 
-// What a choice depends on besides machines and settings, as far as it is known; the same on all
-// ranks.
+// The facts on which a choice depends besides machines and settings, as far as they are known; the
+// same on all ranks.
 struct Placement {
     bool one_host = false;      // the ranks at both ends run on one host
     bool shares_cores = false;  // on some host, the job has more ranks than processors

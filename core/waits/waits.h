@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one rank waits for, as a plain value: the waiting calls, the open messages and collectives,
+// The waits of one rank, as a plain value: the waiting calls, the open messages and collectives,
 // and the unexpected messages. Every module adds what it holds; reports of one rank are this value
 // as text, and the launcher compares the values of all ranks.
 //
@@ -185,7 +185,8 @@ class Reporter {
     ~Reporter() = default;
 };
 
-// What a waiting call waits for; used only while it waits long, and under the Runtime's lock.
+// The awaited events of a waiting call; used only while it waits long, and under the Runtime's
+// lock.
 class Awaited {
   public:
     struct List {

@@ -201,17 +201,17 @@ class Analyst {
                 return std::nullopt;
             return std::vector{it.peer};
         }
-        std::vector<Rank> anybody;
+        std::vector<Rank> senders;
         const Waits::Group* group = waits(rank).find_group(it.context);
         if (group != nullptr && !group->members.empty())
-            anybody = group->members;
+            senders = group->members;
         else
-            for (Rank other = 0; other < ranks(); ++other) anybody.push_back(other);
-        for (const Rank other : anybody)
+            for (Rank other = 0; other < ranks(); ++other) senders.push_back(other);
+        for (const Rank other : senders)
             if (transit_.meets_send(other, rank, it) || transit_.packets(other, rank))
                 return std::nullopt;
-        std::erase(anybody, rank);
-        return anybody;
+        std::erase(senders, rank);
+        return senders;
     }
     // Returns false if it is in progress.
     bool add_clauses(Rank rank, const Collective& it,

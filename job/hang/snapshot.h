@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks of a job wait for at one moment, reported by themselves or observed by their
-// hosts. Plain values.
+// The waits of all ranks of a job at one moment, reported by themselves or observed by their hosts.
+// Plain values.
 #pragma once
 
 #include <cstdint>

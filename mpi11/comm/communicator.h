@@ -88,7 +88,7 @@ class Communicator : public Object {
 
     std::string name;
     Reference<ErrorHandler> error_handler;
-    // What its error handler gets instead of it: the file whose communicator it is; null if none.
+    // The file whose communicator it is, which its error handler gets instead; null if none.
     Object* error_object = nullptr;
     std::shared_ptr<Attributes> attributes;    // null if none yet
     std::shared_ptr<const Topology> topology;  // null if none

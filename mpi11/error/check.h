@@ -62,7 +62,7 @@ inline void check_output(const char* name, const void* pointer) {
         wrong::output(name);
 }
 // A function that communicates and makes a request: body(Communicator&) sets *request. If the call
-// fails, *request is MPI_REQUEST_NULL, so a program that waits for it anyway does not wait for an
+// fails, *request is MPI_REQUEST_NULL, so a program that still waits for it does not wait for an
 // old value.
 template <class Body>
 [[gnu::always_inline]] inline int api_with_request(const char* call, MPI_Comm comm,

@@ -14,7 +14,7 @@ namespace torusmp::mpi {
 // Where a call begins.
 enum class Where { at, pointer, shared, ordered };
 
-// What a function of the API is given.
+// The arguments of a function of the API.
 struct FileArguments {
     const char* call;
     bool write;
@@ -32,7 +32,7 @@ class FileMemory {
     void take(const File& file, const FileArguments& arguments);
     // In etypes of the view.
     Offset etypes() const { return etypes_; }
-    // What is moved to, or from, the file.
+    // The bytes that move to, or from, the file.
     const core::Buffer& buffer() const { return outside_; }
     // Called after a call that moved so many bytes of the file. Converts what was read, and returns
     // the bytes in memory.
@@ -65,7 +65,7 @@ class FileCall final : public Work {
     // Prepares a call of all members, which is then started. Mistakes in the arguments of this
     // process are thrown at the end.
     void prepare(const FileArguments& arguments);
-    // What the status says of it, after finish().
+    // The bytes for the status, after finish().
     std::size_t bytes() const { return bytes_; }
     const void* address() const { return address_; }
 

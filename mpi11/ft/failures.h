@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each communicator knows of dead members, and its revocation (User Level Failure Mitigation:
+// The dead members that each communicator knows, and its revocation (User Level Failure Mitigation:
 // Bland et al., Int. J. High Perform. Comput. Appl. 27, 2013; the Forum's proposal for MPI).
 //
 // The Runtime reports lost ranks and revoked groups; this module finds the communicators that they

@@ -41,7 +41,7 @@ class Work {
     virtual void cancel();
     // The task that progress advances for it, for reports; null if none.
     virtual const core::Task* task() const { return nullptr; }
-    // What it waits for, for reports.
+    // The events for which it waits, for reports.
     virtual void list(core::Awaited::List& list) const { list.ids.push_back(task()); }
     // The program frees the request. Returns true if the work ends the request itself, now or
     // later.

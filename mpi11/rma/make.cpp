@@ -29,7 +29,7 @@ std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-// What a member says before anything is made.
+// The proposal of a member before anything is made.
 struct Wish {
     Window::Member member;
     int error = MPI_SUCCESS;

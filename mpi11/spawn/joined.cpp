@@ -52,7 +52,7 @@ State& state() {
     return *only;
 }
 
-// What each process of a joined job says of itself.
+// The introduction of each process of a joined job.
 struct Identity {
     int index;
     ProcessName name;

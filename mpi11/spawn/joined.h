@@ -59,7 +59,7 @@ std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::P
 Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
                    const std::function<bool()>& given_up);
 
-// What the death of a child means: other processes may take its place (torusmp_replace).
+// How the death of a child is handled: another process may take its place (torusmp_replace).
 enum class Deaths { end_the_job, are_mended };
 // Keeps the children of a job, which are the processes started by MPI_Comm_spawn and
 // torusmp_replace. `lifeline` stays open until they have ended.

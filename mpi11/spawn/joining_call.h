@@ -12,7 +12,7 @@
 
 namespace torusmp::mpi {
 
-// What the root has arranged. The functions may be empty.
+// The arrangements of the root. The functions may be empty.
 struct Arrangement {
     MeetingPlace place;                    // without the index
     int first_index = 0;                   // of the members of the communicator, by rank

@@ -144,7 +144,7 @@ Arrangement host_only_meeting(std::shared_ptr<Talk> talk, const Introduction& ot
                               const job::Process& job, const std::vector<int>& nodes) {
     if (auto arranged = host_meeting(std::move(talk), others, job, nodes))
         return std::move(*arranged);
-    nodes_of(others, job);  // says why not
+    nodes_of(others, job);  // throws the reason
     throw std::runtime_error(has_left);
 }
 

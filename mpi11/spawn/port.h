@@ -26,7 +26,7 @@ struct Introduction {
     std::vector<std::string> hosts;
 };
 
-// What the other side answers.
+// The answer of the other side.
 struct Invitation {
     std::string meeting;  // empty if refused
     std::string why;      // of a refusal

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-setup changes on one host: as text for people, and as calls of host_script.sh.
-// Pure functions; any thread may call.
+// The changes of torus-setup on one host: as text for people, and as calls of host_script.sh. Pure
+// functions; any thread may call.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a host says about itself (look in host_script.sh). Plain values; any thread may call.
+// The facts that a host reports about itself (look in host_script.sh). Plain values; any thread may
+// call.
 #pragma once
 
 #include <string>

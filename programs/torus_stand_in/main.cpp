@@ -3,7 +3,7 @@
 // MPI_Comm_accept), started by the library through torus-run. TABLE has an entry for each rank,
 // separated by commas: the number of the process to which the rank's place is passed on, with a +
 // if that process is being started; or "-" for a rank that only passes on messages of others. The
-// environment says where they meet.
+// environment contains the place where they meet.
 //
 // torus-stand-in --port PLACE HOST: carries bytes to a port of this host, which its messages call
 // HOST (MPI_Comm_connect on another one). torus-stand-in --look-up SERVICE: prints the port that is

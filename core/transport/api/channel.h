@@ -159,7 +159,7 @@ class Channel {
     };
     virtual Unanswered unanswered() const { return {}; }
 
-    // What a transport that makes up for losses itself has counted at this end; where the kernel
+    // The counters at this end of a transport that makes up for losses itself; where the kernel
     // does it, nothing.
     struct Arrivals {
         unsigned device = 0;        // index of the network device; 0 if nothing is counted

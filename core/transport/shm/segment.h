@@ -68,7 +68,7 @@ struct alignas(64) Port {
     // 0: not known.
     alignas(64) std::atomic<std::uint32_t> read_rate;
     std::atomic<std::uint32_t> write_rate;
-    // What the owner has last decided for a long message to it.
+    // The owner's last decision about a long message to it.
     std::atomic<CopyChoice> copy_choice;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a channel to connect it: the ends of its connection, and the calls so far.
+// The state of a channel that is being connected: the ends of its connection, and the calls so far.
 //
 // Owned by the channel, and changed only by the Connector.
 #pragma once

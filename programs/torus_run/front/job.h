@@ -95,7 +95,7 @@ struct Job {
     int size() const { return common.size; }
 };
 
-// What a job that starts again knows of its hosts.
+// The knowledge of a job that starts again about its hosts.
 struct Restart {
     int number = 0;                     // 0 for the first start
     const Job* before = nullptr;        // the job that ended last; null at the first start
