@@ -21,8 +21,8 @@
 
 #include "base/assert.h"
 #include "core/connection/connection.h"
+#include "core/link/arrived_packets.h"
 #include "core/link/frames.h"
-#include "core/link/held_packets.h"
 #include "core/link/link_end_state.h"
 #include "core/link/link_holdings.h"
 #include "core/link/retained.h"
@@ -276,7 +276,7 @@ class LinkEnd final : public transport::Channel {
     std::size_t write_ = 0;       // the write that is leaving, index in writes_
     std::size_t written_ = 0;     // bytes of that write that have left
     bool tell_ = false;           // there are credits or notices that the far end does not know of
-    HeldPackets held_;
+    ArrivedPackets held_;
     bool fail_writes_ = false;  // after close(), open writes end at the next poll
 };
 

@@ -16,7 +16,7 @@
 
 namespace torusmp::core {
 
-class HeldPackets {
+class ArrivedPackets {
   public:
     // Passes a packet of `channel` to core, or keeps it if core does not take it. Returns false if
     // `most` packets of its virtual channel are kept already.
