@@ -92,7 +92,7 @@ struct PageState {
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
     std::uint64_t bytes = 0;         // size of the message
-    std::array<char, 40> call{};     // the waiting call: "MPI_Recv"
+    std::array<char, 40> call{};     // the waiting call, such as "MPI_Recv"
     std::array<char, 120> detail{};  // terminated by 0, like the strings above
 
     std::uint64_t posted = 0;       // receives without a message
@@ -107,7 +107,7 @@ static_assert(std::is_trivially_copyable_v<PageState> &&
 
 class ControlPage {
   public:
-    // Bits of `asked`: what the next thread that runs in the Runtime must do.
+    // The bits of `asked` request work of the next thread that runs in the Runtime.
     enum : unsigned {
         report_wanted = 1,
         interrupt_wanted = 2,
@@ -135,9 +135,10 @@ class ControlPage {
         for (std::size_t i = 0; i < words; ++i) state_[i].store(copy[i], std::memory_order_relaxed);
         sequence_.store(odd + 1, std::memory_order_release);
     }
-    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing.
-    // Whoever maps the page still finds it when the rank has died. `number`: of the text, not 0.
-    // The text is copied by one thread at a time, and only if it is not that of the last deed.
+    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing. A
+    // process that maps the page still finds it when the rank has died. `number` is not 0, and
+    // identifies the text. One thread at a time copies the text, and only if it differs from the
+    // last one.
     bool last_deed_was(std::uint64_t number) const {
         return deed_number_.load(std::memory_order_relaxed) == number;
     }
@@ -183,7 +184,7 @@ class ControlPage {
     std::uint64_t magic_ = page_magic;
     std::uint32_t version_ = page_version;
     std::uint32_t bytes_ = sizeof(ControlPage);
-    // On a cache line of its own: every poll reads it.
+    // Has a cache line of its own, because every poll reads it.
     alignas(64) std::atomic<unsigned> asked_{0};
     alignas(64) std::atomic<std::uint32_t> sequence_{0};
     std::array<std::atomic<std::uint64_t>, words> state_{};

@@ -25,7 +25,7 @@ class Publisher {
           receives_(receives),
           progress_(progress) {}
 
-    // waiting: null if no call waits long.
+    // `waiting` is null if no call waits long.
     void publish(const Waiting* waiting);
     void set_phase(Phase phase) { phase_ = phase; }
 

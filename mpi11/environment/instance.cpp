@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's membership in the job, and whoever uses it: the world model, sessions, QMP.
+// This process's membership in the job, and its users: the world model, sessions, QMP.
 #include "mpi11/environment/instance.h"
 
 #include <unistd.h>

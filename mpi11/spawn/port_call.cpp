@@ -49,8 +49,8 @@ Carried carry(Strings arguments, const Strings& what) {
     throw std::runtime_error(fmt::format("cannot reach {}: {}", host, carrier.errors()));
 }
 
-// known: the host of the port is this one. Otherwise this host may have another name in the
-// geometry of the other job.
+// `known` means that the host of the port is this one. Otherwise this host may have another name in
+// the geometry of the other job.
 std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
     base::Descriptor socket;
     // Too many callers may wait there at present.
@@ -123,7 +123,7 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
     const auto port = launch::PortName::read(name);
     if (!port)
         throw std::runtime_error(
-            "this is not the name of a port: expected what MPI_Open_port has returned");
+            "not the name of a port: expected a name that MPI_Open_port returned");
     const Strings& hosts = job::machine_hosts(job.settings());
     const bool known = std::ranges::count(hosts, port->host) != 0;
     if (known && port->host != own_host(job)) return call_there(*port, introduction, job);

@@ -202,7 +202,8 @@ std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& nam
         if (down >= 0) at[std::size_t(down)] = y;
         return torus.rank(at);
     };
-    // The link in that direction; if the cables form no torus, any link between the two ranks.
+    // The link in that direction; if the cables do not form a torus, any link between the two
+    // ranks.
     const auto link_between = [&](int from, int to, int way) {
         const auto usual = links.find({from, way});
         if (usual == links.end() || usual->second.to == to) return usual;

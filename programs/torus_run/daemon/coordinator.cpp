@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
+// The time between SIGTERM and SIGKILL once a rank has failed; the job must be gone within two
+// seconds.
 constexpr milliseconds grace{700};
 // The same if ranks report deaths themselves before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};

@@ -32,7 +32,8 @@ class Gathering {
     bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
     bool joined(int rank) const { return joined_[std::size_t(rank)]; }
 
-    // "rank 0 waits in MPI_Barrier"; precondition: open().
+    // The waiting rank and its call, for example "rank 0 waits in MPI_Barrier". Precondition:
+    // open().
     std::string describe_waiting() const;
 
     // Returns the answer for all ranks and closes the call. Precondition: complete().

@@ -17,7 +17,7 @@
 #include "collectives/scatter/scatter.h"
 #include "collectives/simulated_group.h"
 
-namespace torusmp::collectives::area_halls_test {
+namespace torusmp::collectives::area_large_buffers_test {
 
 using namespace torusmp::collectives::testing;
 using core::Error;
@@ -366,4 +366,4 @@ TEST_CASE("long contents go as messages where the kernel copies faster, with the
     CHECK((messages != 0) == (rate != 0));
 }
 
-}  // namespace torusmp::collectives::area_halls_test
+}  // namespace torusmp::collectives::area_large_buffers_test
