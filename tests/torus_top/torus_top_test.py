@@ -104,6 +104,19 @@ class Waits(Case):
         self.finish()
         self.assertEqual(self.top("--list"), "")
 
+    def test_targets_of_windows(self):
+        self.start_job("windows", 3)
+        state = self.settled(lambda s: [r["state"] for r in s["ranks"]] == ["waiting", "computing", "waiting"])
+        origin, computing, locking = state["ranks"]
+        self.assertEqual((origin["call"], origin["waits_for"], origin["peer"]), ("MPI_Win_unlock", "access", 1))
+        self.assertRegex(origin["text"], r"in MPI_Win_unlock: rank 1, for a window$")
+        self.assertEqual((origin["accesses_sent"], origin["accesses_open"]), (1, 1))
+        self.assertEqual((locking["call"], locking["waits_for"], locking["peer"]), ("MPI_Win_lock", "access", 1))
+        self.assertRegex(locking["text"], r"in MPI_Win_lock: the lock of a window of rank 2.*, held by rank 1")
+        self.assertEqual(locking["lock_waits"], 1)
+        self.assertTrue(computing["slowest"])
+        self.finish()
+
     def test_a_stopped_rank(self):
         self.start_job("hang", 3)
         pid = self.settled(lambda s: s["ranks"][1]["pid"] > 0)["ranks"][1]["pid"]
