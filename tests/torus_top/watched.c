@@ -4,8 +4,8 @@
  *   count    the same when the file has appeared, a hundred times
  *   hang     rank 0 receives tag 77 from rank 1, rank 2 sends it 1 MiB, rank 1 computes, all others
  *            are in a barrier
- *   windows  rank 0 has put a word into a window of rank 1 and flushes, rank 1 computes and holds the
- *            lock of rank 2, which rank 2 wants, too */
+ *   windows  rank 0 puts words into a window of rank 1 and flushes, rank 1 computes and holds the lock
+ *            of rank 2, which rank 2 wants, too */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,7 +69,10 @@ static void windows(int rank, const char* file) {
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0) {
         MPI_Win_lock(MPI_LOCK_SHARED, 1, MPI_MODE_NOCHECK, packets);
-        MPI_Put(memory, 1, MPI_LONG_LONG, 1, places[1], 1, MPI_LONG_LONG, packets);
+        do {
+            MPI_Put(memory, 1, MPI_LONG_LONG, 1, places[1], 1, MPI_LONG_LONG, packets);
+            MPI_Win_flush(1, packets);
+        } while (access(file, F_OK) != 0);
         MPI_Win_unlock(1, packets);
     } else if (rank == 1) {
         while (access(file, F_OK) != 0) usleep(10000);
