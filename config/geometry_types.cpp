@@ -124,14 +124,14 @@ std::string format_hosts(const Hosts& hosts) {
 
 // A whole number, or names.
 Spares read_spares(const Raw& found) {
-    const auto number = found.form == Raw::Form::integer ? std::optional(found.integer)
-                        : found.is_words()               ? base::parse_integer(found.text)
-                                                         : std::nullopt;
-    if (number) {
-        if (*number < 0 || *number > max_ranks)
-            throw Mismatch(fmt::format("{} is not from 0 to {}", *number, max_ranks), found.line);
-        return {int(*number), {}};
-    }
+    const auto hosts = [&](std::int64_t number) -> Spares {
+        if (number < 0 || number > max_ranks)
+            throw Mismatch(fmt::format("{} is not from 0 to {}", number, max_ranks), found.line);
+        return {int(number), {}};
+    };
+    if (found.form == Raw::Form::integer) return hosts(found.integer);
+    if (found.is_words())
+        if (const auto number = base::parse_integer(found.text)) return hosts(*number);
     std::vector<Raw> items{found};
     if (found.is_words() || found.form == Raw::Form::list) items = read_items(found);
     Spares spares;

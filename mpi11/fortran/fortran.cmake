@@ -17,7 +17,7 @@ add_custom_command(
   DEPENDS torusmp_make_fortran mpi.h
   COMMENT "Making the Fortran binding's texts from mpi.h" VERBATIM)
 
-target_sources(torusmp_mpi PRIVATE
+target_sources(torusmp_mpi_setup PRIVATE
   ${fortran}/attributes.cpp
   ${fortran}/begin.cpp
   ${fortran}/callbacks.cpp
@@ -36,11 +36,10 @@ target_sources(torusmp_mpi PRIVATE
   ${fortran_made}/fortran_routines.inc
   ${fortran_made}/f08_routines.inc
   ${mpi_include}/mpif.h)
-target_include_directories(torusmp_mpi PRIVATE ${fortran_made})
-# Hundreds of wrappers that differ in their arguments only. They get half as long, and the library a
-# twentieth shorter.
+target_include_directories(torusmp_mpi_setup PRIVATE ${fortran_made})
+# Hundreds of wrappers each.
 set_source_files_properties(${fortran}/routines.cpp ${fortran}/f08/routines.cpp PROPERTIES
-  COMPILE_OPTIONS "$<$<NOT:$<CONFIG:Debug>>:-Os>" SKIP_UNITY_BUILD_INCLUSION ON)
+  SKIP_UNITY_BUILD_INCLUSION ON)
 install(FILES ${mpi_include}/mpif.h DESTINATION ${TORUSMP_MPI_INCLUDEDIR})
 
 if(TORUSMP_HAS_FORTRAN)
@@ -52,8 +51,9 @@ if(TORUSMP_HAS_FORTRAN)
      AND CMAKE_Fortran_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
     list(APPEND modules mpi_f08)
     set(TORUSMP_HAS_F08 ON)
-    target_sources(torusmp_mpi PRIVATE
-      ${fortran}/f08/by_hand.cpp ${fortran}/f08/descriptor.cpp ${fortran}/f08/routines.cpp)
+    target_sources(torusmp_mpi_setup PRIVATE
+      ${fortran}/f08/by_hand.cpp ${fortran}/f08/descriptor.cpp ${fortran}/f08/routines.cpp
+      ${fortran}/f08/sections.cpp)
   endif()
   set(TORUSMP_HAS_F08 ${TORUSMP_HAS_F08} PARENT_SCOPE)  # for the tests
   set(module_files "")

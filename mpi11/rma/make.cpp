@@ -145,7 +145,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
             setup.name = machine.shared().name_for(*window.block, mate);
         }
         core::SendRequest send;
-        machine.send(send, Buffer(&setup, sizeof setup), mate, context, setup_tag);
+        machine.send(send, core::Buffer(&setup, sizeof setup), mate, context, setup_tag);
         wait_for(machine, send, call);
     }
     return setup.made != 0;

@@ -2,7 +2,6 @@
 // The routines of mpi_f08 that take arrays of datatypes or large counts of functions of the
 // program, and what the modules have without a function in C.
 #include <cstring>
-#include <memory>
 
 #include "mpi11/coll/operation.h"
 #include "mpi11/error/check.h"
@@ -12,21 +11,15 @@
 namespace torusmp::mpi {
 namespace {
 
-// Array types for each of the types of an exchange, if its buffer is a section.
-class SectionTypes {
-  public:
-    SectionTypes(Buffer& buffer, int place, HandleArray<MPI_Datatype>& types, int count) {
-        if (buffer.block()) return;
-        const Section section = buffer.section(place);
-        made_ = std::make_unique<SectionType[]>(std::size_t(count));
-        for (int i = 0; i < count; ++i)
-            types.in_c()[i] = made_[std::size_t(i)].make(types[i], {section});
-        buffer.set(section.address());
-    }
-
-  private:
-    std::unique_ptr<SectionType[]> made_;
-};
+// If the buffer of an exchange is a section, changes each of its `count` types to one that
+// describes elements of the section.
+void use_section(Sections& sections, Buffer& buffer, int place, HandleArray<MPI_Datatype>& types,
+                 int count) {
+    if (buffer.block()) return;
+    const Section section = buffer.section(place);
+    for (int i = 0; i < count; ++i) types.in_c()[i] = sections.type_of(types[i], {section});
+    buffer.set(section.address());
+}
 
 // exchange() with buffers by descriptor.
 template <auto function, class Count, class Displacement, class... More>
@@ -40,8 +33,9 @@ int exchange_described(Partners (*partners_of)(MPI_Comm), const CFI_cdesc_t* sen
     const Partners partners = partners_of(in_c);
     const int sent = send.in_c() == MPI_IN_PLACE ? 0 : partners.out;
     HandleArray<MPI_Datatype> out(sendtypes, sent), in(recvtypes, partners.in);
-    const SectionTypes out_sections(send, 0, out, sent);
-    const SectionTypes in_sections(receive, 1, in, partners.in);
+    Sections sections;
+    use_section(sections, send, 0, out, sent);
+    use_section(sections, receive, 1, in, partners.in);
     return function(send.in_c(), sendcounts, sdispls, out.in_c(), receive.in_c(), recvcounts,
                     rdispls, in.in_c(), in_c, more.in_c()...);
 }

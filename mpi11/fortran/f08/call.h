@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls from mpi_f08 whose buffers are passed by descriptor. For a buffer that is one block of memory
-// this only costs a check of its strides. For an array section, the function in C gets a datatype
-// that describes where the elements of the section are (datatype/section.h).
+// Calls from mpi_f08 whose buffers are passed by descriptor. For a buffer that is one block of
+// memory this only costs a check of its strides. For an array section, the function in C gets a
+// datatype that describes where the elements of the section are (datatype/section.h).
 #pragma once
 
 #include <utility>
 
-#include "mpi11/fortran/f08/descriptor.h"
+#include "mpi11/fortran/f08/sections.h"
 
 namespace torusmp::mpi {
 
@@ -35,9 +35,7 @@ struct DescribedArgument<MPI_Datatype> {
     MPI_Datatype value;
 };
 
-// How a function uses a buffer, which the parameters after the buffer show: typed, as elements of
-// the datatype among them; packed, as bytes from a position on; or untyped.
-enum class BufferUse { typed, packed, untyped };
+// How a function uses a buffer, and where its datatype is.
 struct BufferFacts {
     BufferUse use = BufferUse::untyped;
     std::size_t type = 0;  // for typed: index of the parameter that is the datatype
@@ -69,31 +67,40 @@ constexpr BufferFacts facts_of(std::size_t buffer) {
     return {};
 }
 
-// Calls `function` with the arguments of the routine of mpi_f08. address: the function uses only the
-// address of its buffers, so sections need no datatype.
-template <auto function, bool address>
-struct DescribedCall;
-template <class Result, class... Parameters, Result (*function)(Parameters...), bool address>
-struct DescribedCall<function, address> {
+// The parameters of a routine of mpi_f08 whose function in C has this type.
+template <class Function>
+struct Described;
+template <class Result, class... Parameters>
+struct Described<Result (*)(Parameters...)> {
+    using Function = Result (*)(Parameters...);
     static constexpr std::size_t arity = sizeof...(Parameters);
+    static constexpr auto places = std::index_sequence_for<Parameters...>();
     using Arguments = std::tuple<DescribedArgument<Parameters>...>;
+    template <std::size_t place>
+    using Parameter = std::tuple_element_t<place, std::tuple<Parameters...>>;
+    template <std::size_t place>
+    using Passed = typename DescribedArgument<Parameter<place>>::Passed;
 
-    static int run(const char* name, typename DescribedArgument<Parameters>::Passed... passed) {
-        Arguments arguments(passed...);
-        return run(name, arguments, std::index_sequence_for<Parameters...>());
+    // Whether each buffer is one block of memory.
+    template <std::size_t... places>
+    static bool are_blocks(const Arguments& arguments, std::index_sequence<places...>) {
+        return (is_block<places>(arguments) && ...);
+    }
+
+    // Calls a function if some of its buffers are sections. Functions of one type share this code.
+    template <std::size_t... places>
+    [[gnu::noinline]] static int call_with_sections(Function function, const char* name,
+                                                    Arguments& arguments,
+                                                    std::index_sequence<places...>) {
+        Sections sections;
+        (add<places>(arguments, sections), ...);
+        if (!sections.replace()) return refuse_section(name);
+        const int code = function(std::get<places>(arguments).in_c()...);
+        sections.give_back();
+        return code;
     }
 
   private:
-    template <std::size_t place>
-    using Parameter = std::tuple_element_t<place, std::tuple<Parameters...>>;
-
-    template <std::size_t... places>
-    static int run(const char* name, Arguments& arguments, std::index_sequence<places...> all) {
-        if constexpr (!address)
-            if (!(is_block<places>(arguments) && ...)) [[unlikely]]
-                return run_with_sections(name, arguments, all);
-        return function(std::get<places>(arguments).in_c()...);
-    }
     template <std::size_t place>
     static bool is_block(const Arguments& arguments) {
         if constexpr (is_buffer<Parameter<place>>)
@@ -101,65 +108,36 @@ struct DescribedCall<function, address> {
         else
             return true;
     }
-
-    template <std::size_t... places>
-    [[gnu::noinline]] static int run_with_sections(const char* name, Arguments& arguments,
-                                                   std::index_sequence<places...> all) {
-        if (!(allowed<places>(arguments) && ...)) return refuse_section(name);
-        Block blocks[arity];
-        (copy<places>(arguments, blocks[places]), ...);
-        SectionType types[arity];
-        (set_type<places>(arguments, types[places], all), ...);
-        (set_address<places>(arguments), ...);
-        const int code = function(std::get<places>(arguments).in_c()...);
-        for (Block& block : blocks) block.give_back();
-        return code;
-    }
     template <std::size_t place>
-    static bool allowed(const Arguments& arguments) {
-        if constexpr (is_buffer<Parameter<place>>)
-            if constexpr (facts_of<Parameters...>(place).use == BufferUse::untyped)
-                return std::get<place>(arguments).block();
-        return true;
-    }
-    template <std::size_t place>
-    static void copy(Arguments& arguments, Block& block) {
-        if constexpr (is_buffer<Parameter<place>>)
-            if constexpr (facts_of<Parameters...>(place).use == BufferUse::packed)
-                if (auto& buffer = std::get<place>(arguments); !buffer.block())
-                    buffer.set(block.copy(buffer.section(int(place)),
-                                          std::is_same_v<Parameter<place>, void*>));
-    }
-    // Replaces the datatype at `place` if a buffer that has this datatype is a section.
-    template <std::size_t place, std::size_t... buffers>
-    static void set_type(Arguments& arguments, SectionType& type, std::index_sequence<buffers...>) {
-        if constexpr (std::is_same_v<Parameter<place>, MPI_Datatype>) {
-            std::vector<Section> sections;
-            (add_section<place, buffers>(arguments, sections), ...);
-            auto& argument = std::get<place>(arguments);
-            argument.value = type.make(argument.value, std::move(sections));
+    static void add(Arguments& arguments, Sections& sections) {
+        if constexpr (is_buffer<Parameter<place>>) {
+            constexpr BufferFacts facts = facts_of<Parameters...>(place);
+            MPI_Datatype* type = nullptr;
+            if constexpr (facts.use == BufferUse::typed)
+                type = &std::get<facts.type>(arguments).value;
+            sections.add(std::get<place>(arguments), int(place),
+                         std::is_same_v<Parameter<place>, void*>, facts.use, type);
         }
     }
-    template <std::size_t type, std::size_t place>
-    static void add_section(const Arguments& arguments, std::vector<Section>& sections) {
-        if constexpr (is_typed<place>)
-            if constexpr (facts_of<Parameters...>(place).type == type)
-                if (const auto& buffer = std::get<place>(arguments); !buffer.block())
-                    sections.push_back(buffer.section(int(place)));
-    }
-    template <std::size_t place>
-    static void set_address(Arguments& arguments) {
-        if constexpr (is_typed<place>)
-            if (auto& buffer = std::get<place>(arguments); !buffer.block())
-                buffer.set(buffer.section(int(place)).address());
-    }
-    template <std::size_t place>
-    static constexpr bool is_typed =
-        is_buffer<Parameter<place>>&& facts_of<Parameters...>(place).use == BufferUse::typed;
+};
 
-  public:
-    template <std::size_t place>
-    using Passed = typename DescribedArgument<Parameter<place>>::Passed;
+// Calls `function` with the arguments of the routine of mpi_f08. address: the function uses only
+// the address of its buffers, so sections need no datatype.
+template <auto function, bool address>
+struct DescribedCall;
+template <class Result, class... Parameters, Result (*function)(Parameters...), bool address>
+struct DescribedCall<function, address> {
+    using Routine = Described<Result (*)(Parameters...)>;
+    using Arguments = typename Routine::Arguments;
+
+    static int run(const char* name, typename DescribedArgument<Parameters>::Passed... passed) {
+        Arguments arguments(passed...);
+        if constexpr (!address)
+            if (!Routine::are_blocks(arguments, Routine::places)) [[unlikely]]
+                return Routine::call_with_sections(function, name, arguments, Routine::places);
+        return std::apply([](auto&... converted) { return function(converted.in_c()...); },
+                          arguments);
+    }
 };
 
 }  // namespace torusmp::mpi

@@ -20,32 +20,6 @@ String::String(Passed text) : text_(static_cast<const char*>(text->base_addr), t
     text_.erase(text_.find_last_not_of(' ') + 1);
 }
 
-MPI_Datatype SectionType::make(MPI_Datatype given, std::vector<Section> sections) {
-    Datatype* const type = find<Datatype>(given);
-    if (sections.empty() || type == nullptr || !type->committed()) return given;
-    made_ = &mpi::make<Datatype>(*type, std::move(sections));
-    return handle_of(*made_);
-}
-
-SectionType::~SectionType() {
-    if (made_ == nullptr) return;
-    made_->take_back();
-    release(*made_);
-}
-
-void* Block::copy(const Section& section, bool changed) {
-    base_ = section.base();
-    bytes_.resize(section.bytes());
-    layout_.emplace(section.whole());
-    layout_->pack(base_, 0, bytes_.data(), bytes_.size());
-    if (!changed) layout_.reset();
-    return bytes_.data();
-}
-
-void Block::give_back() {
-    if (layout_) layout_->unpack(base_, 0, bytes_.data(), bytes_.size());
-}
-
 int refuse_section(const char* call) {
     return api(call, [] {
         fail(MPI_ERR_BUFFER,

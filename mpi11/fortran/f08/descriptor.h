@@ -5,11 +5,9 @@
 
 #include <ISO_Fortran_binding.h>
 
-#include <optional>
 #include <string>
-#include <vector>
 
-#include "mpi11/datatype/datatype.h"
+#include "mpi11/datatype/section.h"
 #include "mpi11/fortran/arguments.h"
 
 namespace torusmp::mpi {
@@ -61,38 +59,6 @@ class String {
 
   private:
     std::string text_;
-};
-
-// The datatype that a function uses in place of the given one if buffers of that datatype are
-// sections.
-class SectionType {
-  public:
-    SectionType() = default;
-    SectionType(const SectionType&) = delete;
-    SectionType& operator=(const SectionType&) = delete;
-    ~SectionType();
-
-    // Returns the given datatype if there are no sections. Returns it too if it is invalid, so that
-    // the function reports that.
-    MPI_Datatype make(MPI_Datatype given, std::vector<Section> sections);
-
-  private:
-    Datatype* made_ = nullptr;
-};
-
-// A copy of a section in one block of memory, for a function that needs one. It exists while the
-// function runs.
-class Block {
-  public:
-    // Returns the address of the copy. changed: whether the function may write to it.
-    void* copy(const Section& section, bool changed);
-    // Copies the block back to the section, if the function may have written to it.
-    void give_back();
-
-  private:
-    std::byte* base_ = nullptr;
-    std::vector<std::byte> bytes_;
-    std::optional<core::Layout> layout_;  // of the section; nullopt if it is not copied back
 };
 
 // Raises the error of a call that needs one block of memory and found a section.

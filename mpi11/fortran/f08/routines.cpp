@@ -11,10 +11,10 @@ constexpr bool address = true;
 constexpr bool block = false;
 
 template <auto function, std::size_t place>
-using Passed = typename DescribedCall<function, false>::template Passed<place>;
+using Passed = typename Described<decltype(function)>::template Passed<place>;
 
 #define WITH_DESCRIPTORS(parameters, lower, Name, untyped)                                      \
-    static_assert(DescribedCall<PMPI_##Name, untyped>::arity == parameters);                    \
+    static_assert(Described<decltype(&PMPI_##Name)>::arity == parameters);                      \
     extern "C" void pmpi_##lower##_f08ts_(PARAMETERS_##parameters(PMPI_##Name) Ierror ierror) { \
         ierror = DescribedCall<PMPI_##Name, untyped>::run("MPI_" #Name, NAMES_##parameters);    \
     }                                                                                           \

