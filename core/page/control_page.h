@@ -67,10 +67,10 @@ struct LinkArrivals {
 
 // Accesses to windows since the rank started, and what is open.
 struct WindowCounts {
-    std::uint64_t direct = 0;  // of this rank, to memory that it maps or that the kernel copies
-    std::uint64_t sent = 0;    // of this rank, in packets or messages
-    std::uint64_t served = 0;  // of other ranks, that arrived here
-    std::uint64_t open = 0;    // accesses, flushes and locks of this rank that are not complete
+    std::uint64_t direct = 0;      // of this rank, to memory that it maps or that the kernel copies
+    std::uint64_t sent = 0;        // of this rank, in packets or messages
+    std::uint64_t served = 0;      // of other ranks, that arrived here
+    std::uint64_t open = 0;        // accesses, flushes and locks of this rank that are not complete
     std::uint64_t lock_waits = 0;  // requests for locks that wait at this rank
 
     friend bool operator==(const WindowCounts&, const WindowCounts&) = default;

@@ -176,9 +176,9 @@ void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
     const Window& window = *waiter.window;
     const int target = target_of(waiter);
     std::vector<Rank> holders = holders_of(window, target);
-    waits.notes.push_back(
-        fmt::format("{} waits for {}", commons_.name_of(window.members[std::size_t(waiter.origin)]),
-                    describe_lock(waiter, holders)));
+    waits.notes.push_back(fmt::format("{} waits for {}",
+                                      commons_.name_of(window.members[std::size_t(waiter.origin)]),
+                                      describe_lock(waiter, holders)));
     if (waiter.operation == nullptr) return;
     if (holders.empty()) holders.push_back(window.members[std::size_t(target)]);
     for (const Rank holder : holders)

@@ -121,9 +121,8 @@ void access_here(Window& window, const Access& call, const core::rma::Arithmetic
 }
 
 // The kernel copies; the target is on this host and does not map the memory.
-void access_reached(Window& window, const Access& call,
-                    const core::rma::Arithmetic& arithmetic, const Buffer& origin,
-                    const Buffer& result, const Place& place) {
+void access_reached(Window& window, const Access& call, const core::rma::Arithmetic& arithmetic,
+                    const Buffer& origin, const Buffer& result, const Place& place) {
     const core::rma::Window::Part& part = window.core.parts[std::size_t(call.target)];
     const auto lock = window.comm->runtime().lock();
     window.core.count_direct();

@@ -102,14 +102,14 @@ std::vector<Row> rank_rows(const JobView& view, const Choice& choice, Line& name
         const std::string state = torus_run::name_of(it.state), mark = marks_of(*rank);
         const std::string what = view.describe(*rank);
         Row row;
-        row.line = {{fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
-                    {fmt::format("{:<10}", state), style_of(it.state)},
-                    {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}{}  ",
-                                 rank->cpu * 100, rate_text(rank->out), rate_text(rank->in),
-                                 rank->messages, it.posted, it.unexpected,
-                                 windows ? fmt::format(" {:>9.0f}", rank->accesses) : "")},
-                    {mark.empty() ? "" : mark + " ", Style::mark},
-                    {what == state ? "" : what, style_of(it.state)}};
+        row.line = {
+            {fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
+            {fmt::format("{:<10}", state), style_of(it.state)},
+            {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}{}  ", rank->cpu * 100,
+                         rate_text(rank->out), rate_text(rank->in), rank->messages, it.posted,
+                         it.unexpected, windows ? fmt::format(" {:>9.0f}", rank->accesses) : "")},
+            {mark.empty() ? "" : mark + " ", Style::mark},
+            {what == state ? "" : what, style_of(it.state)}};
         row.text = fmt::format("{} {} {} {} {}", it.rank, rank->host, state, mark, what);
         rows.push_back(std::move(row));
     }
