@@ -96,7 +96,8 @@ void DeathWatch::deliver() {
     if (gone)
         for (core::Rank rank = 0; rank < runtime_->size(); ++rank)
             if (rank != runtime_->rank())
-                runtime_->peer_died(rank, "the torus-run that joins it with this process has ended");
+                runtime_->peer_died(rank,
+                                    "the torus-run that joins it with this process has ended");
     if (overdue) runtime_->deaths_are_known();
 }
 

@@ -139,7 +139,7 @@ int own_node(const config::Settings& settings, int rank) {
 
 namespace {
 
-// settings: this job's, or the machine's.
+// `settings` are those of this job, or of the machine.
 std::vector<std::string> options_of(const config::Settings& settings, const std::string& here) {
     std::vector<std::string> options;
     for (const config::AnySetting* const it : settings.schema().settings()) {
@@ -241,8 +241,9 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
-            "cannot find torus-run, which starts further processes: expected it in PATH, or in the "
-            "installation of this library");
+            "cannot find torus-run, which starts the new processes: expected torus-run in PATH, or "
+            "in "
+            "the installation of this library");
     arguments.insert(arguments.begin(), name);
     std::vector<char*> argv, envp;
     for (std::string& it : arguments) argv.push_back(it.data());

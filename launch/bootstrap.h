@@ -88,8 +88,8 @@ class Bootstrap {
     // the job.
     virtual void finalize() = 0;
     // Called after finalize(): this rank joins its job once more. The collective calls that follow
-    // are made by all ranks again; the launcher makes them for ranks that have ended. All deaths are
-    // reported again. Throws BootstrapError if the launcher cannot do that.
+    // are made by all ranks again; the launcher makes them for ranks that have ended. All deaths
+    // are reported again. Throws BootstrapError if the launcher cannot do that.
     virtual void join_again();
     // Leaves the end of a child process to the launcher: the launcher waits for the child even if
     // this process has ended, and the child's exit code counts for the job, but not that of a death

@@ -30,9 +30,9 @@ inline constexpr const char* env_restart = "TORUSMP_RESTART";
 inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
 // The path of torus-run on this host, which starts the processes of MPI_Comm_spawn.
 inline constexpr const char* env_torus_run = "TORUSMP_RUN";
-// Set for the processes of MPI_Comm_spawn: where they meet their parents.
+// Gives the processes of MPI_Comm_spawn the name under which they meet their parents.
 inline constexpr const char* env_parents = "TORUSMP_PARENTS";
-// Set for torus-stand-in: the name under which processes that join meet.
+// Gives torus-stand-in the name under which processes that join meet.
 inline constexpr const char* env_meeting = "TORUSMP_MEETING";
 
 // If set, standard output is written line by line.
@@ -53,8 +53,8 @@ enum class FrameKind : std::uint32_t {
     welcome = 1,   // Welcome, then `local_count` ranks as int32, then `dead_count` DeadCables
     everyone = 2,  // size lengths as uint64, then the bytes of all ranks in rank order
     released = 3,  // the barrier is complete
-    over = 4,      // the job is being ended: text with the reason; no collective call will complete
-    deaths = 5,    // on the socket of notices: for each death a DeathRecord, the host and the cause
+    over = 4,      // text, why the job is being ended; no collective call will complete
+    deaths = 5,    // a DeathRecord, the host and the cause of each death, on the socket of notices
     // rank to torus-run
     hello = 16,     // Hello
     exchange = 17,  // this rank's bytes
@@ -84,7 +84,7 @@ struct Welcome {
     std::int32_t size;
     std::uint32_t local_count;
     std::byte secret[secret_bytes];
-    std::uint32_t keep_going;  // 1: the job continues after a death
+    std::uint32_t keep_going;  // 1 if the job continues after a death
     std::uint32_t dead_count;  // cables that are dead at the start
     std::uint32_t sequence;    // of the first collective call
 };

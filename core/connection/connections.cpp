@@ -191,7 +191,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
 int Connections::credits_of(int virtual_channel) const {
     if (virtual_channel == 0) return options_.credits;
     return virtual_channel == options_.torus.virtual_channels() + 1 ? control_credits
-                                                              : options_.relay_credits;
+                                                                    : options_.relay_credits;
 }
 
 transport::ChannelOptions Connections::ports_to(Rank peer,

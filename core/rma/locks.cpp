@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The locks of epochs: who waits for them, who gets them next, and what a dead rank held.
+// The locks of epochs: the ranks that wait for them, their order, and the locks of dead ranks.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -38,13 +38,13 @@ void Windows::give_way(Window& window, int target) {
         return control.waiting.load() != 0 && control.grants() == dealings.left_at;
     };
     dealings.left = false;
-    const unsigned patience = dealings.patience;
+    const unsigned most_turns = dealings.turns_given;
     unsigned turns = 0;
-    for (; turns < patience && others_first(); ++turns) {
+    for (; turns < most_turns && others_first(); ++turns) {
         sched_yield();
         progress_.poll();
     }
-    dealings.patience = turns < patience ? Window::most_patience : patience / 2;
+    dealings.turns_given = turns < most_turns ? Window::most_turns_given : most_turns / 2;
 }
 
 void Windows::unlock(Window& window, int target, bool exclusive) {
@@ -57,8 +57,8 @@ void Windows::unlock(Window& window, int target, bool exclusive) {
     wake(window);
 }
 
-// Shared locks wait for nobody but the holder of an exclusive one: a rank that waits for one may
-// hold others, for which an exclusive one waits.
+// Shared locks wait only for the holder of an exclusive one: a rank that waits for one may hold
+// others, for which an exclusive one waits.
 void Windows::await_lock(const Waiter& waiter) {
     const bool behind =
         waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
@@ -147,27 +147,44 @@ std::vector<Rank> Windows::holders_of(const Window& window, int target) const {
     return holders;
 }
 
-// A lock that this rank waits for is reported as a wait for its holders, if they are known.
-void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
-    const Window& window = *waiter.window;
-    const auto part =
-        std::find_if(window.parts.begin(), window.parts.end(),
-                     [&](const Window::Part& it) { return it.control == waiter.control; });
-    const auto target = int(part - window.parts.begin());
-    const Rank owner = window.members[std::size_t(target)];
-    std::vector<Rank> holders = holders_of(window, target);
+int Windows::target_of(const Waiter& waiter) {
+    const std::vector<Window::Part>& parts = waiter.window->parts;
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const Window::Part& it) {
+        return it.control == waiter.control;
+    });
+    return int(part - parts.begin());
+}
+
+std::string Windows::describe_lock(const Waiter& waiter, std::span<const Rank> holders) const {
+    const Rank owner = waiter.window->members[std::size_t(target_of(waiter))];
     std::string names;
     for (const Rank holder : holders)
         names += (names.empty() ? "" : ", ") + commons_.name_of(holder);
-    if (holders.empty()) holders.push_back(owner);
-    for (const Rank holder : holders)
-        if (waiter.operation != nullptr)
-            waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
-                                       .peer = holder,
-                                       .id = static_cast<const Request*>(waiter.operation)});
-    waits.notes.push_back(fmt::format("{} waits for the lock of a window of {}, held by {}",
+    return fmt::format("the lock of a window of {}, held by {}", commons_.name_of(owner),
+                       names.empty() ? "others" : names);
+}
+
+std::string Windows::describe_lock(const void* id) const {
+    for (const Waiter& waiter : waiters_)
+        if (waiter.operation != nullptr && static_cast<const Request*>(waiter.operation) == id)
+            return describe_lock(waiter, holders_of(*waiter.window, target_of(waiter)));
+    return {};
+}
+
+// A lock that this rank waits for is reported as a wait for its holders, if they are known.
+void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
+    const Window& window = *waiter.window;
+    const int target = target_of(waiter);
+    std::vector<Rank> holders = holders_of(window, target);
+    waits.notes.push_back(fmt::format("{} waits for {}",
                                       commons_.name_of(window.members[std::size_t(waiter.origin)]),
-                                      commons_.name_of(owner), names.empty() ? "others" : names));
+                                      describe_lock(waiter, holders)));
+    if (waiter.operation == nullptr) return;
+    if (holders.empty()) holders.push_back(window.members[std::size_t(target)]);
+    for (const Rank holder : holders)
+        waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
+                                   .peer = holder,
+                                   .id = static_cast<const Request*>(waiter.operation)});
 }
 
 }  // namespace torusmp::core::rma

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's membership in the job, and whoever uses it: the world model, sessions, QMP.
+// This process's membership in the job, and its users: the world model, sessions, QMP.
 #include "mpi11/environment/instance.h"
 
 #include <unistd.h>
@@ -115,8 +115,10 @@ int join(int level, const char* call) {
             hot.runtime = &lib.process->runtime();
             shared_by_threads = level == MPI_THREAD_MULTIPLE && lib.process->threads();
             lib.main_thread = std::this_thread::get_id();
-            if (lib.world == nullptr) make_lasting_objects();
-            else drop_communicators(lib);
+            if (lib.world == nullptr)
+                make_lasting_objects();
+            else
+                drop_communicators(lib);
             make_communicators(lib);
             tool::watch_job();
         } catch (const std::exception& error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's membership in the job. The world model (MPI_Init to MPI_Finalize) and any number of
-// sessions use it: the first of them joins the job.
+// This process's membership in the job. The world model (MPI_Init to MPI_Finalize) and any number
+// of sessions use it: the first of them joins the job.
 //
 // The job is left by MPI_Finalize, or when the process exits if it has ever had a session, since a
 // session may follow at any time. The first session after MPI_Finalize joins the job again. Joining

@@ -18,20 +18,23 @@ namespace {
 using core::rma::Action;
 using core::rma::Operation;
 
-// Members that a call waits for, for reports.
+// Members that a call waits for, for reports. awaits(member): whether it still waits for it.
+template <class Awaits>
 class AwaitedMembers final : public core::Awaited {
   public:
-    AwaitedMembers(const Window& window, const std::vector<Rank>& members)
-        : window_(window), members_(members) {}
+    AwaitedMembers(const Window& window, const std::vector<Rank>& members, const Awaits& awaits)
+        : window_(window), members_(members), awaits_(awaits) {}
     void list(List& list) const override {
         for (const Rank member : members_)
-            list.operations.push_back(
-                {.kind = core::Waits::Operation::Kind::access, .peer = window_.comm->peer(member)});
+            if (awaits_(member))
+                list.operations.push_back({.kind = core::Waits::Operation::Kind::access,
+                                           .peer = window_.comm->peer(member)});
     }
 
   private:
     const Window& window_;
     const std::vector<Rank>& members_;
+    const Awaits& awaits_;
 };
 
 void check_dealings(Window& window, int target) {
@@ -49,10 +52,11 @@ void check_dealings(Window& window, int target) {
 void check_answer(Window& window, const Operation& operation) {
     if (operation.status().error != core::Error::none) check_dealings(window, operation.target);
     if (operation.refused())
-        fail(MPI_ERR_RMA_RANGE,
-             "accesses to rank {} since the last synchronization lay outside of the memory that it "
-             "has attached; they did nothing",
-             operation.target);
+        fail(
+            MPI_ERR_RMA_RANGE,
+            "accesses to rank {} since the last synchronization were outside of the memory that it "
+            "has attached; they had no effect",
+            operation.target);
 }
 
 void begin(Window& window, Operation& operation, Action action, int target) {
@@ -71,7 +75,7 @@ Members members_of(const Window& window, MPI_Group handle) {
         const int member =
             std::find(all.begin(), all.end(), rank) == all.end() ? -1 : window.comm->rank_of(rank);
         if (member < 0)
-            fail(MPI_ERR_GROUP, "found a group with a process that is not one of the window");
+            fail(MPI_ERR_GROUP, "found a group with a process that is not a member of the window");
         found.push_back(member);
     }
     return Members(std::move(found));
@@ -111,7 +115,8 @@ bool is_lost(Window& window, const Members& members, Signals count) {
 }
 
 void await_signals(Window& window, const char* call, const Members& members, Signals count) {
-    const AwaitedMembers awaited(window, members.ranks());
+    const auto awaits = [&](Rank member) { return window.dealings(member).*count == 0; };
+    const AwaitedMembers awaited(window, members.ranks(), awaits);
     window.comm->runtime().wait_until(
         [&] { return have_signalled(window, members, count) || is_lost(window, members, count); },
         call, &awaited);
@@ -199,7 +204,7 @@ void wait(Window& window, const char* call) {
 
 void check_assert(int found, int allowed) {
     if ((found & ~allowed) != 0)
-        fail(MPI_ERR_ASSERT, "found assertion {}, of which this call does not know {}", found,
+        fail(MPI_ERR_ASSERT, "found assertion {}, of which {} is not valid in this call", found,
              found & ~allowed);
 }
 
@@ -245,7 +250,8 @@ void flush(Window& window, const char* call, int target, bool local) {
     std::vector<Rank> members;
     for (int member = first; member <= last; ++member)
         if (window.dealings(member).open != 0) members.push_back(member);
-    const AwaitedMembers awaited(window, members);
+    const auto awaits = [&](Rank member) { return window.dealings(member).open != 0; };
+    const AwaitedMembers awaited(window, members, awaits);
     window.comm->runtime().wait_until(done, call, &awaited);
     for (const Operation& operation : asked) check_answer(window, operation);
     for (int member = first; member <= last; ++member) check_dealings(window, member);
@@ -271,8 +277,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
 #pragma weak MPI_Win_start = PMPI_Win_start
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_start";
-    return window_api(call, win,
-                      [&](Window& w) { windows::start(w, call, group, assertion); });
+    return window_api(call, win, [&](Window& w) { windows::start(w, call, group, assertion); });
 }
 
 #pragma weak MPI_Win_complete = PMPI_Win_complete

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2): members that make one at the
-// same time are told apart by their group and the program's tag. All members choose the same job, of
-// those that have all of them (spawn/joined.h), for its communication and for the new communicator.
+// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2). The group and the program's
+// tag distinguish communicators that are made at the same time. All members choose the same of the
+// jobs that have all of them (spawn/joined.h), for the call and for the new communicator.
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -61,8 +61,8 @@ Job checked_job(std::initializer_list<MPI_Group> groups) {
     Job job = common_job(groups);
     if (job == nullptr)
         fail(MPI_ERR_GROUP,
-             "found processes that no job has together: expected processes that started together, "
-             "or the two sides of one MPI_Comm_spawn, MPI_Comm_accept or MPI_Comm_join");
+             "found a group of processes that are not all in one job: expected processes that "
+             "started together, or that one call has joined");
     return job;
 }
 

@@ -54,7 +54,7 @@ State& state() {
     return *only;
 }
 
-// What each process of a joined job says of itself.
+// The introduction of each process of a joined job.
 struct Identity {
     int index;
     ProcessName name;
@@ -140,9 +140,9 @@ std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::P
         job::seat_processes(process.settings(), own_node(process), nodes, running);
     std::vector<std::string> arguments = std::move(seating.options);
     // A process may end without the others; bound to processors, ranks of other jobs are not.
-    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--export",
-                                       launch::env_meeting, "--", launch::stand_in_path(job::torus_run_path()),
-                                       seating.table});
+    arguments.insert(arguments.end(),
+                     {"--keep-going", "--bind", "none", "--export", launch::env_meeting, "--",
+                      launch::stand_in_path(job::torus_run_path()), seating.table});
     return std::make_unique<job::Subjob>(
         "torus-run", std::move(arguments),
         std::vector{fmt::format("{}={}", launch::env_meeting, name)}, true);
@@ -180,7 +180,7 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     });
     joiner.join();
     if (failed) std::rethrow_exception(failed);
-    if (cancelled) throw std::runtime_error("the others have given up");
+    if (cancelled) throw std::runtime_error("the other processes have given up");
 
     std::vector<ProcessName> names(identities.size());
     std::vector<Rank> ranks(std::size_t(place.processes), -1);  // by index
@@ -193,8 +193,8 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
             ranks[std::size_t(identity.index)] = Rank(rank);
     }
     if (const auto missing = std::ranges::count(ranks, -1); missing != 0)
-        throw std::runtime_error(fmt::format("{} of {} processes have not come", missing,
-                                             place.processes));
+        throw std::runtime_error(
+            fmt::format("{} of {} processes have not joined", missing, place.processes));
     const auto second = ranks.begin() + place.first_side;
     std::vector<Rank> members[2] = {{ranks.begin(), second}, {second, ranks.end()}};
     auto world = std::make_shared<World>(std::move(process), std::move(names));

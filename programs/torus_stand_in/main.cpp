@@ -3,15 +3,14 @@
 // MPI_Comm_accept), started by the library through torus-run. TABLE has an entry for each rank,
 // separated by commas: the number of the process to which the rank's place is passed on, with a +
 // if that process is being started; or "-" for a rank that only passes on messages of others. The
-// environment says where they meet.
+// environment contains the place where they meet.
 //
 // torus-stand-in --place: the place of a rank that has left the job and ended, which others join
 // again (a first session after MPI_Finalize). Started by torus-run.
 //
-// torus-stand-in --port PLACE HOST: carries bytes to a port of this host, which its messages call HOST
-// (MPI_Comm_connect on another one).
-// torus-stand-in --look-up SERVICE: prints the port that is published on this host as SERVICE, in
-// hexadecimal digits (MPI_Lookup_name on another host).
+// torus-stand-in --port PLACE HOST: carries bytes to a port of this host, which its messages call
+// HOST (MPI_Comm_connect on another one). torus-stand-in --look-up SERVICE: prints the port that is
+// published on this host as SERVICE, in hexadecimal digits (MPI_Lookup_name on another host).
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -66,7 +65,7 @@ int main(int argc, char** argv) {
                                  : std::string_view();
     if (entry.empty()) {
         fmt::print(stderr,
-                   "torus-stand-in: started by MPI_Comm_spawn and its like, not by users\n");
+                   "torus-stand-in: started by MPI_Comm_spawn and similar calls, not by users\n");
         return 2;
     }
     const bool runs = entry.front() != '+';

@@ -25,6 +25,7 @@ struct RankView {
     double out = 0;        // bytes per second, on all ways
     double in = 0;         // bytes per second, on all ways
     double messages = 0;   // messages sent per second
+    double accesses = 0;   // to windows of all ranks, per second
     bool slowest = false;  // it does not wait, but all others do
     bool busiest = false;  // it sends the most
 };
@@ -39,7 +40,7 @@ struct LinkView {
     double messages = 0;  // of its own, per second
     double relayed = 0;   // bytes per second
     double share = -1;    // of the cable's capacity; -1 if unknown
-    double load = 0;      // from 0 to 1: the share, or relative to the busiest
+    double load = 0;      // from 0 to 1, the share, or relative to the busiest
     const torus_run::DeviceRecord* device = nullptr;
     bool busiest = false;
 

@@ -109,7 +109,7 @@ class Joined(TestbedTest):
         host = self.hosts()[0]
         for line, expected in zip(text.splitlines(), (
                 'no open port is published as "meeting" on a host of the machine',
-                'the name "meeting" is published already',
+                'the name "meeting" is already published',
                 'the name "meeting" is not published for this port on this host',
                 f"no process of {host} has this port open",
                 f"{host}x is not a host of this job's machine",

@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
+// The time between SIGTERM and SIGKILL once a rank has failed; the job must be gone within two
+// seconds.
 constexpr milliseconds grace{700};
 // The same if ranks report deaths themselves before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};
@@ -295,9 +296,8 @@ void Coordinator::job_ended(const RankEvent& event) {
     --jobs_;
     const int code = exit_code_of(int(event.number));
     if (code == 0 || (event.call == 1 && code >= first_signal) || kill_at_ || kill_now_) return;
-    outputs_.print(fmt::format(
-        "torus-run: processes that {} started have ended with code {}\n", describe(event.rank),
-        code));
+    outputs_.print(fmt::format("torus-run: processes that {} started have ended with code {}\n",
+                               describe(event.rank), code));
     if (exit_code_ == 0) exit_code_ = code;
 }
 

@@ -33,7 +33,7 @@ class Coordinator {
         virtual void send_end(const std::string& why) = 0;
         // Asks all ranks what they wait for. Each rank answers, or its daemon answers for it.
         virtual void question() = 0;
-        // All ranks are known: for a debugger.
+        // Shows all ranks to a debugger, once they are known.
         virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
         // Starts a process that makes the collective calls of a rank that has left and ended.
         // sequence: of the first one.
@@ -83,7 +83,7 @@ class Coordinator {
   private:
     struct Rank {
         int node = 0;
-        pid_t pid = -1;  // shown in messages: the connected process, if any
+        pid_t pid = -1;  // the connected process, if any, in messages
         bool alive = false;
         bool connected = false;
         bool finalized = false;

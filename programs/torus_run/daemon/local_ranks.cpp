@@ -133,18 +133,17 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program,
                  {their_control.get(), their_notices.get(), lifeline.get()});
     const std::vector<char*> argv = pointers(program.arguments), envp = pointers(environment);
     const config::Affinity affinity(rank.cpus);
-    const SpawnResult result =
-        spawn({getpid(),
-               program.path.c_str(),
-               program.folder.c_str(),
-               argv.data(),
-               envp.data(),
-               {standard[0], standard[1], standard[2]},
-               {their_control.get(), their_notices.get()},
-               lifeline.get(),
-               &affinity,
-               wiring_.signals,
-               wiring_.files});
+    const SpawnResult result = spawn({getpid(),
+                                      program.path.c_str(),
+                                      program.folder.c_str(),
+                                      argv.data(),
+                                      envp.data(),
+                                      {standard[0], standard[1], standard[2]},
+                                      {their_control.get(), their_notices.get()},
+                                      lifeline.get(),
+                                      &affinity,
+                                      wiring_.signals,
+                                      wiring_.files});
     environment.resize(shared);
     if (result.pid < 0) return cannot_start(rank, result.call, result.error);
     rank.pid = result.pid;

@@ -141,7 +141,7 @@ class LocalRanks {
     void aborted(Rank& rank, const Frame& frame);
     // Events for which a control socket is always watched.
     static constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
-    // `events`: those for which the channel is watched even without unsent data.
+    // The channel is watched for `events` even without unsent data.
     void send(Channel& channel, std::uint32_t events, launch::FrameHeader header,
               SharedBytes bytes);
     void take_output(const Rank& rank);

@@ -117,7 +117,8 @@ void LocalRanks::take_job(const Rank& rank, const Frame& frame) {
     std::int32_t pid = -1;
     if (frame.body.size() == sizeof pid) std::memcpy(&pid, frame.body.data(), sizeof pid);
     if (pid <= 0)
-        return report(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
+        return report(rank, RankEvent::Kind::failed, exit_failure,
+                      "sent a damaged frame to torus-run");
     // An older one of that number has ended.
     std::erase_if(jobs_, [&](const Job& job) { return job.pid == pid && !job.left; });
     jobs_.push_back({rank.number, pid, frame.header.sequence == 1, false});

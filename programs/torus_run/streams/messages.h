@@ -103,7 +103,7 @@ struct RankEvent {
 };
 
 std::vector<std::byte> encode(const RankEvent& event);
-RankEvent decode_event(std::span<const std::byte> bytes);  // as all decoders: throws PackingError
+RankEvent decode_event(std::span<const std::byte> bytes);  // like all decoders, throws PackingError
 
 // ---- orders to a host ----
 
@@ -190,8 +190,8 @@ LinkTrouble decode_trouble(std::span<const std::byte> bytes);
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids
 
-    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly`: the ranks
-    // had ended by themselves, so no process should be left.
+    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly` means that
+    // the ranks had ended by themselves, so no process should be left.
     std::string describe(const std::string& where, bool orderly) const;
 };
 
