@@ -60,7 +60,9 @@ class Process {
     // Whether the job continues when a rank dies, and errors are returned to the caller.
     bool keeps_going() const { return bootstrap_->keeps_going(); }
     // Leaves the end of a child process to the launcher, see Bootstrap::adopt().
-    bool adopt(pid_t child, bool dies_well) { return bootstrap_->adopt(child, dies_well); }
+    bool adopt(pid_t child, bool deaths_allowed) {
+        return bootstrap_->adopt(child, deaths_allowed);
+    }
 
     // Collective over all ranks of the job. Returns when no rank needs this one any more, not even
     // to relay packets. Nothing may be started afterwards. Reports name it `call`.

@@ -76,7 +76,9 @@ class Subjob {
     std::optional<int> ended();
     int wait();
     // Leaves its end to the launcher of this process, see launch::Bootstrap::adopt().
-    void hand_over(Process& process, bool dies_well) { adopted_ = process.adopt(pid_, dies_well); }
+    void hand_over(Process& process, bool deaths_allowed) {
+        adopted_ = process.adopt(pid_, deaths_allowed);
+    }
     bool adopted() const { return adopted_; }
     // Forgets it, running or not. Nothing else may be called afterwards.
     void let_go() { pid_ = -1; }

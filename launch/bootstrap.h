@@ -92,9 +92,9 @@ class Bootstrap {
     // are reported again. Throws BootstrapError if the launcher cannot do that.
     virtual void join_again();
     // Leaves the end of a child process to the launcher: the launcher waits for the child even if
-    // this process has ended, and the child's exit code counts for the job, but not that of a death
-    // if `dies_well`. Returns false if the launcher does nothing of this.
-    virtual bool adopt(pid_t /*child*/, bool /*dies_well*/) { return false; }
+    // this process has ended, and the child's exit code becomes that of the job, unless it means a
+    // death and these are allowed. Returns false if the launcher does not support this.
+    virtual bool adopt(pid_t /*child*/, bool /*deaths_allowed*/) { return false; }
 
   private:
     std::atomic<int> printed_{0};  // reports of links

@@ -148,11 +148,11 @@ class TorusRunBootstrap final : public Bootstrap {
     }
 
     // torus-run inherits the child only if this process is one of its descendants.
-    bool adopt(pid_t child, bool dies_well) override {
+    bool adopt(pid_t child, bool deaths_allowed) override {
         const char* const launcher = std::getenv(env_launcher);
         if (launcher == nullptr || !descends_from(pid_t(std::atol(launcher)))) return false;
         const std::int32_t pid = child;
-        send(FrameKind::child, dies_well ? 1 : 0, std::as_bytes(std::span(&pid, 1)));
+        send(FrameKind::child, deaths_allowed ? 1 : 0, std::as_bytes(std::span(&pid, 1)));
         return true;
     }
 

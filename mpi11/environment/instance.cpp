@@ -59,7 +59,7 @@ void make_communicators(Library& lib) {
     begin_reports();
 }
 
-// Those of a job that was left, and with them its Runtime.
+// Releases the communicators of a job that was left, and with them its Runtime.
 void drop_communicators(Library& lib) {
     release(*lib.self);
     release(*lib.world);
@@ -92,13 +92,13 @@ bool is_level(int level) {
     job::end_process(2, text);
 }
 
-// MPI_COMM_WORLD and MPI_COMM_SELF are handles no more.
+// MPI_COMM_WORLD and MPI_COMM_SELF are no longer valid handles.
 void end_world_handles() {
     for (const Communicator* const comm : {library().world, library().self})
         predefined[comm->constant] = nullptr;
 }
 
-// Those that no job matters to.
+// Objects that do not depend on the job.
 void make_lasting_objects() {
     make_error_handlers();
     make_operations();

@@ -190,7 +190,7 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
     return false;
 }
 
-// It takes part in the exchange of addresses and passes messages on; it prints nothing.
+// The stand-in takes part in the exchange of addresses and relays messages; it prints nothing.
 void LocalRanks::stand_in(int number, std::uint32_t sequence) {
     const auto found = std::ranges::find(ranks_, number, &Rank::number);
     if (found == ranks_.end() || found->running) return;
@@ -392,14 +392,14 @@ void LocalRanks::leave_jobs(int rank) {
             listener_.handle_event({RankEvent::Kind::left_job, rank, 0, 0, {}, {}});
 }
 
-// One that ends in the same moment as its rank may be reaped first.
+// A job that ends together with its rank may be reaped before the rank.
 void LocalRanks::job_ended(const Job& job, int status) {
     if (!job.left) listener_.handle_event({RankEvent::Kind::left_job, job.rank, 0, 0, {}, {}});
     listener_.handle_event(
-        {RankEvent::Kind::job_ended, job.rank, status, job.dies_well ? 1U : 0U, {}, {}});
+        {RankEvent::Kind::job_ended, job.rank, status, job.deaths_allowed ? 1U : 0U, {}, {}});
 }
 
-// Those that their rank had reaped.
+// Drops the jobs that their ranks have reaped.
 void LocalRanks::look_for_lost_jobs() {
     std::erase_if(jobs_, [this](const Job& job) {
         const bool lost = job.left && base::process_state(job.pid).parent != getpid();

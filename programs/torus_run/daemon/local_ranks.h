@@ -114,7 +114,7 @@ class LocalRanks {
     struct Job {
         int rank = 0;
         pid_t pid = -1;
-        bool dies_well = false;  // deaths there are no failure
+        bool deaths_allowed = false;  // the death of one of its processes is not a failure
         bool left = false;       // its rank has ended
     };
 

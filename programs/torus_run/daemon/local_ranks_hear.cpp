@@ -119,7 +119,7 @@ void LocalRanks::take_job(const Rank& rank, const Frame& frame) {
     if (pid <= 0)
         return report(rank, RankEvent::Kind::failed, exit_failure,
                       "sent a damaged frame to torus-run");
-    // An older one of that number has ended.
+    // An older job with this pid has ended.
     std::erase_if(jobs_, [&](const Job& job) { return job.pid == pid && !job.left; });
     jobs_.push_back({rank.number, pid, frame.header.sequence == 1, false});
 }
