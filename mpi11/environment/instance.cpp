@@ -71,7 +71,7 @@ struct Users {
     bool qmp = false;    // MPI was initialized only for QMP_get_hidden_comm
     int sessions = 0;    // open ones
     // The process that has opened the first session; -1 if none has. Sessions are a front end of
-    // the job from then until this process exits: they may come and go, the job is left only once.
+    // the job from then until this process exits: they may come and go, and its exit leaves the job.
     pid_t sessions_of = -1;
 };
 Users users;
@@ -192,7 +192,9 @@ int begin_world(int level, const char* call) {
         return std::min(level, lib.thread_level);
     }
     if (lib.finalized)
-        refuse(call, "called after MPI_Finalize: a process can join a job only once");
+        refuse(call,
+               "called after MPI_Finalize: MPI can be initialized only once; MPI_Session_init can "
+               "still be called");
     if (!is_level(level))
         refuse(call, fmt::format("found thread level {}, expected one of MPI_THREAD_...", level));
     make_world(level, call);
