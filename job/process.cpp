@@ -44,13 +44,20 @@ std::chrono::nanoseconds longest_report(const config::Settings& settings) {
 
 std::shared_ptr<Process> Process::acquire(bool threads) {
     static std::weak_ptr<Process> shared;
+    // Outlives the Process; a child of this process does not use it.
+    static std::shared_ptr<launch::Bootstrap> connection;
+    static pid_t connected = -1;
     auto process = shared.lock();
-    if (!process) {
-        auto bootstrap = launch::connect_bootstrap();
-        // The constructor is private.
-        process.reset(new Process(threads, std::move(bootstrap), settings_for_rank(), false));
-        shared = process;
+    if (process && !process->left_) return process;
+    if (connected == getpid()) {
+        connection->join_again();
+    } else {
+        connection = launch::connect_bootstrap();
+        connected = getpid();
     }
+    // The constructor is private.
+    process.reset(new Process(threads, connection, settings_for_rank(), false));
+    shared = process;
     return process;
 }
 
@@ -68,7 +75,7 @@ std::uint64_t Process::number() const {
 
 // If it `joins`, the program runs already. It learns of a failure by an exception, and its signals
 // are those of its first job.
-Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
+Process::Process(bool threads, std::shared_ptr<launch::Bootstrap> bootstrap,
                  config::Settings settings, bool joins)
     : bootstrap_(std::move(bootstrap)),
       settings_(std::move(settings)),

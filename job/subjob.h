@@ -13,12 +13,12 @@
 
 #include "base/descriptor.h"
 #include "config/settings.h"
+#include "job/process.h"
 
 namespace torusmp::job {
 
-// The paths of torus-run and of torus-stand-in. Empty if torus-run was not found.
+// The path of torus-run; empty if it was not found.
 std::string torus_run_path();
-std::string stand_in_path();
 
 // Further jobs may use all hosts of the machine (config::Settings::whole()), of which this job may
 // have a part. In what follows, a node is the number of a host of the machine, 0 if its hosts have
@@ -75,15 +75,21 @@ class Subjob {
     // Its exit code, once it has ended.
     std::optional<int> ended();
     int wait();
+    // Leaves its end to the launcher of this process, see launch::Bootstrap::adopt().
+    void hand_over(Process& process, bool dies_well) { adopted_ = process.adopt(pid_, dies_well); }
+    bool adopted() const { return adopted_; }
+    // Forgets it, running or not. Nothing else may be called afterwards.
+    void let_go() { pid_ = -1; }
     // Ends it, with all its processes.
     void stop();
     // Its output on standard error, if it is silent.
     std::string errors() const;
 
   private:
-    std::optional<int> reap(int options);
+    std::optional<int> look(int options);
 
     pid_t pid_ = -1;
+    bool adopted_ = false;
     std::optional<int> code_;
     base::Descriptor errors_;
 };

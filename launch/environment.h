@@ -38,7 +38,7 @@ inline constexpr const char* env_meeting = "TORUSMP_MEETING";
 // If set, standard output is written line by line.
 inline constexpr const char* env_line_output = "TORUSMP_LINE_OUTPUT";
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 inline constexpr std::size_t secret_bytes = 16;
 // Limits of a contribution to one exchange, and of an abort text. A larger frame is damaged.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
@@ -66,6 +66,9 @@ enum class FrameKind : std::uint32_t {
     link = 23,   // the new state of one of its links, see link_news.h
     waits = 24,  // what it waits for, see core/waits/; sequence 1: waiting too long, 0: an answer
     page = 25,   // int32: its descriptor of its control page, see core/page/control_page.h
+    again = 26,  // after finalize: it joins the job again
+    child = 27,  // int32: pid of a torus-run that it has started; sequence 1: deaths there are no
+                 // failure
 };
 
 struct FrameHeader {
@@ -83,8 +86,9 @@ struct Welcome {
     std::byte secret[secret_bytes];
     std::uint32_t keep_going;  // 1 if the job continues after a death
     std::uint32_t dead_count;  // cables that are dead at the start
+    std::uint32_t sequence;    // of the first collective call
 };
-static_assert(sizeof(Welcome) == 40);
+static_assert(sizeof(Welcome) == 44);
 
 // A link of the torus of nodes, identified by the node that it leaves in the positive direction.
 struct DeadCable {

@@ -17,6 +17,9 @@
 
 namespace torusmp::launch {
 
+// The path of torus-stand-in in the installation of a torus-run, whose path this is.
+std::string stand_in_path(const std::string& torus_run);
+
 class Seat {
   public:
     // Listens under this name. Throws BootstrapError.

@@ -82,6 +82,7 @@ def measures():
     yield from mpi_measures()
     yield from window_measures()
     yield from testbed_measures()
+    yield from window_testbed_measures()
     yield from testbed_collectives()
     yield from npb_measures()
 
@@ -132,6 +133,24 @@ def window_measures():
     yield on("away.8", "away:8", limit=100)
     yield on("halo.messages.27", "halo_messages:3", 27, "3x3x3")
     yield on("halo.put.27", "halo_put:3", 27, "3x3x3", beside=("rma.halo.messages.27", 1.0))
+
+
+def window_testbed_measures():
+    """The same over links: to a neighbour, and streams of puts over one hop and two."""
+    def on(testbed, name, test, **more):
+        return Measure(f"rma.tcp.{name}", test, testbed.nodes(), testbed.torus, "us",
+                       program="windows", testbed=testbed, settings=OVER_TCP, **more)
+
+    for access in ("put", "get", "accumulate", "fetch", "swap"):
+        yield on(PAIR, f"{access}.8", f"{access}:8", target=0.9)
+    for access in ("put", "get"):
+        for size in (1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20):
+            yield on(PAIR, f"{access}.{size_name(size)}", f"{access}:{size}", target=0.9)
+    for size in (64 << 10, 1 << 20):
+        one = f"stream.{size_name(size)}.1"
+        for hops in (1, 2):
+            yield on(SLOW_LINE, f"stream.{size_name(size)}.{hops}", f"put_stream:{size}@{hops}",
+                     peers=False, beside=(f"rma.tcp.{one}", 1.1) if hops == 2 else None)
 
 
 # The NAS Parallel Benchmarks need squares for BT and SP, powers of two for the others.

@@ -2,11 +2,12 @@
 /* Accesses to windows, the same source for each library under comparison.
  *
  *   windows [--seconds S] put:BYTES get:BYTES accumulate:BYTES fetch:8 swap:8 away:BYTES
- *       halo_put:EXTENT halo_messages:EXTENT ...
+ *       put_stream:BYTES halo_put:EXTENT halo_messages:EXTENT ...
  *
  * Prints as messages.c does, times in microseconds. put, get, accumulate (a sum of integers of 8
- * bytes), fetch (fetch and add), swap (compare and swap): rank 0 accesses memory of rank 1 under a
- * lock of all ranks, and flushes. away: such a put while rank 1 computes and calls nothing. halo:
+ * bytes), fetch (fetch and add), swap (compare and swap): rank 0 accesses memory of rank 1, or of
+ * rank R with BYTES@R, under a lock of all ranks, and flushes. put_stream: a put of a stream of them,
+ * with one flush for 16. away: such a put while rank 1 computes and calls nothing. halo:
  * every rank of an EXTENT^3 torus exchanges six faces of 8 KiB, by puts between post and wait, or by
  * messages. Exit code 2: a test that does not exist. */
 #include <mpi.h>
@@ -18,7 +19,7 @@
 #include "net.h"
 #include "timing.h"
 
-enum { most_bytes = 4 << 20, face = 8192, faces = 6, target = 1 };
+enum { most_bytes = 4 << 20, face = 8192, faces = 6, stream = 16 };
 
 typedef void (*Access)(void);
 
@@ -26,7 +27,7 @@ static MPI_Win window;
 static char* memory;         /* of the window */
 static int64_t* here;        /* what is put, or where a get stores */
 static int64_t wanted, result;
-static int bytes;
+static int bytes, target;
 
 static void put(void) {
     MPI_Put(here, bytes, MPI_BYTE, target, 0, bytes, MPI_BYTE, window);
@@ -60,6 +61,15 @@ static void repeat(void* state, long times) {
     }
 }
 
+static void repeat_in_stream(void* state, long times) {
+    (void)state;
+    if (net_rank() != 0) return;
+    for (long i = 0; i < times; i++) {
+        put();
+        if ((i + 1) % stream == 0 || i + 1 == times) MPI_Win_flush(target, window);
+    }
+}
+
 /* Every access changes the target as it should. */
 static void check(Access access) {
     int64_t seen = 0;
@@ -82,9 +92,9 @@ static void check(Access access) {
     net_barrier();
 }
 
-static Timing one(Access access, double seconds) {
+static Timing one(Access access, int streams, double seconds) {
     check(access);
-    Timing t = measure(repeat, &access, seconds);
+    Timing t = measure(streams ? repeat_in_stream : repeat, &access, seconds);
     return (Timing){1e6 * t.median, 1e6 * t.best};
 }
 
@@ -212,7 +222,9 @@ static int run(const char* test, double seconds, Timing* found) {
         *found = halo_time(number, strcmp(name, "halo_put") == 0, seconds);
         return 1;
     }
-    if (number % 8 != 0 || number > most_bytes || net_size() < 2) return 0;
+    target = 1;
+    if (strchr(test, '@') != NULL) target = atoi(strchr(test, '@') + 1);
+    if (number % 8 != 0 || number > most_bytes || target < 1 || target >= net_size()) return 0;
     bytes = number;
     MPI_Win_allocate(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
     MPI_Alloc_mem(bytes, MPI_INFO_NULL, &here);
@@ -223,9 +235,13 @@ static int run(const char* test, double seconds, Timing* found) {
     if (known) *found = away(1.0);
     for (size_t i = 0; i < sizeof accesses / sizeof accesses[0]; i++)
         if (strcmp(name, accesses[i].name) == 0) {
-            *found = one(accesses[i].access, seconds);
+            *found = one(accesses[i].access, 0, seconds);
             known = 1;
         }
+    if (strcmp(name, "put_stream") == 0) {
+        *found = one(put, 1, seconds);
+        known = 1;
+    }
     MPI_Win_unlock_all(window);
     MPI_Free_mem(here);
     MPI_Win_free(&window);

@@ -24,7 +24,7 @@
 namespace torusmp::core {
 
 // Raised with every change to the layout below.
-inline constexpr std::uint32_t page_version = 3;
+inline constexpr std::uint32_t page_version = 4;
 inline constexpr std::uint64_t page_magic = 0x6567617073757274;  // "truspage"
 
 // Counters of one path out of a rank since it started. Eager messages travel whole in one packet;
@@ -65,6 +65,17 @@ struct LinkArrivals {
     std::uint64_t packets = 0, lost = 0;
 };
 
+// Accesses to windows since the rank started, and what is open.
+struct WindowCounts {
+    std::uint64_t direct = 0;      // of this rank, to memory that it maps or that the kernel copies
+    std::uint64_t sent = 0;        // of this rank, in packets or messages
+    std::uint64_t served = 0;      // of other ranks, that arrived here
+    std::uint64_t open = 0;        // accesses, flushes and locks of this rank that are not complete
+    std::uint64_t lock_waits = 0;  // requests for locks that wait at this rank
+
+    friend bool operator==(const WindowCounts&, const WindowCounts&) = default;
+};
+
 // The paths in each direction of the torus (Direction::index()), and one for the sum of all others.
 inline constexpr int page_ways = 2 * routing::max_dimensions + 1;
 inline constexpr int other_ways = page_ways - 1;
@@ -79,6 +90,7 @@ enum class WaitKind : std::uint32_t {
     sending,     // a message that has to leave
     credit,      // a link credit needed to send
     collective,  // other ranks in a collective call: `detail` names the call and the ranks
+    access,      // the target of an access to a window; for a lock, its holder, named in `detail`
     other        // something else: `detail` may describe it
 };
 
@@ -99,6 +111,7 @@ struct PageState {
     std::uint64_t unexpected = 0;   // messages without a receive
     std::uint64_t requests = 0;     // open ones
     std::uint64_t collectives = 0;  // running ones
+    WindowCounts windows;
     std::array<WayCounts, page_ways> ways{};
     std::array<LinkArrivals, other_ways> arrivals{};  // by direction
 };

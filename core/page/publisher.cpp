@@ -80,7 +80,11 @@ void Publisher::publish(const Waiting* waiting) {
 void Publisher::describe(const Waiting& waiting, PageState& state) const {
     state.since = page_time(waiting.since);
     copy_text(waiting.call, state.call);
-    if (waiting.request != nullptr && describe_request(*waiting.request, state)) return;
+    if (waiting.awaited != nullptr) {
+        if (describe_access(*waiting.awaited, state)) return;
+        const Request* const request = waiting.awaited->request();
+        if (request != nullptr && describe_request(*request, state)) return;
+    }
     const std::string deed = commons_.page.deed();
     if (std::string task = progress_.first_task(); !task.empty()) {
         if (!deed.empty()) task += "; " + deed;
@@ -110,6 +114,27 @@ bool Publisher::describe_request(const Request& request, PageState& state) const
     return state.wait != WaitKind::none;
 }
 
+// For a call that waits for a target of windows: that an access is done, that an epoch begins or
+// ends, or that a lock is free.
+bool Publisher::describe_access(const Awaited& awaited, PageState& state) const {
+    Awaited::List list;
+    awaited.list(list);
+    Waits waits;
+    windows_.report(waits);
+    for (const Waits::Operation& open : waits.operations)
+        if (std::find(list.ids.begin(), list.ids.end(), open.id) != list.ids.end())
+            list.operations.push_back(open);
+    for (const Waits::Operation& it : list.operations) {
+        if (it.kind != Waits::Operation::Kind::access) continue;
+        state.wait = WaitKind::access;
+        state.peer = it.peer;
+        state.bytes = it.bytes;
+        copy_text(windows_.describe_lock(it.id), state.detail);
+        return true;
+    }
+    return false;
+}
+
 // For a call that waits for one of several requests or for a condition: describes the oldest open
 // one.
 bool Publisher::describe_oldest(PageState& state) const {
@@ -133,6 +158,7 @@ void Publisher::count(PageState& state) const {
     state.unexpected = matching_.unexpected();
     state.requests = commons_.open_requests();
     state.collectives = progress_.tasks();
+    state.windows = windows_.counts();
     for (const auto& connection : connections_.all()) {
         add(*connection, way_of(*connection, state));
         if (!connection->link || connection->channel == nullptr) continue;

@@ -11,19 +11,22 @@
 #include "core/progress/progress.h"
 #include "core/pt2pt/receives.h"
 #include "core/pt2pt/sends.h"
+#include "core/rma/windows.h"
 
 namespace torusmp::core {
 
 class Publisher {
   public:
     Publisher(Commons& commons, const Connections& connections, const Matching& matching,
-              const Sends& sends, const Receives& receives, const Progress& progress)
+              const Sends& sends, const Receives& receives, const Progress& progress,
+              const rma::Windows& windows)
         : commons_(commons),
           connections_(connections),
           matching_(matching),
           sends_(sends),
           receives_(receives),
-          progress_(progress) {}
+          progress_(progress),
+          windows_(windows) {}
 
     // `waiting` is null if no call waits long.
     void publish(const Waiting* waiting);
@@ -32,6 +35,7 @@ class Publisher {
   private:
     void describe(const Waiting& waiting, PageState& state) const;
     bool describe_request(const Request& request, PageState& state) const;
+    bool describe_access(const Awaited& awaited, PageState& state) const;
     bool describe_oldest(PageState& state) const;
     void count(PageState& state) const;
     WayCounts& way_of(const Connection& connection, PageState& state) const;
@@ -42,6 +46,7 @@ class Publisher {
     const Sends& sends_;
     const Receives& receives_;
     const Progress& progress_;
+    const rma::Windows& windows_;
     Phase phase_ = Phase::joining;
 };
 

@@ -41,7 +41,7 @@ namespace torusmp::core {
 struct Waiting {
     std::string_view call;
     transport::Clock::time_point since;
-    const Request* request;  // the awaited request; null if it waits for something else
+    const Awaited* awaited;  // null if it is unknown
 };
 
 class Progress {

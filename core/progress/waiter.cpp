@@ -125,8 +125,7 @@ void Progress::Waiter::speak(Clock::time_point now) {
     if (published_ != began && now - began >= progress_.options_.publish_after) {
         spoke_ = true;
         published_ = began;
-        const Request* const request = awaited_ != nullptr ? awaited_->request() : nullptr;
-        progress_.publish_wait({what_, began, request}, *this);
+        progress_.publish_wait({what_, began, awaited_}, *this);
     }
     if (now >= linger_at_) {
         lingers_ = spoke_ = true;

@@ -147,27 +147,44 @@ std::vector<Rank> Windows::holders_of(const Window& window, int target) const {
     return holders;
 }
 
-// A lock that this rank waits for is reported as a wait for its holders, if they are known.
-void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
-    const Window& window = *waiter.window;
-    const auto part =
-        std::find_if(window.parts.begin(), window.parts.end(),
-                     [&](const Window::Part& it) { return it.control == waiter.control; });
-    const auto target = int(part - window.parts.begin());
-    const Rank owner = window.members[std::size_t(target)];
-    std::vector<Rank> holders = holders_of(window, target);
+int Windows::target_of(const Waiter& waiter) {
+    const std::vector<Window::Part>& parts = waiter.window->parts;
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](const Window::Part& it) {
+        return it.control == waiter.control;
+    });
+    return int(part - parts.begin());
+}
+
+std::string Windows::describe_lock(const Waiter& waiter, std::span<const Rank> holders) const {
+    const Rank owner = waiter.window->members[std::size_t(target_of(waiter))];
     std::string names;
     for (const Rank holder : holders)
         names += (names.empty() ? "" : ", ") + commons_.name_of(holder);
-    if (holders.empty()) holders.push_back(owner);
-    for (const Rank holder : holders)
-        if (waiter.operation != nullptr)
-            waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
-                                       .peer = holder,
-                                       .id = static_cast<const Request*>(waiter.operation)});
-    waits.notes.push_back(fmt::format("{} waits for the lock of a window of {}, held by {}",
+    return fmt::format("the lock of a window of {}, held by {}", commons_.name_of(owner),
+                       names.empty() ? "others" : names);
+}
+
+std::string Windows::describe_lock(const void* id) const {
+    for (const Waiter& waiter : waiters_)
+        if (waiter.operation != nullptr && static_cast<const Request*>(waiter.operation) == id)
+            return describe_lock(waiter, holders_of(*waiter.window, target_of(waiter)));
+    return {};
+}
+
+// A lock that this rank waits for is reported as a wait for its holders, if they are known.
+void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
+    const Window& window = *waiter.window;
+    const int target = target_of(waiter);
+    std::vector<Rank> holders = holders_of(window, target);
+    waits.notes.push_back(fmt::format("{} waits for {}",
                                       commons_.name_of(window.members[std::size_t(waiter.origin)]),
-                                      commons_.name_of(owner), names.empty() ? "others" : names));
+                                      describe_lock(waiter, holders)));
+    if (waiter.operation == nullptr) return;
+    if (holders.empty()) holders.push_back(window.members[std::size_t(target)]);
+    for (const Rank holder : holders)
+        waits.add(Waits::Operation{.kind = Waits::Operation::Kind::access,
+                                   .peer = holder,
+                                   .id = static_cast<const Request*>(waiter.operation)});
 }
 
 }  // namespace torusmp::core::rma

@@ -64,6 +64,7 @@ bool Windows::on_ask(Peer& peer, const transport::PacketHeader& header, const st
     }
     if (has_pieces(body.action) != (body.pieces != 0)) return false;
     const std::size_t data = header.length - front;
+    if (has_pieces(body.action) && body.position == 0) ++counted_.served;
     if (is_message(body.action)) return data == 0 && bulk_->serve(asked);
     if (bytes != body.bytes) return false;
     switch (body.action) {

@@ -62,6 +62,13 @@ class Window {
         return nullptr;
     }
 
+    // An access of this rank to memory that it reaches without packets. Of accesses that several
+    // threads make at the same moment, some may not be counted.
+    void count_direct() {
+        direct.store(direct.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    std::atomic<std::uint64_t> direct{0};
+
     // ---- the rest is kept by the module Windows, under the Runtime's lock; other threads may read
     // what is atomic ----
     // By member: operations of this rank that are not complete, and steps of epochs that have

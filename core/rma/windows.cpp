@@ -73,6 +73,7 @@ void Windows::remove(Window& window) {
     const Progress::Guard guard(progress_);
     TORUSMP_ASSERT(window.open == 0 && window.served == 0, commons_.rank(), window.id,
                    window.open.load(), window.served.load());
+    counted_.direct += window.direct;
     windows_.remove(window.id);
 }
 
@@ -100,6 +101,7 @@ void Windows::start(Operation& operation) {
     operation.sent_ = operation.answered_ = 0;
     operation.refused_ = operation.moving_ = operation.over_ = false;
     operation.error_ = Error::none;
+    if (has_pieces(operation.action)) ++counted_.sent;
     if (bulk_->takes(operation))
         operation.action =
             operation.action == Action::put ? Action::put_message : Action::get_message;
@@ -245,6 +247,16 @@ void Windows::lose(Operation& operation, Error error) {
     operation.over_ = true;
     operation.error_ = error;
     if (!operation.moving_) finish(operation, error);
+}
+
+WindowCounts Windows::counts() const {
+    WindowCounts counts = counted_;
+    windows_.for_each([&](const Window& window) {
+        counts.direct += window.direct;
+        counts.open += window.open;
+    });
+    counts.lock_waits = waiters_.size();
+    return counts;
 }
 
 void Windows::report(Waits& waits) const {

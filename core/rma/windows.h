@@ -12,8 +12,10 @@
 #include <deque>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "core/page/control_page.h"
 #include "core/progress/progress.h"
 #include "core/pt2pt/id_table.h"
 #include "core/pt2pt/messages.h"
@@ -50,6 +52,10 @@ class Windows final : public PeerLossListener, private Task {
     bool on_answer(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
     void report(Waits& waits) const override;
+    // "the lock of a window of rank 1, held by rank 2", if an operation of this rank waits for a
+    // lock that its host maps; otherwise empty. id: see Waits::Operation.
+    std::string describe_lock(const void* id) const;
+    WindowCounts counts() const;
 
   private:
     class Outlet;
@@ -87,6 +93,8 @@ class Windows final : public PeerLossListener, private Task {
     std::vector<Rank> holders_of(const Window& window, int target) const;
     void wake(const Window& window);
     void report_lock(Waits& waits, const Waiter& waiter) const;
+    std::string describe_lock(const Waiter& waiter, std::span<const Rank> holders) const;
+    static int target_of(const Waiter& waiter);
     void give_up_locks(Window& window, Rank dead);
 
     bool advance() override;
@@ -101,7 +109,8 @@ class Windows final : public PeerLossListener, private Task {
     IdTable<Operation> operations_;                 // those that are answered
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
-    bool listed_ = false;  // as a task
+    bool listed_ = false;   // as a task
+    WindowCounts counted_;  // `direct`: of windows that were removed
     const std::unique_ptr<Bulk> bulk_;
 };
 

@@ -101,8 +101,9 @@ bool find_here(const Window& window, const Access& call, const Place& place, Buf
     return true;
 }
 
-void access_here(const Window& window, const Access& call, const core::rma::Arithmetic& arithmetic,
+void access_here(Window& window, const Access& call, const core::rma::Arithmetic& arithmetic,
                  const Buffer& origin, const Buffer& result, const Buffer& there) {
+    window.core.count_direct();
     core::rma::Control& control = *window.core.parts[std::size_t(call.target)].control;
     switch (call.action) {
         case Action::put:
@@ -120,11 +121,11 @@ void access_here(const Window& window, const Access& call, const core::rma::Arit
 }
 
 // The kernel copies; the target is on this host and does not map the memory.
-void access_reached(const Window& window, const Access& call,
-                    const core::rma::Arithmetic& arithmetic, const Buffer& origin,
-                    const Buffer& result, const Place& place) {
+void access_reached(Window& window, const Access& call, const core::rma::Arithmetic& arithmetic,
+                    const Buffer& origin, const Buffer& result, const Place& place) {
     const core::rma::Window::Part& part = window.core.parts[std::size_t(call.target)];
     const auto lock = window.comm->runtime().lock();
+    window.core.count_direct();
     bool done = false;
     switch (call.action) {
         case Action::put:

@@ -18,20 +18,23 @@ namespace {
 using core::rma::Action;
 using core::rma::Operation;
 
-// Members that a call waits for, for reports.
+// Members that a call waits for, for reports. awaits(member): whether it still waits for it.
+template <class Awaits>
 class AwaitedMembers final : public core::Awaited {
   public:
-    AwaitedMembers(const Window& window, const std::vector<Rank>& members)
-        : window_(window), members_(members) {}
+    AwaitedMembers(const Window& window, const std::vector<Rank>& members, const Awaits& awaits)
+        : window_(window), members_(members), awaits_(awaits) {}
     void list(List& list) const override {
         for (const Rank member : members_)
-            list.operations.push_back(
-                {.kind = core::Waits::Operation::Kind::access, .peer = window_.comm->peer(member)});
+            if (awaits_(member))
+                list.operations.push_back({.kind = core::Waits::Operation::Kind::access,
+                                           .peer = window_.comm->peer(member)});
     }
 
   private:
     const Window& window_;
     const std::vector<Rank>& members_;
+    const Awaits& awaits_;
 };
 
 void check_dealings(Window& window, int target) {
@@ -112,7 +115,8 @@ bool is_lost(Window& window, const Members& members, Signals count) {
 }
 
 void await_signals(Window& window, const char* call, const Members& members, Signals count) {
-    const AwaitedMembers awaited(window, members.ranks());
+    const auto awaits = [&](Rank member) { return window.dealings(member).*count == 0; };
+    const AwaitedMembers awaited(window, members.ranks(), awaits);
     window.comm->runtime().wait_until(
         [&] { return have_signalled(window, members, count) || is_lost(window, members, count); },
         call, &awaited);
@@ -246,7 +250,8 @@ void flush(Window& window, const char* call, int target, bool local) {
     std::vector<Rank> members;
     for (int member = first; member <= last; ++member)
         if (window.dealings(member).open != 0) members.push_back(member);
-    const AwaitedMembers awaited(window, members);
+    const auto awaits = [&](Rank member) { return window.dealings(member).open != 0; };
+    const AwaitedMembers awaited(window, members, awaits);
     window.comm->runtime().wait_until(done, call, &awaited);
     for (const Operation& operation : asked) check_answer(window, operation);
     for (int member = first; member <= last; ++member) check_dealings(window, member);

@@ -15,6 +15,7 @@
 namespace torusmp::mpi::windows::quick {
 
 struct Place {
+    core::rma::Window* window;
     std::byte* memory;
     core::rma::Control* control;
     const Datatype* type;
@@ -44,7 +45,7 @@ struct Place {
         __builtin_mul_overflow(displacement, member.unit, &begin) || begin > member.size ||
         bytes > std::size_t(member.size - begin))
         return false;
-    place = {part.memory + begin, part.control, type, bytes};
+    place = {&window->core, part.memory + begin, part.control, type, bytes};
     return true;
 }
 
@@ -63,6 +64,7 @@ inline void move(void* to, const void* from, std::size_t bytes) {
         !find_place(win, target, displacement, count, type, place))
         return false;
     move(place.memory, origin, place.bytes);
+    place.window->count_direct();
     return true;
 }
 
@@ -74,6 +76,7 @@ inline void move(void* to, const void* from, std::size_t bytes) {
         !find_place(win, target, displacement, count, type, place))
         return false;
     move(origin, place.memory, place.bytes);
+    place.window->count_direct();
     return true;
 }
 
@@ -105,10 +108,12 @@ inline bool accumulate(const void* origin, void* result, int target, MPI_Aint di
     if (op == MPI_SUM && count == 1 && is_integer(*place.type)) {
         if (place.bytes == 8) {
             add<std::uint64_t>(*place.control, place.memory, origin, result);
+            place.window->count_direct();
             return true;
         }
         if (place.bytes == 4) {
             add<std::uint32_t>(*place.control, place.memory, origin, result);
+            place.window->count_direct();
             return true;
         }
     }
@@ -118,6 +123,7 @@ inline bool accumulate(const void* origin, void* result, int target, MPI_Aint di
     collectives::Combine const combine =
         chosen->what == Op::What::built_in ? loop_of(chosen->code, place.type->basic()) : nullptr;
     if (!replaces && !keeps && combine == nullptr) return false;
+    place.window->count_direct();
     const core::rma::BusyLock lock(*place.control);
     if (result != nullptr) move(result, place.memory, place.bytes);
     if (replaces)
@@ -153,6 +159,7 @@ inline bool compare_and_swap(const void* origin, const void* wanted, void* resul
         swap<std::uint32_t>(*place.control, place.memory, wanted, origin, result);
     else
         return false;
+    place.window->count_direct();
     return true;
 }
 

@@ -103,7 +103,7 @@ void add_program(Strings& to, const Command& command) {
 
 // `arguments` are options of torus-run. `meeting` is the value of env_parents.
 std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands, Strings arguments,
-                                            const std::string& meeting,
+                                            const std::string& meeting, Deaths deaths,
                                             const base::Descriptor& input = {}) {
     bool first = true;
     for (const Command& command : commands) {
@@ -111,9 +111,11 @@ std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands
         if (!std::exchange(first, false)) arguments.emplace_back(":");
         add_program(arguments, command);
     }
-    return std::make_unique<job::Subjob>(
+    auto children = std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
         std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false, input);
+    children->hand_over(*library().process, deaths == Deaths::are_mended);
+    return children;
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -195,8 +197,8 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
     arranged.place = {
         .name = new_meeting_name(), .first_side = parents, .processes = parents + processes};
     const auto children = std::make_shared<Jobs>();
-    children->push_back(
-        start_children(commands, std::move(placed.options), meeting_text(arranged.place)));
+    children->push_back(start_children(commands, std::move(placed.options),
+                                       meeting_text(arranged.place), Deaths::end_the_job));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     watch_children(arranged, children, commands.front().program);
@@ -244,7 +246,7 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
         children->push_back(start_children(
             {one}, std::move(options),
             fmt::format("{}:{}:{}", meeting_text(arranged.place), i, fmt::join(ranks, ",")),
-            input));
+            Deaths::are_mended, input));
     }
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors);
     watch_children(arranged, children, command.program);

@@ -62,7 +62,7 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
 // How the death of a child is handled: another process may take its place (torusmp_replace).
 enum class Deaths { end_the_job, are_mended };
 // Keeps the children of a job, which are the processes started by MPI_Comm_spawn and
-// torusmp_replace. `lifeline` stays open until they have ended.
+// torusmp_replace. `lifeline` stays open until they have ended, or MPI has.
 void keep_children(std::unique_ptr<job::Subjob> children, int processes, Deaths deaths,
                    std::shared_ptr<const base::Descriptor> lifeline = nullptr);
 // How many of them run.
@@ -79,8 +79,8 @@ std::shared_ptr<World> joined_job(std::uint64_t number);
 void abandon_job(std::shared_ptr<World> world);
 // Leaves a job of which no process has a communicator left. Collective over it.
 void leave_job(const std::shared_ptr<World>& world, const char* call);
-// Called when MPI ends. Leaves all joined jobs, and waits for the processes that this one has
-// started. Ends the job if one of these failed.
+// Called when MPI ends. Leaves all joined jobs. The processes that this one has started may go on:
+// torus-run waits for them or, without it, the exit of this process.
 void leave_joined_jobs();
 // Called when MPI ends. Closes the ports that this process has opened, and takes back their names.
 void close_ports();

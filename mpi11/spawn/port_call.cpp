@@ -19,6 +19,7 @@
 #include "launch/meeting_socket.h"
 #include "launch/port_name.h"
 #include "launch/published_names.h"
+#include "launch/stand_in.h"
 #include "mpi11/spawn/joined.h"
 #include "mpi11/spawn/meeting.h"
 
@@ -37,7 +38,8 @@ Carried carry(Strings arguments, const Strings& what) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::runtime_error(fmt::format("cannot open a socket: {}", std::strerror(errno)));
     base::Descriptor here(ends[0]), there(ends[1]);
-    arguments.insert(arguments.end(), {"--bind", "none", "--", job::stand_in_path()});
+    arguments.insert(arguments.end(),
+                     {"--bind", "none", "--", launch::stand_in_path(job::torus_run_path())});
     arguments.insert(arguments.end(), what.begin(), what.end());
     auto carrier = std::make_unique<job::Subjob>("torus-run", std::move(arguments), Strings{}, true,
                                                  there, there);

@@ -64,12 +64,16 @@ std::string to_json(const JobView& view, const RankView& rank) {
         "{{\"rank\":{},\"host\":{},\"pid\":{},\"state\":{},\"seconds\":{:.3f},\"call\":{},"
         "\"waits_for\":{},\"peer\":{},\"tag\":{},\"bytes\":{},\"text\":{},\"cpu\":{:.3f},"
         "\"out\":{:.0f},\"in\":{:.0f},\"messages\":{:.1f},\"posted\":{},\"unexpected\":{},"
-        "\"requests\":{},\"collectives\":{},\"slowest\":{},\"busiest\":{}}}",
+        "\"requests\":{},\"collectives\":{},\"accesses\":{:.1f},\"accesses_direct\":{},"
+        "\"accesses_sent\":{},\"accesses_served\":{},\"accesses_open\":{},\"lock_waits\":{},"
+        "\"slowest\":{},\"busiest\":{}}}",
         it.rank, json_string(rank.host), it.pid, json_string(torus_run::name_of(it.state)),
         view.seconds_in_state(rank), json_string(it.call.data()),
         json_string(torus_run::name_of(it.wait)), it.peer, it.tag, it.bytes,
         json_string(view.describe(rank)), rank.cpu, rank.out, rank.in, rank.messages, it.posted,
-        it.unexpected, it.requests, it.collectives, rank.slowest, rank.busiest);
+        it.unexpected, it.requests, it.collectives, rank.accesses, it.windows.direct,
+        it.windows.sent, it.windows.served, it.windows.open, it.windows.lock_waits, rank.slowest,
+        rank.busiest);
 }
 
 std::string to_json(const LinkView& it) {
@@ -140,6 +144,19 @@ constexpr LinkCounter link_counters[] = {
     {"link_resent", "Packets and writes sent again after a cable died.", &core::WayCounts::resent},
 };
 
+struct WindowCounter {
+    const char *name, *help;
+    std::uint64_t core::WindowCounts::*value;
+};
+constexpr WindowCounter window_counters[] = {
+    {"rank_accesses_direct", "Accesses to windows by loads, stores or copies of the kernel.",
+     &core::WindowCounts::direct},
+    {"rank_accesses_sent", "Accesses to windows in packets or messages.",
+     &core::WindowCounts::sent},
+    {"rank_accesses_served", "Accesses of other ranks that arrived in packets or messages.",
+     &core::WindowCounts::served},
+};
+
 std::string labels_of(const JobView& view, const RankView& rank) {
     return fmt::format("job=\"{}\",rank=\"{}\",host=\"{}\"", view.job().pid, rank.record.rank,
                        label(rank.host));
@@ -172,16 +189,19 @@ std::string to_json(const JobView& view) {
 std::string ranks_to_csv(const JobView& view) {
     std::string text =
         "rank,host,pid,state,seconds,call,waits_for,peer,tag,bytes,cpu,out_bytes_per_s,"
-        "in_bytes_per_s,messages_per_s,posted,unexpected,requests,collectives,slowest,busiest\n";
+        "in_bytes_per_s,messages_per_s,posted,unexpected,requests,collectives,slowest,busiest,"
+        "accesses_per_s,accesses_direct,accesses_sent,accesses_served,accesses_open,lock_waits\n";
     for (const RankView& rank : view.ranks()) {
         const RankRecord& it = rank.record;
         text += fmt::format(
             "{},{},{},{},{:.3f},{},{},{},{},{},{:.3f},{:.0f},{:.0f},{:.1f},{},{},{},{},"
-            "{:d},{:d}\n",
+            "{:d},{:d},{:.1f},{},{},{},{},{}\n",
             it.rank, csv_field(rank.host), it.pid, torus_run::name_of(it.state),
             view.seconds_in_state(rank), csv_field(it.call.data()), torus_run::name_of(it.wait),
             it.peer, it.tag, it.bytes, rank.cpu, rank.out, rank.in, rank.messages, it.posted,
-            it.unexpected, it.requests, it.collectives, rank.slowest, rank.busiest);
+            it.unexpected, it.requests, it.collectives, rank.slowest, rank.busiest, rank.accesses,
+            it.windows.direct, it.windows.sent, it.windows.served, it.windows.open,
+            it.windows.lock_waits);
     }
     return text;
 }
@@ -232,6 +252,15 @@ std::string to_open_metrics(const JobView& view) {
              [](const RankView& it) { return double(it.record.requests); });
     of_ranks("rank_collectives", "Collective operations in progress.",
              [](const RankView& it) { return double(it.record.collectives); });
+    of_ranks("rank_open_accesses", "Accesses to windows that are not complete.",
+             [](const RankView& it) { return double(it.record.windows.open); });
+    of_ranks("rank_lock_waits", "Requests for locks of windows that wait at a rank.",
+             [](const RankView& it) { return double(it.record.windows.lock_waits); });
+    for (const WindowCounter& counter : window_counters) {
+        metrics.family(counter.name, "counter", counter.help);
+        for (const RankView& rank : view.ranks())
+            metrics.counter(labels_of(view, rank), rank.record.windows.*counter.value);
+    }
     metrics.family("rank_cpu_seconds", "counter", "Processor time.");
     for (const RankView& rank : view.ranks())
         metrics.sample(labels_of(view, rank), double(rank.record.cpu) / 1e9);

@@ -89,22 +89,27 @@ std::vector<const RankView*> sorted(const JobView& view, const Choice& choice) {
 }
 
 std::vector<Row> rank_rows(const JobView& view, const Choice& choice, Line& names) {
-    names = heading(fmt::format("{:>5} {:<12} {:<10} {:>5} {:>11} {:>11} {:>9} {:>6} {:>6}  {}",
+    const bool windows = std::any_of(view.ranks().begin(), view.ranks().end(), [](const auto& it) {
+        const core::WindowCounts& counts = it.record.windows;
+        return counts.direct + counts.sent + counts.served != 0;
+    });
+    names = heading(fmt::format("{:>5} {:<12} {:<10} {:>5} {:>11} {:>11} {:>9} {:>6} {:>6}{}  {}",
                                 "RANK", "HOST", "STATE", "CPU%", "OUT", "IN", "MSG/S", "POSTED",
-                                "UNEXP", "WHAT"));
+                                "UNEXP", windows ? fmt::format(" {:>9}", "ACCESS/S") : "", "WHAT"));
     std::vector<Row> rows;
     for (const RankView* rank : sorted(view, choice)) {
         const torus_run::RankRecord& it = rank->record;
         const std::string state = torus_run::name_of(it.state), mark = marks_of(*rank);
         const std::string what = view.describe(*rank);
         Row row;
-        row.line = {{fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
-                    {fmt::format("{:<10}", state), style_of(it.state)},
-                    {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}  ", rank->cpu * 100,
-                                 rate_text(rank->out), rate_text(rank->in), rank->messages,
-                                 it.posted, it.unexpected)},
-                    {mark.empty() ? "" : mark + " ", Style::mark},
-                    {what == state ? "" : what, style_of(it.state)}};
+        row.line = {
+            {fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
+            {fmt::format("{:<10}", state), style_of(it.state)},
+            {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}{}  ", rank->cpu * 100,
+                         rate_text(rank->out), rate_text(rank->in), rank->messages, it.posted,
+                         it.unexpected, windows ? fmt::format(" {:>9.0f}", rank->accesses) : "")},
+            {mark.empty() ? "" : mark + " ", Style::mark},
+            {what == state ? "" : what, style_of(it.state)}};
         row.text = fmt::format("{} {} {} {} {}", it.rank, rank->host, state, mark, what);
         rows.push_back(std::move(row));
     }

@@ -63,7 +63,7 @@ void JobView::apply(const torus_run::Sample& sample) {
     now_ = sample.now;
     // A rank without news has not changed.
     for (std::size_t i = 0; i < ranks_.size(); ++i) {
-        ranks_[i].cpu = 0;
+        ranks_[i].cpu = ranks_[i].accesses = 0;
         times_[i].window = 0;
         for (Way& way : ways_[i]) way.before = way.counts;
     }
@@ -94,6 +94,8 @@ void JobView::take(const RankRecord& record, std::int64_t interval) {
     // The end of a quiet time is only known approximately: a short remainder of it gives no rate.
     if (times.sampled && record.at > times.at)
         times.window = std::max(record.at - times.until, interval / 4);
+    const core::WindowCounts &now = record.windows, &before = rank.record.windows;
+    rank.accesses = rate(record.rank, now.direct + now.sent, before.direct + before.sent);
     if (!times.sampled || times.window != 0) times.until = record.at;
     times.cpu = record.cpu;
     times.at = record.at;
@@ -234,6 +236,10 @@ std::string JobView::describe(const RankView& rank) const {
             break;
         case WaitKind::credit:
             what = fmt::format("a credit for {} to {}{}", bytes, peer, tag);
+            break;
+        case WaitKind::access:
+            what = it.detail[0] != 0 ? base::printable(it.detail.data(), it.detail.size())
+                                     : fmt::format("{}, for a window", peer);
             break;
         default:
             what = base::printable(it.detail.data(), it.detail.size());

@@ -25,6 +25,7 @@ struct RankView {
     double out = 0;        // bytes per second, on all ways
     double in = 0;         // bytes per second, on all ways
     double messages = 0;   // messages sent per second
+    double accesses = 0;   // to windows of all ranks, per second
     bool slowest = false;  // it does not wait, but all others do
     bool busiest = false;  // it sends the most
 };

@@ -362,7 +362,8 @@ TEST_CASE("long contents go as messages where the kernel copies faster, with the
     }
     std::uint64_t messages = 0;
     for (int m = 0; m < members; ++m)
-        for (const auto& info : job[m].state().connections()) messages += info.statistics.rendezvous;
+        for (const auto& info : job[m].state().connections())
+            messages += info.statistics.rendezvous;
     CHECK((messages != 0) == (rate != 0));
 }
 

@@ -10,6 +10,7 @@
 
 #include "core/api.h"
 #include "core/page/control_page.h"
+#include "core/rma/windows.h"
 #include "core/transport/shm/interface.h"
 #include "job.h"
 
@@ -127,6 +128,87 @@ TEST_CASE("a rank that waits says by itself for whom, and in which call, until i
     CHECK(pair.state(0).wait == WaitKind::none);
     CHECK(pair.state(0).requests == 0);
     CHECK(pair.state(0).ways[0].rendezvous_messages == 1);
+}
+
+// A window of each of the two ranks, reached by packets; the locks are mapped by both.
+struct PairOfWindows {
+    explicit PairOfWindows(Pair& pair) {
+        for (int rank = 0; rank < 2; ++rank) {
+            rma::Window& window = windows[std::size_t(rank)];
+            window.self = rank;
+            window.place = std::uint32_t(rank);
+            window.members = window.mates = {0, 1};
+            window.parts.resize(2);
+            for (std::size_t other = 0; other < 2; ++other) {
+                window.parts[other].bytes = sizeof memory[0];
+                window.parts[other].control = &controls[other];
+            }
+            window.parts[std::size_t(rank)].memory =
+                reinterpret_cast<std::byte*>(&memory[std::size_t(rank)]);
+            pair.ranks[std::size_t(rank)]->windows().add(window);
+        }
+        for (auto& window : windows)
+            for (std::size_t other = 0; other < 2; ++other)
+                window.parts[other].id = windows[other].id;
+    }
+    void start(Pair& pair, rma::Operation& operation, rma::Action action) {
+        operation.window_ = &windows[0];
+        operation.action = action;
+        operation.target = 1;
+        pair.ranks[0]->windows().start(operation);
+    }
+
+    std::array<std::uint64_t, 2> memory{};
+    std::array<rma::Control, 2> controls{rma::Control(2), rma::Control(2)};
+    std::array<rma::Window, 2> windows;
+};
+
+TEST_CASE("a rank that waits for a window names the target, and for a lock its holder",
+          "[core][page]") {
+    Pair pair;
+    PairOfWindows all(pair);
+    std::uint64_t word = 7;
+    rma::Operation put, flush, lock;
+    put.data = Buffer(&word, sizeof word);
+    put.place = {0, sizeof word};
+    REQUIRE(pair.ranks[1]->windows().lock_now(all.windows[1], 1, true));
+    std::thread waiting([&] {
+        all.start(pair, put, rma::Action::put);
+        all.start(pair, flush, rma::Action::flush);
+        pair.ranks[0]->wait(flush, "MPI_Win_flush");
+        all.start(pair, lock, rma::Action::lock_shared);
+        pair.ranks[0]->wait(lock, "MPI_Win_lock");
+    });
+    const PageState flushing = pair.waits(0);
+    CHECK(flushing.wait == WaitKind::access);
+    CHECK(std::string(flushing.call.data()) == "MPI_Win_flush");
+    CHECK(flushing.peer == 1);
+    CHECK(std::string(flushing.detail.data()).empty());
+    CHECK(flushing.windows.sent == 1);
+    CHECK(flushing.windows.open == 1);
+    CHECK(flushing.windows.served == 0);
+
+    while (!flush.complete()) pair.ranks[1]->progress();
+    PageState locking;
+    do locking = pair.waits(0);
+    while (std::string(locking.call.data()) != "MPI_Win_lock");
+    CHECK(locking.wait == WaitKind::access);
+    CHECK(locking.peer == 1);
+    CHECK(std::string(locking.detail.data()) == "the lock of a window of rank 1, held by rank 1");
+    CHECK(locking.windows.lock_waits == 1);
+
+    pair.ranks[1]->windows().unlock(all.windows[1], 1, true);
+    waiting.join();
+    all.windows[0].count_direct();
+    pair.ranks[0]->windows().remove(all.windows[0]);
+    for (int rank = 0; rank < 2; ++rank) {
+        pair.pages[std::size_t(rank)].asked() |= ControlPage::state_wanted;
+        pair.ranks[std::size_t(rank)]->progress();
+    }
+    CHECK(pair.state(0).windows == WindowCounts{.direct = 1, .sent = 1});
+    CHECK(pair.state(1).windows == WindowCounts{.served = 1});
+    CHECK(all.memory[1] == 7);
+    pair.ranks[1]->windows().remove(all.windows[1]);
 }
 
 TEST_CASE("a rank that is asked answers when it next runs, and at no other time", "[core][page]") {

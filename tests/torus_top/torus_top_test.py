@@ -104,6 +104,20 @@ class Waits(Case):
         self.finish()
         self.assertEqual(self.top("--list"), "")
 
+    def test_targets_of_windows(self):
+        self.start_job("windows", 3)
+        state = self.settled(lambda s: [r["state"] for r in s["ranks"]] == ["waiting", "computing", "waiting"])
+        origin, computing, locking = state["ranks"]
+        self.assertEqual((origin["call"], origin["waits_for"], origin["peer"]), ("MPI_Win_flush", "access", 1))
+        self.assertRegex(origin["text"], r"in MPI_Win_flush: rank 1, for a window$")
+        self.assertGreater(origin["accesses_sent"], 0)
+        self.assertEqual(origin["accesses_open"], 1)
+        self.assertEqual((locking["call"], locking["waits_for"], locking["peer"]), ("MPI_Win_lock", "access", 1))
+        self.assertRegex(locking["text"], r"in MPI_Win_lock: the lock of a window of rank 2.*, held by rank 1")
+        self.assertEqual(locking["lock_waits"], 1)
+        self.assertTrue(computing["slowest"])
+        self.finish()
+
     def test_a_stopped_rank(self):
         self.start_job("hang", 3)
         pid = self.settled(lambda s: s["ranks"][1]["pid"] > 0)["ranks"][1]["pid"]
@@ -187,7 +201,7 @@ class Traffic(Case):
             with socket.socket(socket.AF_UNIX) as watcher:
                 watcher.connect(str(self.path()))
                 if i % 4:  # others say nothing, or go in the middle of a word
-                    watcher.sendall(struct.pack("<IIQI", 160, 1, 4, 50)[:20 if i % 4 != 3 else 9])
+                    watcher.sendall(struct.pack("<IIQI", 160, 2, 4, 50)[:20 if i % 4 != 3 else 9])
                 if i % 4 == 1:
                     watcher.recv(16)
         self.until(lambda: descriptors() <= before)
@@ -244,7 +258,7 @@ class BadInput(Case):
             job, _ = listener.accept()
             with job:
                 kind, version, length = struct.unpack("<IIQ", job.recv(16))
-                self.assertEqual((kind, version, length), (160, 1, 4))
+                self.assertEqual((kind, version, length), (160, 2, 4))
                 text = b"the job speaks version 9"
                 job.sendall(struct.pack("<IIQ", 130, 9, len(text)) + text)
                 self.assertEqual(child.communicate(timeout=LONG)[1], "torus-top: job 7: the job speaks version 9\n")

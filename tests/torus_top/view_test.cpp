@@ -196,6 +196,33 @@ TEST_CASE("a screen has as many lines as the terminal, and none is longer") {
     }
 }
 
+TEST_CASE("accesses to windows are counted where a rank makes them, and their targets named") {
+    JobView view = watched();
+    CHECK_THAT(plain_text(draw(view, {}, 150, 0)), !Contains("ACCESS/S"));
+    Sample sample;
+    sample.now = 4 * second;
+    sample.ranks = {rank(0, 4 * second), rank(1, 4 * second, RankState::waiting),
+                    rank(2, 4 * second, RankState::waiting)};
+    sample.ranks[0].windows = {.direct = 300, .sent = 200, .served = 4};
+    for (std::size_t i = 1; i < 3; ++i) {
+        sample.ranks[i].wait = core::WaitKind::access;
+        sample.ranks[i].peer = 3;
+        std::string_view("MPI_Win_flush").copy(sample.ranks[i].call.data(), 13);
+    }
+    std::string_view("the lock of a window").copy(sample.ranks[2].detail.data(), 20);
+    view.apply(sample);
+    CHECK(view.ranks()[0].accesses == Approx(500));
+    CHECK(view.ranks()[1].accesses == 0);
+    CHECK(view.describe(view.ranks()[1]) == "waits 3.0 s in MPI_Win_flush: rank 3, for a window");
+    CHECK(view.describe(view.ranks()[2]) == "waits 3.0 s in MPI_Win_flush: the lock of a window");
+    CHECK_THAT(plain_text(draw(view, {}, 150, 0)), Contains("ACCESS/S") && Contains(" 500 "));
+    CHECK_THAT(to_json(view), Contains("\"accesses\":500.0,\"accesses_direct\":300,"
+                                       "\"accesses_sent\":200,\"accesses_served\":4"));
+    CHECK_THAT(ranks_to_csv(view), Contains(",500.0,300,200,4,0,0\n"));
+    CHECK_THAT(to_open_metrics(view), Contains("torusmp_rank_accesses_sent_total{job=\"42\",rank="
+                                               "\"0\",host=\"n0\"} 200\n"));
+}
+
 TEST_CASE("the texts for programs name every rank and link once") {
     const JobView view = watched();
     CHECK_THAT(to_json(view), Contains("\"program\":\"./a.out \\\"x\\\"\"") &&

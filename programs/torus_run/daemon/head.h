@@ -95,6 +95,7 @@ class Head : private Attention::Listener,
     void send_deaths(SharedBytes records) override;
     void send_end(const std::string& why) override;
     void show(const std::vector<ProcessEntry>& ranks) override;
+    void stand_in(int node, int rank, std::uint32_t sequence) override;
     void question() override;
     void terminate() override;
 

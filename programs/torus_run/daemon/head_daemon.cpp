@@ -42,10 +42,6 @@ int Head::run() {
     follow_plugs();
     if (!coordinator_.stopped() && all_ready() && start()) {
         while (!coordinator_.over()) step();
-        // A rank that died may have started processes that took the places of others.
-        while (coordinator_.survived_deaths() && !front_gone_ &&
-               any_has_children_of_ranks(child_daemons_.orphans()))
-            step();
     }
     end_everything();
     report_ending();
@@ -249,6 +245,12 @@ void Head::send_end(const std::string& why) {
 
 void Head::show(const std::vector<ProcessEntry>& ranks) {
     send_process_table(context_.front.get(), ranks);
+}
+
+void Head::stand_in(int node, int rank, std::uint32_t sequence) {
+    if (node == head_node(job_)) return local_->stand_in(rank, sequence);
+    send(DaemonFrame::stand_in, std::uint32_t(node),
+         share(Packer().add(rank).add(sequence).take()));
 }
 
 void Head::question() {

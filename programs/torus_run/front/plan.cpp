@@ -40,13 +40,6 @@ std::string host_name() {
     return name;
 }
 
-// The path of this executable, which is the same on the other hosts.
-std::string own_path() {
-    std::error_code error;
-    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-    return error ? "torus-run" : path.string();
-}
-
 // ---- the ranks ----
 
 // The size of the torus; without a torus the slots of the listed hosts, or one rank per core.

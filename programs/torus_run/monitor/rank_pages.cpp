@@ -145,6 +145,7 @@ RankRecord RankPages::look(int number, const Rank& rank, Clock::time_point now,
         record.unexpected = state->unexpected;
         record.requests = state->requests;
         record.collectives = state->collectives;
+        record.windows = state->windows;
     }
     const bool answers =
         rank.page != nullptr && (now - rank.asked < time_to_answer ||

@@ -76,6 +76,8 @@ const char* name_of(core::WaitKind kind) {
             return "credit";
         case core::WaitKind::collective:
             return "collective";
+        case core::WaitKind::access:
+            return "access";
         case core::WaitKind::other:
             return "other";
     }

@@ -14,7 +14,7 @@
 namespace torusmp::torus_run {
 
 // Increment with every change of the records: torus-top refuses a job of another version.
-inline constexpr std::uint32_t monitor_protocol = 1;
+inline constexpr std::uint32_t monitor_protocol = 2;
 
 enum class RankState : std::uint32_t {
     unseen,     // running, has not joined the job
@@ -44,6 +44,7 @@ struct RankRecord {
     std::array<char, 40> call{};
     std::array<char, 120> detail{};
     std::uint64_t posted = 0, unexpected = 0, requests = 0, collectives = 0;
+    core::WindowCounts windows;
 
     friend bool operator==(const RankRecord&, const RankRecord&) = default;
 };

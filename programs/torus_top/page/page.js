@@ -33,6 +33,10 @@ function drawRankBox() {
     ["out, in", `${rateText(rank.out)}, ${rateText(rank.in)}`], ["messages", countText(rank.messages) + " a second"],
     ["CPU", (rank.cpu * 100).toFixed(0) + " %"], ["receives posted", rank.posted],
     ["unexpected", rank.unexpected], ["open requests", rank.requests], ["collectives", rank.collectives],
+    ...(rank.accesses_direct + rank.accesses_sent + rank.accesses_served ? [
+      ["accesses to windows", `${countText(rank.accesses)} a second, ${rank.accesses_open} open`],
+      ["direct, sent, served", [rank.accesses_direct, rank.accesses_sent, rank.accesses_served].map(countText).join(", ")],
+      ["locks waited for here", rank.lock_waits]] : []),
     ...(rank.slowest ? [["mark", "slowest: the others wait"]] : []), ...(rank.busiest ? [["mark", "busiest"]] : [])];
   element("rank").replaceChildren(...facts.flatMap(([name, value]) => {
     const dt = document.createElement("dt"), dd = document.createElement("dd");

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Windows over links between hosts, some of whose cables die and come back, in testbeds of namespaces:
+window_testbed_test.py SOURCE TORUS_RUN WINDOW_SOAK WINDOWS."""
+import os
+import random
+import subprocess
+import sys
+from types import SimpleNamespace
+
+sys.dont_write_bytecode = True
+SOURCE, TORUS_RUN, SOAK, WINDOWS = (sys.argv.pop(1) for _ in range(4))
+sys.path[:0] = [os.path.join(SOURCE, "tests", folder) for folder in ("testbed", "faults")]
+from cable_testbeds import NEWS, TIMEOUT, Cables, play   # noqa: E402
+from harness import TestbedTest, eventually, main, tool  # noqa: E402
+from netns.testbed import Testbed                        # noqa: E402
+
+# How many random schedules of cables for each transport; the long run is WINDOW_SCHEDULES=50.
+SCHEDULES = int(os.environ.get("WINDOW_SCHEDULES", 1))
+USES = os.environ.get("WINDOW_USE", "tcp ethernet").split()
+SHAPES = os.environ.get("WINDOW_SHAPES", "2x2x2 3x3x2").split()
+
+
+class Windows(TestbedTest):
+    def up(self, dims):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed)
+
+    def command(self, use, *program):
+        return [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
+                "--set", f"transport.use={use}", "--set", f"transport.timeout={TIMEOUT}s", *program]
+
+    def run_well(self, use, *program):
+        done = subprocess.run(self.command(use, *program), text=True, timeout=200, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT)
+        self.assertEqual((done.returncode, done.stdout), (0, ""))
+
+    def test_all_calls_and_random_accesses(self):
+        for dims in SHAPES:
+            self.up(dims)
+            for use in USES:
+                with self.subTest(dims=dims, use=use):
+                    self.run_well(use, WINDOWS)
+                    self.run_well(use, SOAK, "1", "60")
+
+    def test_cables_that_die_and_come_back_lose_and_repeat_nothing(self):
+        self.up("2x2x2")
+        for use in USES:
+            for seed in range(1, SCHEDULES + 1):
+                with self.subTest(use=use, seed=seed):
+                    self.one_schedule(use, seed)
+
+    def one_schedule(self, use, seed):
+        cables = Cables(Testbed(self.testbed), random.Random(seed))
+        ready = self.path(f"ready-{use}-{seed}")
+        job = subprocess.Popen(self.command(use, SOAK, str(seed), "250", ready), text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.STDOUT)
+        try:
+            eventually("accesses begin", lambda: os.path.exists(ready) or job.poll() is not None)
+            play(cables, 30)(SimpleNamespace(process=job))
+            told = job.communicate(timeout=150)[0]
+        finally:
+            job.kill()
+            job.communicate()
+            cables.heal_all()
+        happened = "\n".join(cables.history)
+        self.assertEqual(job.returncode, 0, f"{told}\n{happened}")
+        self.assertEqual([line for line in told.splitlines() if not NEWS.match(line)], [], happened)
+        self.assertTrue(cables.history, "no cable died while the job ran")
+
+
+if __name__ == "__main__":
+    main()
