@@ -54,7 +54,7 @@ class AssertedValue {
     Value value_;
 };
 
-// names: the expressions of the values, separated by commas, as they stand in the source.
+// `names` contains the expressions of the values, separated by commas, as in the source.
 [[noreturn, gnu::cold, gnu::noinline]] void assertion_failed(
     const char* condition, const char* names, std::initializer_list<AssertedValue> values,
     std::source_location place = std::source_location::current());

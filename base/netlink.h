@@ -18,7 +18,7 @@ namespace torusmp::base {
 // One thread at a time.
 class Netlink {
   public:
-    // `protocol`: NETLINK_ROUTE, NETLINK_SOCK_DIAG. Throws std::system_error.
+    // `protocol` is NETLINK_ROUTE or NETLINK_SOCK_DIAG. Throws std::system_error.
     explicit Netlink(int protocol);
 
     // Sends a request and calls on_answer(message) for each message of the answer. A request

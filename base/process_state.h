@@ -11,7 +11,7 @@
 namespace torusmp::base {
 
 struct ProcessState {
-    char state = 0;  // as in ps: 'R', 'S', 'T', 'Z', ...; 0 if the process does not exist
+    char state = 0;  // as ps prints it, such as 'R' or 'S'; 0 if the process does not exist
     pid_t parent = -1;
     unsigned flags = 0;     // the kernel's PF_*
     std::uint64_t cpu = 0;  // processor time, in ns

@@ -14,15 +14,16 @@ namespace torusmp {
 // Decides between our way and another one, whose gain over ours changes while a job runs.
 class OtherWay {
   public:
-    // gain: of its rate over ours. It must be faster by a tenth before it is taken, and slower by a
-    // tenth before it is left.
+    // Returns whether its rate is faster; `gain` is its rate divided by ours. It must be faster by
+    // a tenth before it is taken, and slower by a tenth before it is left.
     bool is_faster(double gain) {
         faster_ = gain > (faster_ ? 1 / margin : margin);
         if (!faster_) payloads_ = 0;
         return faster_;
     }
-    // While it is faster, some payloads take our way nevertheless, whose rate may have changed or may
-    // have been measured with cold caches: the first, fourth, sixteenth and so on, then one of many.
+    // While it is faster, some payloads take our way nevertheless, whose rate may have changed or
+    // may have been measured with cold caches: the first, fourth, sixteenth and so on, then one of
+    // many.
     bool tries_ours() {
         ++payloads_;
         const bool power_of_four =
@@ -41,14 +42,14 @@ class Rate {
   public:
     using Clock = std::chrono::steady_clock;
 
-    // every: one of so many payloads is timed, after the first few.
+    // Times the first few payloads, and then one of each `every`.
     Rate(std::atomic<std::uint32_t>& published, unsigned every)
         : published_(&published), every_(every) {}
     // Shorter payloads take too little time for the clock.
     static constexpr std::size_t timed_from = 8192;
     // In MB/s, which are bytes in a microsecond.
     static double of(std::size_t bytes, Clock::duration time);
-    // Null: this payload is not to be timed.
+    // Returns this if the payload is to be timed, otherwise null.
     Rate* due(std::size_t bytes) {
         if (bytes < timed_from) return nullptr;
         return ++payloads_ % every_ == 0 || samples_ < trusted ? this : nullptr;

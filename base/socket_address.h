@@ -16,7 +16,7 @@ namespace torusmp::base {
 std::optional<Address> address_from(const sockaddr* found);
 // The prefix length of a netmask; 0 for null.
 int prefix_from(const sockaddr* mask);
-// device: the index of the local device through which a link-local address is reached.
+// `device` is the index of the local device through which a link-local address is reached.
 sockaddr_storage socket_address(const Address& address, std::uint16_t port, unsigned device);
 
 }  // namespace torusmp::base

@@ -18,8 +18,8 @@ struct TcpTraffic {
     // Microseconds in which unacknowledged data was outstanding although the receiver had room for
     // it.
     std::uint64_t busy = 0;
-    // Packets with data: the number sent, and the number of retransmissions due to loss. Both count
-    // modulo 2^32.
+    // The number of packets with data that were sent, and the number of retransmissions due to
+    // loss. Both count modulo 2^32.
     std::uint32_t packets = 0, lost = 0;
     bool silent = false;  // no acknowledgement since the last retransmission
 };

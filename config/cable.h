@@ -29,8 +29,8 @@ std::string describe_end(const Settings& settings, const CableEnd& end);
 // "link 0+ of qcd010 to qcd011 (enp1s0f0 to enp1s0f1)"
 std::string describe_link(const Settings& settings, const CableEnd& one, const CableEnd& other);
 
-// Cables are links of the torus of nodes. Precondition of the functions below: the settings have a
-// torus. `ranks`: rank_torus().
+// Cables are links of the torus of nodes. `ranks` is rank_torus(). Precondition of the functions
+// below: the settings have a torus.
 
 // The links between ranks that these cables carry.
 std::vector<routing::Link> links_over(const Settings& settings, const routing::Torus& ranks,

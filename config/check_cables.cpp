@@ -55,8 +55,8 @@ class CableList {
         }
         const auto [first, fresh] = used_.emplace(end, i);
         if (!fresh)
-            fail(i, fmt::format("{} {} is also the end of cable {} of the list: expected a device "
-                                "of its own for each cable",
+            fail(i, fmt::format("{} {} is also an end of cable {} of the list: expected a separate "
+                                "device for each cable",
                                 end.host, end.device, first->second + 1));
         return int(found - hosts.begin());
     }
@@ -77,11 +77,11 @@ class CableList {
                                hosts[std::size_t(largest - count.begin())], *largest, most,
                                each > 1 ? " where a host has several ranks" : ""));
         if (std::int64_t(hosts.size()) * each > routing::max_graph_ranks)
-            refuse(
-                settings_, setting::cables,
-                fmt::format("torus.cables joins {} hosts with {} each: expected at most {} ranks "
-                            "on cables that form no torus",
-                            hosts.size(), plural(each, "rank"), routing::max_graph_ranks));
+            refuse(settings_, setting::cables,
+                   fmt::format(
+                       "torus.cables connects {} hosts with {} each: expected at most {} ranks "
+                       "in all, since the cables do not form a torus",
+                       hosts.size(), plural(each, "rank"), routing::max_graph_ranks));
     }
 
     void check_connected(const std::vector<std::pair<int, int>>& ends) const {
@@ -96,11 +96,11 @@ class CableList {
         for (std::size_t node = 0; node < hosts.size(); ++node)
             (reached[node] ? with : without).push_back(hosts[node]);
         if (!without.empty())
-            refuse(
-                settings_, setting::cables,
-                fmt::format("torus.cables does not join all hosts: no cable leads from {} to {}. "
-                            "Add one, or remove the hosts that are not cabled from nodes.hosts",
-                            base::listed(with), base::listed(without)));
+            refuse(settings_, setting::cables,
+                   fmt::format(
+                       "torus.cables does not connect all hosts: no cable leads from {} to {}. "
+                       "Add one, or remove the hosts that are not cabled from nodes.hosts",
+                       base::listed(with), base::listed(without)));
     }
 
     const Settings& settings_;
@@ -113,8 +113,8 @@ void exclude(const Settings& settings, const AnySetting& setting, bool given,
              std::string_view name) {
     if (given)
         refuse(settings, setting,
-               fmt::format("{} and torus.cables ({}) exclude each other: torus.cables describes "
-                           "cables that form no torus",
+               fmt::format("{} and torus.cables ({}) exclude each other: torus.cables is for "
+                           "cables that do not form a torus",
                            name, settings.origin(setting::cables).where));
 }
 

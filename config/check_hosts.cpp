@@ -127,7 +127,7 @@ void complete_hosts(Settings& settings, const Locations& locations) {
     if (host_names(settings).empty() && settings[setting::hosts].pattern.empty()) return;
     need_dims(settings, setting::hosts, "nodes.hosts",
               fmt::format("describe how the hosts are wired; torus-check --discover torus.toml "
-                          "--hosts {} finds it out, and --config torus.toml uses the file",
+                          "--hosts {} writes a file that describes it, for --config torus.toml",
                           host_names(settings).empty()
                               ? std::string("HOST,HOST,...")
                               : fmt::format("{}", fmt::join(host_names(settings), ","))));

@@ -72,7 +72,7 @@ bool may_meet(const Settings& settings, const std::string& a, const std::string&
     return wraps(settings, d) || settings[setting::dims][d] > 2;
 }
 
-// `all`: the links of the table and the inherited ones.
+// `all` contains the links of the table and the inherited ones.
 template <class Together>
 void check_devices(const LinkTable& table, const Links& all, Together together) {
     for (auto a = all.begin(); a != all.end(); ++a)

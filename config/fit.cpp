@@ -36,7 +36,7 @@ int node_in(const std::vector<int>& dims, const Box& box, int place) {
     return node;
 }
 
-// The links of the box in a table; `has`: whether the host has a link in that direction.
+// The links of the box in a table. `has` returns whether the host has a link in that direction.
 Links links_in(const Links& links, const std::function<bool(routing::Direction)>& has) {
     Links kept;
     for (int i = 0; i < 2 * routing::max_dimensions; ++i) {
@@ -186,7 +186,7 @@ void take_nodes(Settings& settings, int nodes, const std::string& option) {
 
 // ---- Named hosts ----
 
-// The shortest arc with all coordinates that occur; `ring`: it may cross the end.
+// The shortest arc with all coordinates that occur. In a `ring`, it may cross the end.
 std::pair<int, int> arc(const std::vector<bool>& occurs, bool ring) {
     const int extent = int(occurs.size());
     const auto count = int(std::count(occurs.begin(), occurs.end(), true));

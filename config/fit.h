@@ -13,8 +13,8 @@
 
 namespace torusmp::config {
 
-// What the user asked for; `..._option` names the option, for messages and as the origin of the
-// settings that change ("-np 8").
+// The user's request; `..._option` names the option, for messages and as the origin of the settings
+// that change ("-np 8").
 struct Demand {
     std::optional<int> ranks;
     std::string ranks_option;

@@ -21,7 +21,7 @@ namespace torusmp::config {
 // The largest torus: a larger size is a typing error, and would waste memory.
 inline constexpr int max_ranks = 1 << 20;
 
-// One name for each node, in rank order; none: everything runs on this host.
+// One name for each node, in rank order. Without names, everything runs on this host.
 struct Hosts {
     std::vector<std::string> names;
     // The pattern that produced the names ("qcd{0}{1}{2}"); empty if they were listed, or there are
@@ -34,7 +34,7 @@ struct Hosts {
 // Hosts that a job leaves free: by name, or a number of them.
 struct Spares {
     int count = 0;
-    std::vector<std::string> names;  // empty: any hosts
+    std::vector<std::string> names;  // empty for any hosts
 
     friend bool operator==(const Spares&, const Spares&) = default;
 };
@@ -54,8 +54,8 @@ struct Cables {
         friend bool operator==(const Cable&, const Cable&) = default;
     };
     std::vector<Cable> list;
-    // The graph of the nodes, whose cables are in the order of the list. Null until the hosts are
-    // known; empty list: null.
+    // The graph of the nodes, whose cables are in the order of the list. Null while the hosts are
+    // unknown, and if the list is empty.
     std::shared_ptr<const routing::Graph> nodes;
 
     friend bool operator==(const Cables& a, const Cables& b) { return a.list == b.list; }

@@ -23,7 +23,7 @@ std::string plural(std::int64_t count, std::string_view word);
 std::string cite_dims(const Settings& settings);
 // "0+"; empty for the cables of a graph, whose directions are not in the file.
 std::string link_name(const Settings& settings, routing::Direction direction);
-// " (0+)"; empty if the cables form no torus, since the directions are then not in the file.
+// " (0+)"; empty if the cables do not form a torus, since the directions are then not in the file.
 std::string direction_note(const Settings& settings, routing::Direction direction);
 
 }  // namespace torusmp::config

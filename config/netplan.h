@@ -102,7 +102,7 @@ inline constexpr NetplanFormat netplan_formats[] = {{"networkd", as_networkd},
                                                     {"ifupdown", as_ifupdown},
                                                     {"netplan", as_netplan},
                                                     {"networkmanager", as_keyfiles}};
-// Null: unknown.
+// Returns null if the format is unknown.
 const NetplanFormat* find_netplan_format(std::string_view name);
 
 // Lines of /etc/hosts for all of these nodes, between two comments that mark them as a block.
@@ -115,7 +115,7 @@ std::string with_hosts(std::string_view file, const std::string& block);
 // For the ring of mlx.launch: the next host is a neighbour where possible, and each host listens at
 // its end of the cable from the host before it, or at its own address if there is no such cable.
 std::string as_mlx(const std::vector<NodePlan>& plans);
-// For torchrun: for each host the command to run there.
+// The command to run on each host for torchrun.
 std::string as_torchrun(const std::vector<NodePlan>& plans);
 
 // Sysctl names and values: forwarding, and reverse path filters that allow the return path to

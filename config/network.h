@@ -62,8 +62,8 @@ struct HostFacts {
     std::string identity;  // equal if two names lead to the same kernel and network namespace
     std::string geometry;  // file_hash() of the geometry file on that host; empty if none
     std::vector<Device> devices;
-    // By transport: the resources that its links could use here, in the transport's own format (see
-    // transport::Probe).
+    // The resources that the links of each transport could use here, in the transport's own format
+    // (see transport::Probe).
     std::map<std::string, std::vector<std::string>> offers;
     std::optional<std::uint64_t> lock_limit;  // bytes a process may lock; empty if unlimited
     bool routes_known = false;                // whether `routes` was requested
@@ -81,8 +81,8 @@ struct HostFacts {
 
 // The value of HostFacts::machine() for this host.
 std::string this_machine();
-// Throws std::system_error if the kernel does not answer. `with_routes`: includes the routing
-// tables, which have to be checked for forward = "kernel".
+// `with_routes` includes the routing tables, which forward = "kernel" needs checked. Throws
+// std::system_error if the kernel does not answer.
 HostFacts this_host(const std::string& geometry_file = {}, bool with_routes = false);
 std::string format_facts(const HostFacts& facts);
 // The devices of a node's links according to [links], with their state on this host: a rank needs
@@ -112,9 +112,9 @@ Locations read_locations(const Settings& settings);
 
 // A disagreement between the settings and the hosts.
 struct MachineFault {
-    // The fault of one end of a cable, the surest causes first: a device that is down
-    // explains why the other end sees no carrier. moved: the addresses of another cable of that
-    // host, as where two devices are exchanged.
+    // The fault of one end of a cable, the surest causes first: a device that is down explains why
+    // the other end sees no carrier. `moved` means that the end has the addresses of another cable
+    // of that host, for example after two devices were exchanged.
     enum class Cable { unnamed, absent, down, no_carrier, no_address, addresses, moved, mtu };
     struct OfCable {
         routing::Link cable;  // of the torus of nodes
@@ -130,9 +130,9 @@ struct MachineFault {
 };
 
 // All disagreements between the settings and the actual hosts; empty if none. `by_node` has the
-// facts of host_names(settings) in their order. `geometry`: file_hash() of the file that these
-// settings came from; empty if hosts are compared with each other. `judge`: returns a requirement
-// of the settings that a cable between two working devices cannot meet; empty if none.
+// facts of host_names(settings) in their order. `geometry` is the file_hash() of the file that
+// these settings came from, or empty if hosts are compared with each other. `judge` returns a
+// requirement of the settings that a cable between two working devices cannot meet; empty if none.
 using CableJudge = std::function<std::string(const CableEnd& one, const CableEnd& other)>;
 std::vector<MachineFault> find_faults(const Settings& settings,
                                       const std::vector<HostFacts>& by_node,

@@ -36,16 +36,16 @@ std::vector<PlugFault> find_plug_faults(const Settings& settings, const Plugs& h
 // The settings with the devices that the links have now, if plugs were moved or devices renamed
 // without a change of the shape: each link that `heard` or `exists` contradicts gets a cable of
 // `heard` between the same hosts. Empty if nothing differs, or some link has no such cable.
-// `exists`: whether a host has that device.
+// `exists` returns whether a host has that device.
 std::optional<Settings> follow_plugs(const Settings& settings, const Plugs& heard,
                                      const std::function<bool(const Plug&)>& exists);
 
-// The advice for two exchanged devices of a host. `one`, `other`: their names.
+// The advice for two exchanged devices of a host, whose names are `one` and `other`.
 std::string advise_exchange(const std::string& host, const std::string& one,
                             const std::string& other);
 
 // Two devices of one host that are exchanged, if that explains why `here` hears `far` and not
-// `expected`; `theirs`: the plug that `far` should hear.
+// `expected`. `theirs` is the plug that `far` should hear.
 struct Exchange {
     int node = 0;
     std::string one, other;  // devices

@@ -15,7 +15,7 @@ struct RouteFault {
     std::string text;
 };
 
-// `hosts`: by node, with their routes. The settings have a torus of nodes.
+// `hosts` is indexed by node and includes routes. The settings have a torus of nodes.
 std::vector<RouteFault> find_route_faults(const Settings& settings,
                                           const std::vector<HostFacts>& hosts);
 

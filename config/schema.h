@@ -27,7 +27,7 @@ class Schema {
     Schema(const Schema&) = delete;
     Schema& operator=(const Schema&) = delete;
 
-    // All settings: those of one section ("transport") together, otherwise in the order of the
+    // All settings. Those of one section ("transport") are together, otherwise in the order of the
     // tables.
     const std::vector<const AnySetting*>& settings() const { return settings_; }
     std::vector<std::string_view> sections() const;

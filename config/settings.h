@@ -71,7 +71,9 @@ class Settings {
     // unchanged.
     void assign(const AnySetting& setting, const Raw& found, const Origin& origin);
     // Takes the value and its origin from another object with the same schema.
-    void take(const AnySetting& setting, const Settings& from) { held(setting) = from.held(setting); }
+    void take(const AnySetting& setting, const Settings& from) {
+        held(setting) = from.held(setting);
+    }
 
     const Schema& schema() const { return *schema_; }
     // The geometry file that was read; empty if none.

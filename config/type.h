@@ -55,7 +55,7 @@ class TypeOf final : public AnyType {
         std::function<std::string()> accepts;
         std::function<K(const Raw&)> read;
         std::function<std::string(const K&)> format;
-        std::function<std::string(const K& initial)> example;  // none: the default itself
+        std::function<std::string(const K& initial)> example;  // empty for the default itself
         bool like;
     };
     explicit TypeOf(Functions functions) : is_(std::move(functions)) {}

@@ -43,7 +43,7 @@ Type<Duration> time_between(Limit<Duration> low, Limit<Duration> high);
 
 Type<bool> boolean();
 
-// A command line: printable, not empty.
+// A command line, which is printable and not empty.
 Type<std::string> command();
 
 // One of some names that are known only at run time: `names` is called each time.

@@ -51,7 +51,8 @@ class Flows final {
     // value.
     SendFlow& open_send(Rank dest, Context context, std::uint32_t kind) const;
     ReceiveFlow& open_receive(Rank source, Context context, std::uint32_t kind) const;
-    // followed: another send to that rank is started next, so the two may leave together.
+    // `followed` means that another send to that rank is started next, so the two may leave
+    // together.
     void start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed = false) const;
     void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer) const;
 
@@ -170,7 +171,7 @@ class Runtime final {
     void add_task(Task& task);
 
     // Publishes what this rank is doing outside of memory, such as "writing /scratch/x", for
-    // reports of its waits and of its death. number: of this text and no other, not 0. Takes no
+    // reports of its waits and of its death. `number` is not 0, and identifies this text. Takes no
     // lock unless the text differs from the last one. If several threads do something, the last
     // call counts.
     void begin_deed(std::uint64_t number, std::string_view text);

@@ -59,8 +59,8 @@ struct Commons {
     // May be called outside a poll: the waiting threads see it when the caller releases Progress.
     void complete(Request& request, Error error = Error::none) {
         TORUSMP_ASSERT(lock.held(), rank(), request.peer_);
-        TORUSMP_ASSERT(!request.complete() || request.pending(), rank(),
-                       request.peer_, request.tag_, error);
+        TORUSMP_ASSERT(!request.complete() || request.pending(), rank(), request.peer_,
+                       request.tag_, error);
         TORUSMP_ASSERT(completed < opened, rank(), completed, opened);
         request.status_.error = error;
         ++completed;
@@ -72,7 +72,7 @@ struct Commons {
     }
     std::string name_of(Rank rank) const;
     std::string name_of(const Connection& connection) const;
-    std::string name_of_source(Rank rank) const;  // of a receive: "any rank" for a wildcard
+    std::string name_of_source(Rank rank) const;  // a receive's; "any rank" for a wildcard
 };
 
 }  // namespace torusmp::core

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a Runtime reports about itself: hosts, connections, faults and pending waits.
+// The reports of a Runtime about itself: hosts, connections, faults and pending waits.
 #pragma once
 
 #include <cstdint>
@@ -46,10 +46,10 @@ class Inspection {
     bool credits_home() const;
     // True if every link uses its own cable, and none uses a detour.
     bool on_cables() const;
-    // What is kept for links that have died or may die.
+    // The memory kept for links that have died or may die.
     LinkHoldings link_holdings() const;
     ShortcutCounts shortcuts() const;
-    // Every pending wait: call, peer, link, credits held.
+    // Every pending wait with its call, peer, link and credits.
     Waits waits() const;
     // The pending waits as text of several lines.
     std::string report() const;
@@ -59,7 +59,7 @@ class Inspection {
     // Why a rank is unreachable: its death, or the dead link with the rank that saw it die and the
     // reason.
     std::string fault_of(Rank peer) const;
-    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    // Why a message with `peer` ended with `error`. `peer` is any_source if it is not known.
     std::string why_failed(Error error, Rank peer) const;
     // A rank because of which the members can no longer all work together: a dead one, or an end of
     // a dead link that a path between two members uses. All members agree on whether there is one,

@@ -31,7 +31,8 @@ namespace torusmp::core {
 
 class ControlPage;
 
-// Ports by use: one for each link, by direction, then one for each directly connected rank.
+// The ports up to this number belong to links, by direction; those from it on belong to directly
+// connected ranks, one for each.
 inline constexpr std::uint32_t direct_port_base = 2 * routing::max_dimensions;
 
 struct Options {
@@ -48,8 +49,9 @@ struct Options {
     std::size_t spread_limit = 65536;  // bytes
     // Ranks beyond the links are reached directly: the network forwards.
     bool far_direct = false;
-    // Beside the relay: how many connections that the network forwards a rank keeps at a time, and
-    // how many messages to another rank it takes until there is one; see Shortcuts. 0 for none.
+    // The number of connections that a rank keeps, in addition to the relay, over hosts that
+    // forward IP; 0 for none. A rank gets one after `shortcut_after` messages to another rank; see
+    // Shortcuts.
     int shortcuts = 0;
     std::uint32_t shortcut_after = 8;
     std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
@@ -63,9 +65,9 @@ struct Options {
     std::chrono::nanoseconds hold_down = std::chrono::milliseconds(10);
     // Links whose cables are known to be dead at the start; the same on every rank.
     std::vector<routing::Link> dead_links = {};
-    bool oversubscribed = false;  // more ranks than cores: hardly poll, sleep
-    // That is so for some ranks of the job, which all of them know alike: what a collective costs
-    // the cores counts for more than how many steps it takes.
+    bool oversubscribed = false;  // ranks outnumber cores, so a wait sleeps after few polls
+    // Some ranks of the job share cores, which all ranks know: what a collective costs the cores
+    // counts for more than how many steps it takes.
     bool shares_cores = false;
     bool threads = false;  // several threads call
     // Ranks may die and the job continues: a death then does not end receives from any source,

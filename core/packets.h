@@ -29,17 +29,17 @@ enum class PacketKind : std::uint8_t {
     flow_rts,    // RtsBody, for the flow labelled `context`
     flow_rtr,    // FlowRtrBody: a started receive of the flow labelled `context`
     // by id
-    cts,        // CtsBody: the answer to an RTS: write the message here
-    data,       // DataBody + payload for a receive handle
-    written,    // WrittenBody: a remote write is complete
-    fin,        // SendHandleBody: the receiver has read the message
-    retracted,  // SendHandleBody: the request is forgotten; no receive had matched it
-    note,       // for the NoteReader of its context
+    cts,            // CtsBody: the answer to an RTS: write the message here
+    data,           // DataBody + payload for a receive handle
+    written,        // WrittenBody: a remote write is complete
+    fin,            // SendHandleBody: the receiver has read the message
+    retracted,      // SendHandleBody: the request is forgotten; no receive had matched it
+    note,           // for the NoteReader of its context
     window_ask,     // AskBody of core/rma/packets.h: an access to a window of this rank
     window_answer,  // AnswerBody: its result, or that it is done
-    agreement,  // of core/survivors/: a wave of an agreement among the members of a group
-    revoke,     // the group of the context is revoked
-    link_dead,  // LinkBody: spread from neighbour to neighbour
+    agreement,      // a wave of an agreement among the members of a group (core/survivors/)
+    revoke,         // the group of the context is revoked
+    link_dead,      // LinkBody: spread from neighbour to neighbour
     last_kind = link_dead
 };
 
@@ -56,7 +56,7 @@ constexpr bool is_spread(PacketKind kind) {
 
 struct RtsBody {
     std::uint32_t send_handle;
-    std::uint32_t ordinal;  // flows: the sender's count
+    std::uint32_t ordinal;  // the sender's count, in a flow
     std::uint64_t bytes;    // of the message
     // Where the message may be read; length 0 if it may not be read.
     transport::RemoteMemory memory;
@@ -68,7 +68,8 @@ struct CtsBody {
 };
 struct MatchedBody {
     std::uint32_t receive_handle;
-    std::uint32_t whole;  // 1: every byte is already in place; 0: bytes may arrive before or after
+    std::uint32_t
+        whole;  // 1 if every byte is already in place; 0 if bytes may arrive before or after
     std::uint64_t bytes;
 };
 struct RtrBody {
@@ -92,13 +93,13 @@ struct WithdrawnBody {
     std::uint32_t found;
 };
 struct HoldBody {
-    std::uint32_t hold;  // 1: hold messages; 0: send small ones whole again
+    std::uint32_t hold;  // 1 to hold messages, 0 to send small ones whole again
     std::uint32_t unused;
 };
 struct FlowOpenBody {
     std::uint32_t context;
     std::uint32_t kind;
-    std::uint32_t from_sender;  // 1: the label's owner sends on the flow, 0: it receives
+    std::uint32_t from_sender;  // 1 if the label's owner sends on the flow, 0 if it receives
     std::uint32_t unused;
 };
 struct FlowRtrBody {

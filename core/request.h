@@ -31,7 +31,7 @@ enum class Error : std::uint8_t {
     cancelled,
     unreachable,  // the peer died, or every path to it uses a dead link
     protocol,     // the peer broke the protocol; the connection is closed
-    pending,      // a wildcard receive that stays posted: a rank that it may wait for is dead
+    pending,      // a wildcard receive that stays posted, though a rank that may send is dead
     revoked,      // the group was revoked by a member
     mismatch      // members of a group called different collectives, or with different sizes
 };
@@ -129,7 +129,7 @@ class SendRequest : public Request, public Outgoing {
         TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, send_handle_);
         stage_ = next;
     }
-    // The same for large messages, with a line of the trace. self: the own rank.
+    // The same for large messages, with a line of the trace. `self` is the own rank.
     void become(Stage next, Rank self);
 
   private:
@@ -150,7 +150,7 @@ class SendRequest : public Request, public Outgoing {
     std::uint8_t parts_ = 0;            // remote writes that carry the message, one per link
     std::uint32_t parts_left_ = 0;      // its writes that are still pending
     // Large, so these are not cleared for messages that do not use them.
-    transport::RemoteMemory target_;   // of a stream: the receiver's memory, if it can be named
+    transport::RemoteMemory target_;   // the receiver's memory, if it can be named, of a stream
     transport::RemoteMemory exposed_;  // readable by the receiver while exposed_at_ is set
     transport::Interface* exposed_at_ = nullptr;
     // Bit mask of the parts that were complete as soon as they were started.
@@ -160,8 +160,9 @@ class SendRequest : public Request, public Outgoing {
 
 class ReceiveRequest : public Request {
   public:
-    // pends: if it has a wildcard source and its context is suspended, it is reported as complete
-    // with Error::pending, and stays posted; see Survivors::suspend_wildcards().
+    // If `pends` is true, the source is a wildcard and its context is suspended, the receive is
+    // reported as complete with Error::pending, and stays posted; see
+    // Survivors::suspend_wildcards().
     explicit ReceiveRequest(bool pends = false) : pends_(pends) {}
 
     // The rest is for core's modules; callers must not use it.
@@ -179,7 +180,7 @@ class ReceiveRequest : public Request {
         posted,    // waits in a queue for its message
         arriving,  // the bytes of its message arrive in packets or by remote writes
         reading,   // a remote read into its memory is under way
-        crossed    // our RTR and the sender's RTS crossed: matched will arrive
+        crossed    // our RTR and the sender's RTS crossed, so `matched` will arrive
     };
     Stage stage() const { return stage_; }
     bool posted() const { return stage_ == Stage::posted; }
@@ -188,7 +189,7 @@ class ReceiveRequest : public Request {
         TORUSMP_ASSERT(may_become(next), peer_, tag_, stage_, next, receive_handle_);
         stage_ = next;
     }
-    // The same for large messages, with a line of the trace. self: the own rank.
+    // The same for large messages, with a line of the trace. `self` is the own rank.
     void become(Stage next, Rank self);
 
     ReceiveFlow* flow_ = nullptr;  // null if matched by context, source and tag
@@ -210,9 +211,10 @@ class ReceiveRequest : public Request {
     // The rest is set before it is used: small messages do not need most of it.
     ReceiveRequest* next_;  // in a posted queue, or a flow's started list
     ReceiveRequest* previous_;
-    std::uint64_t ordinal_;            // order of posting
-    std::uint32_t hash_;               // hash of its key, while it is in a posted queue
-    transport::RemoteMemory exposed_;  // valid while exposed_at_ is set: a peer may write to it
+    std::uint64_t ordinal_;  // order of posting
+    std::uint32_t hash_;     // hash of its key, while it is in a posted queue
+    transport::RemoteMemory
+        exposed_;  // valid while exposed_at_ is set, when a peer may write to it
 };
 
 }  // namespace torusmp::core

@@ -18,7 +18,7 @@ namespace torusmp::core {
 
 // How ranks of one host reach each other: all directly, or only over the links of the torus.
 enum class LocalPaths { direct, links };
-// What moves messages while the program computes: nothing, or a thread of the library.
+// How messages move while the program computes: not at all, or by a thread of the library.
 enum class ProgressMode { polling, thread };
 
 namespace setting {

@@ -15,7 +15,7 @@
 namespace torusmp::io {
 namespace {
 
-// Stretches of this length are as well moved by those who want them.
+// Members may as well move stretches of this length themselves.
 constexpr std::uint64_t long_block = std::uint64_t(256) << 10;
 // A run in the lists of a member and of an aggregator, and in the layout that is made of it.
 constexpr std::uint64_t memory_of_run = 448;
@@ -181,8 +181,8 @@ void CollectiveAccess::plan() {
     lanes_ = std::clamp<std::size_t>(
         std::size_t(std::max<Offset>(all.end - all.begin, 0)) / targets() / place_.shortest_lane, 1,
         std::clamp<std::size_t>(most_shares / members(), 1, std::size_t(place_.lanes)));
-    domains_ = Domains(all.begin, all.end, int(targets() * lanes_), place_.hints.striping_unit,
-                       window());
+    domains_ =
+        Domains(all.begin, all.end, int(targets() * lanes_), place_.hints.striping_unit, window());
     if (pieces_.size() != targets() * lanes_)
         pieces_ = std::vector<Piece>(targets() * lanes_);  // without the memory of other lanes
     for (Piece& piece : pieces_) {

@@ -48,7 +48,7 @@ class CollectiveAccess final : public collectives::Schedule {
     };
     struct Call {
         bool write = false;
-        int error = 0;        // not 0: this member has already failed, and moves no data
+        int error = 0;        // not 0 if this member has already failed, and moves no data
         bool atomic = false;  // the accesses of the members have an order
         View view;
         Offset position = 0;
@@ -108,7 +108,7 @@ class CollectiveAccess final : public collectives::Schedule {
         std::size_t done = 0, bytes = 0;  // of the stream
         bool posted = false;
     };
-    // What an aggregator knows of a member in a round of a lane.
+    // The state that an aggregator keeps of a member in a round of a lane.
     struct Share {
         Header header;
         std::vector<Run> runs;

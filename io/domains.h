@@ -19,8 +19,8 @@ class Domains {
     };
 
     Domains() = default;
-    // Divides the bytes [begin, end) of the file. Shares begin at multiples of `unit` bytes.
-    // window: the most bytes of a share that are handled in one round.
+    // Divides the bytes [begin, end) of the file. Shares begin at multiples of `unit` bytes. Each
+    // round handles at most `window` bytes of a share.
     Domains(Offset begin, Offset end, int aggregators, std::size_t unit, std::size_t window)
         : begin_(begin), end_(end) {
         if (begin >= end) return;

@@ -30,9 +30,10 @@ enum class Operation : std::int32_t {
 struct Question {
     std::int64_t number;  // the caller numbers its calls
     Operation operation;
-    std::uint32_t runs;  // read, write: the number of runs, whose offsets are relative to `offset`
+    std::uint32_t runs;  // of read and write; the offsets of the runs are relative to `offset`
     Offset offset;
-    std::int64_t bytes;  // read, write: of data; locks: of the range; otherwise the size to set
+    std::int64_t
+        bytes;  // of the data (read, write) or the range (locks); otherwise the size to set
 };
 struct Answer {
     std::int64_t value;  // bytes moved, or the size of the file

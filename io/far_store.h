@@ -21,7 +21,7 @@ class FarStore : public Store {
   public:
     // Returns the name of the MPI call that the thread is in, for reports of waits.
     using CallName = std::string_view (*)();
-    // context: not used by the members of the file for anything else.
+    // The members of the file use `context` for nothing else.
     FarStore(core::Runtime& runtime, core::Context context, core::Rank server, CallName call)
         : runtime_(runtime), context_(context), server_(server), call_name_(call) {}
 

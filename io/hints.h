@@ -18,9 +18,11 @@ struct Hints {
     int aggregators = 0;
     // Bytes of buffer that all aggregators of a host together use in a collective call.
     std::size_t collective_buffer = std::size_t(16) << 20;
-    // Whether collective calls go through aggregators; automatic: if the ranks' data interleave.
+    // Whether collective calls go through aggregators; by default (automatic) if the ranks' data
+    // interleave.
     Choice collective_read = Choice::automatic, collective_write = Choice::automatic;
-    // Whether independent reads also read the gaps in the view; automatic: only short gaps.
+    // Whether independent reads also read the gaps in the view; by default (automatic) only short
+    // gaps.
     Choice sieve_read = Choice::automatic;
     std::size_t sieve_buffer = std::size_t(4) << 20;
     // The shares of aggregators begin at multiples of this number of bytes.

@@ -10,16 +10,16 @@
 namespace torusmp::io {
 
 struct Residence {
-    std::vector<bool> members;  // by member: whether it opens the file itself
-    int keeper = 0;             // the first that does: it creates the file and serves the others
+    std::vector<bool> members;  // whether each member opens the file itself
+    int keeper = 0;             // the first that does; it creates the file and serves the others
     std::string why;            // the reason for the decision; a sentence without a full stop
     std::string refusal;        // why the file cannot be opened; empty if it can
 
     bool all() const;
 };
 
-// sights: by member. hosts: by member, a number that is the same for members of one host. creates:
-// whether the file is created if it does not exist.
+// `sights` is indexed by member, and so is `hosts`, whose numbers are the same for members of one
+// host. `creates` means that the file is created if it does not exist.
 Residence residence_of(const std::string& path, const std::vector<Sight>& sights,
                        const std::vector<int>& hosts, const Homes& homes, bool creates);
 

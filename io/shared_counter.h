@@ -15,7 +15,7 @@ namespace torusmp::io {
 
 class SharedCounter final : public core::NoteReader {
   public:
-    // context: not used for notes by any other object. group: outlives the counter.
+    // No other object uses `context` for notes. `group` outlives the counter.
     SharedCounter(collectives::Group& group, core::Context context);
     ~SharedCounter();
     SharedCounter(const SharedCounter&) = delete;

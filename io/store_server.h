@@ -20,7 +20,7 @@ namespace torusmp::io {
 
 class StoreServer final : public RangeLocks, public core::NoteReader, private core::Task {
   public:
-    // store, hints: outlive the server. context: see FarStore.
+    // `store` and `hints` outlive the server. For `context` see FarStore.
     StoreServer(core::Runtime& runtime, core::Context context, Store& store, const Hints& hints);
     ~StoreServer();
     StoreServer(const StoreServer&) = delete;

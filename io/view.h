@@ -27,8 +27,8 @@ class View {
     explicit View(Offset displacement) : displacement_(displacement) {}
     // Precondition: can_be(tile, overlapping).
     View(Offset displacement, std::shared_ptr<const core::Layout> tile, bool overlapping = false);
-    // Whether the layout can be the tile of a view. overlapping: its blocks may overlap each other
-    // and the next tile, but offsets must not decrease.
+    // Whether the layout can be the tile of a view. If `overlapping`, its blocks may overlap each
+    // other and the next tile, but offsets must not decrease.
     static bool can_be(const core::Layout& tile, bool overlapping = false);
 
     Offset displacement() const { return displacement_; }

@@ -29,6 +29,9 @@ void DeathWatch::start(core::Runtime& runtime, std::chrono::nanoseconds longest,
     outlives_launcher_ = outlives_launcher;
     stop_ = base::Descriptor(eventfd(0, EFD_CLOEXEC));
     expects_ = base::Descriptor(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    // Ranks may have died before this one joined its job again.
+    news_ = bootstrap_.deaths();
+    if (!news_.empty()) runtime.interrupt();
     thread_ = std::thread([this] { watch(); });
 }
 
@@ -93,7 +96,8 @@ void DeathWatch::deliver() {
     if (gone)
         for (core::Rank rank = 0; rank < runtime_->size(); ++rank)
             if (rank != runtime_->rank())
-                runtime_->peer_died(rank, "the torus-run that joins it with this process has ended");
+                runtime_->peer_died(rank,
+                                    "the torus-run that joins it with this process has ended");
     if (overdue) runtime_->deaths_are_known();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Passes the launcher's reports of dead ranks to the Runtime, if the job continues after a death,
-// and tells it when a peer that it has lost would have been reported by now.
+// and informs it when the death of a lost peer would have been reported by now.
 //
 // A dedicated thread sleeps on the launcher's descriptor. Its reports are handed over inside the
 // Runtime's own progress, so the Runtime needs no lock for them. Started and stopped by the
@@ -25,9 +25,9 @@ class DeathWatch {
     DeathWatch(const DeathWatch&) = delete;
     DeathWatch& operator=(const DeathWatch&) = delete;
 
-    // longest: the time that the launcher takes at most to report a death. outlives_launcher: this
-    // process does not end with the launcher, without which nobody reports deaths; so all others
-    // count as dead then.
+    // The launcher takes at most `longest` to report a death. `outlives_launcher` means that this
+    // process does not end with the launcher. If the launcher is gone, deaths are not reported any
+    // more, so all others then count as dead.
     void start(core::Runtime& runtime, std::chrono::nanoseconds longest, bool outlives_launcher);
     // The Runtime has lost a peer. Any thread may call.
     void expect_report() noexcept;

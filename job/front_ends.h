@@ -22,7 +22,7 @@ inline void come_up() {
     ++front_ends;
 }
 // Leaves the job if no other front end is initialized. Collective in that case, see
-// Process::leave(). call: its name in reports.
+// Process::leave(). Reports name it `call`.
 inline void go_down(Process& process, std::string_view call = Process::usual_end) {
     if (--front_ends == 0) process.leave(call);
 }
@@ -40,7 +40,8 @@ struct MpiFunctions {
 };
 inline constinit MpiFunctions mpi_functions{};
 
-// What MPI's tools interface watches; null if it watches nothing. Called under the Runtime's lock.
+// Reports link news to MPI's tools interface; null if it does not watch them. Called under the
+// Runtime's lock.
 inline constinit std::atomic<void (*)(const routing::LinkNews&)> on_link_news{nullptr};
 // The rank that has to hold its messages, the bytes that unexpected ones use, and their limit.
 inline constinit std::atomic<void (*)(core::Rank, std::size_t, std::size_t)> on_unexpected_full{

@@ -33,8 +33,8 @@ bool has_links(const core::Runtime& runtime) {
     return runtime.size() > 1 && runtime.options().direct.size() < std::size_t(runtime.size());
 }
 
-// The launcher notices after transport.timeout that a host is silent; the rest is for its reports to
-// arrive, and for ranks that noticed earlier than the launcher.
+// The launcher notices after transport.timeout that a host is silent; the rest is for its reports
+// to arrive, and for ranks that noticed earlier than the launcher.
 std::chrono::nanoseconds longest_report(const config::Settings& settings) {
     const std::chrono::nanoseconds timeout = settings[transport::setting::timeout];
     return timeout + timeout / 2 + std::chrono::milliseconds(500);
@@ -44,13 +44,20 @@ std::chrono::nanoseconds longest_report(const config::Settings& settings) {
 
 std::shared_ptr<Process> Process::acquire(bool threads) {
     static std::weak_ptr<Process> shared;
+    // Outlives the Process; a child of this process does not use it.
+    static std::shared_ptr<launch::Bootstrap> connection;
+    static pid_t connected = -1;
     auto process = shared.lock();
-    if (!process) {
-        auto bootstrap = launch::connect_bootstrap();
-        // The constructor is private.
-        process.reset(new Process(threads, std::move(bootstrap), settings_for_rank(), false));
-        shared = process;
+    if (process && !process->left_) return process;
+    if (connected == getpid()) {
+        connection->join_again();
+    } else {
+        connection = launch::connect_bootstrap();
+        connected = getpid();
     }
+    // The constructor is private.
+    process.reset(new Process(threads, connection, settings_for_rank(), false));
+    shared = process;
     return process;
 }
 
@@ -66,9 +73,9 @@ std::uint64_t Process::number() const {
     return number | 1;
 }
 
-// joins: the program runs already. It learns of a failure by an exception, and its signals are
-// those of its first job.
-Process::Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap,
+// If it `joins`, the program runs already. It learns of a failure by an exception, and its signals
+// are those of its first job.
+Process::Process(bool threads, std::shared_ptr<launch::Bootstrap> bootstrap,
                  config::Settings settings, bool joins)
     : bootstrap_(std::move(bootstrap)),
       settings_(std::move(settings)),
@@ -109,9 +116,9 @@ core::Options Process::options(bool threads, bool joins) {
                           .name_of = {}};
     if (settings_[core::setting::local] == core::LocalPaths::direct) options.direct = local;
     options.apply(settings_);
-    const Crowds crowds = find_crowds(*bootstrap_, joins);
-    options.oversubscribed = crowds.here;
-    options.shares_cores = crowds.somewhere;
+    const CoreSharing found = find_core_sharing(*bootstrap_, joins);
+    options.oversubscribed = found.here;
+    options.shares_cores = found.somewhere;
     options.threads = threads;
     options.tolerates_deaths = keeps_going() && bootstrap_->deaths_descriptor() >= 0;
     if (options.tolerates_deaths) options.on_loss = [this] { death_watch_.expect_report(); };

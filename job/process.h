@@ -29,11 +29,13 @@ namespace torusmp::job {
 
 class Process {
   public:
-    // threads: several threads will call. Throws BootstrapError, ConfigError, and
+    // `threads` means that several threads will call. Throws BootstrapError, ConfigError, and
     // std::runtime_error if a transport cannot be opened; the message is meant for users.
+    // A process that has left its job joins it again, together with the others
+    // (launch/bootstrap.h).
     static std::shared_ptr<Process> acquire(bool threads);
-    // A further job, of processes that have joined others. environment: the settings of that job,
-    // as "NAME=VALUE". Collective over its ranks; throws std::exception.
+    // Joins a further job, of processes that have joined others. `environment` contains the
+    // settings of that job, as "NAME=VALUE". Collective over its ranks; throws std::exception.
     static std::shared_ptr<Process> join(std::unique_ptr<launch::Bootstrap> bootstrap,
                                          std::span<const std::string> environment, bool threads);
     ~Process();
@@ -47,7 +49,7 @@ class Process {
     std::vector<std::vector<std::byte>> exchange(std::span<const std::byte> mine) {
         return bootstrap_->exchange(mine);
     }
-    // Of the job: not 0, and different for every job.
+    // The number of the job, which is not 0, and different for every job.
     std::uint64_t number() const;
     int rank() const { return bootstrap_->rank(); }
     int size() const { return bootstrap_->size(); }
@@ -57,16 +59,18 @@ class Process {
 
     // Whether the job continues when a rank dies, and errors are returned to the caller.
     bool keeps_going() const { return bootstrap_->keeps_going(); }
+    // Leaves the end of a child process to the launcher, see Bootstrap::adopt().
+    bool adopt(pid_t child, bool dies_well) { return bootstrap_->adopt(child, dies_well); }
 
-    // Collective over all ranks of the job: returns when no rank needs this one any more, not even
-    // to relay packets. Nothing may be started afterwards. call: its name in reports.
+    // Collective over all ranks of the job. Returns when no rank needs this one any more, not even
+    // to relay packets. Nothing may be started afterwards. Reports name it `call`.
     void leave(std::string_view call = usual_end);
     static constexpr std::string_view usual_end = "MPI_Finalize or QMP_finalize_msg_passing";
     // Ends the whole job: the launcher exits with this code.
     [[noreturn]] void abort(int code, std::string_view message);
 
   private:
-    Process(bool threads, std::unique_ptr<launch::Bootstrap> bootstrap, config::Settings settings,
+    Process(bool threads, std::shared_ptr<launch::Bootstrap> bootstrap, config::Settings settings,
             bool joins);
     core::Options options(bool threads, bool joins);
     void meet(std::string_view call);
@@ -84,7 +88,7 @@ class Process {
         const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
     };
 
-    std::unique_ptr<launch::Bootstrap> bootstrap_;
+    std::shared_ptr<launch::Bootstrap> bootstrap_;
     config::Settings settings_;
     collectives::Policy policy_;
     DeathWatch death_watch_;  // the Runtime may call it for as long as the Runtime lives

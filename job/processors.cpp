@@ -39,13 +39,13 @@ double processor_count(const config::CpuList& processors) {
     return quota ? std::min(count, *quota) : count;
 }
 
-Crowds find_crowds(launch::Bootstrap& bootstrap, bool joined) {
+CoreSharing find_core_sharing(launch::Bootstrap& bootstrap, bool joined) {
     const config::CpuList processors = processors_of_job();
     const double count = processor_count(processors);
     const auto local = bootstrap.local_ranks().size();
-    Crowds crowds{double(local) > count, false};
+    CoreSharing found{double(local) > count, false};
     const bool one_host = int(local) == bootstrap.size();
-    if (one_host && !joined) return crowds;
+    if (one_host && !joined) return found;
     const std::string mine =
         fmt::format("{} {} {}", count, config::this_machine(), config::describe_cpus(processors));
     std::map<std::string, int> ranks;  // by their reported processors
@@ -54,14 +54,15 @@ Crowds find_crowds(launch::Bootstrap& bootstrap, bool joined) {
     if (one_host) {
         // The choice of collective algorithms must be the same on all ranks.
         double least = count;
-        for (const auto& it : ranks) least = std::min(least, std::strtod(it.first.c_str(), nullptr));
-        crowds.here = double(local) > least;
-        return crowds;
+        for (const auto& it : ranks)
+            least = std::min(least, std::strtod(it.first.c_str(), nullptr));
+        found.here = double(local) > least;
+        return found;
     }
-    crowds.here = crowds.here || ranks[mine] > count;
+    found.here = found.here || ranks[mine] > count;
     for (const auto& [cpus, sharing] : ranks)
-        crowds.somewhere = crowds.somewhere || sharing > std::strtod(cpus.c_str(), nullptr);
-    return crowds;
+        found.somewhere = found.somewhere || sharing > std::strtod(cpus.c_str(), nullptr);
+    return found;
 }
 
 }  // namespace torusmp::job

@@ -16,11 +16,12 @@ double processor_count(const config::CpuList& processors);
 
 // Whether more ranks than processors share the same processors, including ranks of other hosts that
 // are containers or network namespaces of the same machine.
-struct Crowds {
+struct CoreSharing {
     bool here = false;       // on those of this host
     bool somewhere = false;  // on those of any of several hosts; the same on all ranks
 };
-// Collective. joined: the ranks were started by different launchers, which may be bound differently.
-Crowds find_crowds(launch::Bootstrap& bootstrap, bool joined);
+// Collective. `joined` means that the ranks were started by different launchers, which may be bound
+// differently.
+CoreSharing find_core_sharing(launch::Bootstrap& bootstrap, bool joined);
 
 }  // namespace torusmp::job

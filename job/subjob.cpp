@@ -123,13 +123,6 @@ std::string torus_run_path() {
     return folder.empty() ? std::string() : (folder / "torus-run").string();
 }
 
-// In a build tree all programs are in one folder.
-std::string stand_in_path() {
-    const fs::path folder = find_folder(), name = "torus-stand-in";
-    if (folder.empty() || is_program(folder / name)) return (folder / name).string();
-    return (folder / TORUSMP_HELPERS_FROM_PROGRAMS / name).lexically_normal().string();
-}
-
 const std::vector<std::string>& machine_hosts(const config::Settings& settings) {
     return host_names(settings.whole());
 }
@@ -146,7 +139,7 @@ int own_node(const config::Settings& settings, int rank) {
 
 namespace {
 
-// settings: this job's, or the machine's.
+// `settings` are those of this job, or of the machine.
 std::vector<std::string> options_of(const config::Settings& settings, const std::string& here) {
     std::vector<std::string> options;
     for (const config::AnySetting* const it : settings.schema().settings()) {
@@ -248,8 +241,9 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     const std::string program = torus_run_path();
     if (program.empty())
         throw std::runtime_error(
-            "cannot find torus-run, which starts further processes: expected it in PATH, or in the "
-            "installation of this library");
+            "cannot find torus-run, which starts the new processes: expected torus-run in PATH, or "
+            "in "
+            "the installation of this library");
     arguments.insert(arguments.begin(), name);
     std::vector<char*> argv, envp;
     for (std::string& it : arguments) argv.push_back(it.data());
@@ -294,27 +288,30 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
 }
 
 Subjob::~Subjob() {
+    if (pid_ < 0) return;
     if (!ended()) stop();
+    waitpid(pid_, nullptr, WNOHANG);
 }
 
-// The program may have reaped the child by a wait for any of its children.
-std::optional<int> Subjob::reap(int options) {
+// Leaves its end to the launcher, should this object let it go. The program may have reaped the
+// child by a wait for any of its children.
+std::optional<int> Subjob::look(int options) {
     if (code_) return code_;
-    int status = 0;
-    const pid_t reaped = waitpid(pid_, &status, options);
-    if (reaped == pid_)
-        code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    else if (reaped < 0 && errno != EINTR)
-        code_ = 0;
+    siginfo_t info{};
+    if (waitid(P_PID, id_t(pid_), &info, WEXITED | WNOWAIT | options) != 0) {
+        if (errno != EINTR) code_ = 0;
+    } else if (info.si_pid == pid_) {
+        code_ = info.si_code == CLD_EXITED ? info.si_status : 128 + info.si_status;
+    }
     return code_;
 }
 
 std::optional<int> Subjob::ended() {
-    return reap(WNOHANG);
+    return look(WNOHANG);
 }
 
 int Subjob::wait() {
-    while (!reap(0)) continue;
+    while (!look(0)) continue;
     return *code_;
 }
 

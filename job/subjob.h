@@ -13,12 +13,12 @@
 
 #include "base/descriptor.h"
 #include "config/settings.h"
+#include "job/process.h"
 
 namespace torusmp::job {
 
-// The paths of torus-run and of torus-stand-in. Empty if torus-run was not found.
+// The path of torus-run; empty if it was not found.
 std::string torus_run_path();
-std::string stand_in_path();
 
 // Further jobs may use all hosts of the machine (config::Settings::whole()), of which this job may
 // have a part. In what follows, a node is the number of a host of the machine, 0 if its hosts have
@@ -28,7 +28,7 @@ std::string stand_in_path();
 const std::vector<std::string>& machine_hosts(const config::Settings& settings);
 // Its name; empty if the hosts have none.
 std::string host_of(const config::Settings& settings, int node);
-// The node of this process; rank: its machine rank.
+// The node of this process, whose machine rank is `rank`.
 int own_node(const config::Settings& settings, int rank);
 
 // Where torus-run places `ranks` ranks, and its options for that: they give a further job the
@@ -37,8 +37,9 @@ struct RankPlaces {
     std::vector<int> nodes;  // by rank
     std::vector<std::string> options;
 };
-// hosts: some of the machine's; empty for those of this job or, if these do not fit the number, for
-// a box of fewer. node: of this process. Throws ConfigError with a sentence if they do not fit.
+// `hosts` lists some of the machine's; empty for those of this job or, if these do not fit the
+// number, for a box of fewer. `node` is that of this process. Throws ConfigError with a sentence if
+// they do not fit.
 RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
                        const std::vector<std::string>& hosts);
 
@@ -47,11 +48,11 @@ RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
 struct Seating {
     int ranks = 0;
     std::vector<std::string> options;  // for torus-run
-    // By rank: the process, behind a + if it is being started, "-" for a rank that only passes on
-    // messages; separated by commas.
+    // The process of each rank, behind a + if it is being started, or "-" for a rank that only
+    // passes on messages; separated by commas.
     std::string table;
 };
-// node: of this process. running: the number of processes, the first ones, that run already.
+// `node` is that of this process. The first `running` processes run already.
 Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
                        int running);
 
@@ -60,10 +61,10 @@ std::vector<std::string> options_of_hosts(const config::Settings& settings, int 
 
 class Subjob {
   public:
-    // arguments: those of torus-run. name: as which it is called (mpirun takes several programs).
-    // variables: "NAME=VALUE", for its environment, which only this user can read. silent: its
-    // output is dropped, and its errors are kept. input, output: its standard input and output
-    // instead. Throws std::runtime_error.
+    // `name` is the name of the program (mpirun takes several programs), and `arguments` are those
+    // of torus-run. `variables`, as "NAME=VALUE", are added to its environment, which only this
+    // user can read. If `silent`, its output is dropped, and its errors are kept; otherwise `input`
+    // and `output`, if open, replace its standard input and output. Throws std::runtime_error.
     Subjob(const std::string& name, std::vector<std::string> arguments,
            std::vector<std::string> variables, bool silent, const base::Descriptor& input = {},
            const base::Descriptor& output = {});
@@ -74,15 +75,21 @@ class Subjob {
     // Its exit code, once it has ended.
     std::optional<int> ended();
     int wait();
+    // Leaves its end to the launcher of this process, see launch::Bootstrap::adopt().
+    void hand_over(Process& process, bool dies_well) { adopted_ = process.adopt(pid_, dies_well); }
+    bool adopted() const { return adopted_; }
+    // Forgets it, running or not. Nothing else may be called afterwards.
+    void let_go() { pid_ = -1; }
     // Ends it, with all its processes.
     void stop();
-    // What it has printed as errors, if it is silent.
+    // Its output on standard error, if it is silent.
     std::string errors() const;
 
   private:
-    std::optional<int> reap(int options);
+    std::optional<int> look(int options);
 
     pid_t pid_ = -1;
+    bool adopted_ = false;
     std::optional<int> code_;
     base::Descriptor errors_;
 };

@@ -35,7 +35,7 @@ Factory factory_of(const Descriptor& descriptor, const config::Settings& setting
     transport::Surroundings surroundings{.secret = transport::derive_secret(bootstrap.secret()),
                                          .host = host_name(settings, options.rank),
                                          .devices = std::move(devices),
-                                         .crowded = options.oversubscribed,
+                                         .oversubscribed = options.oversubscribed,
                                          .beside_others = beside_others,
                                          .spares_links = options.detour,
                                          .log = options.log};

@@ -56,7 +56,7 @@ class AgentProcess {
     ~AgentProcess();
 
     pid_t pid() const { return pid_; }
-    // A pidfd: readable when the process ends.
+    // A pidfd, which is readable when the process ends.
     int process() const { return process_.get(); }
     // Our ends of its pipes, all non-blocking. An owner may move them out.
     base::Descriptor& input() { return input_; }

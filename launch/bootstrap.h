@@ -7,6 +7,8 @@
 // for users.
 #pragma once
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstddef>
 #include <memory>
@@ -85,6 +87,14 @@ class Bootstrap {
     // Announces the orderly end of this rank: leaving without this call is reported as a failure of
     // the job.
     virtual void finalize() = 0;
+    // Called after finalize(): this rank joins its job once more. The collective calls that follow
+    // are made by all ranks again; the launcher makes them for ranks that have ended. All deaths
+    // are reported again. Throws BootstrapError if the launcher cannot do that.
+    virtual void join_again();
+    // Leaves the end of a child process to the launcher: the launcher waits for the child even if
+    // this process has ended, and the child's exit code counts for the job, but not that of a death
+    // if `dies_well`. Returns false if the launcher does nothing of this.
+    virtual bool adopt(pid_t /*child*/, bool /*dies_well*/) { return false; }
 
   private:
     std::atomic<int> printed_{0};  // reports of links

@@ -35,6 +35,13 @@ bool Bootstrap::report_waits(std::span<const std::byte>, bool) {
     return false;
 }
 
+void Bootstrap::join_again() {
+    throw BootstrapError(fmt::format(
+        "{} has left its job in MPI_Finalize, and the launcher ({}) cannot let it join again: open "
+        "a session before MPI_Finalize, or start the program with torus-run",
+        describe_self(rank()), name()));
+}
+
 const std::vector<routing::Link>& Bootstrap::dead_cables() const {
     static const std::vector<routing::Link> none;
     return none;

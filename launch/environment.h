@@ -30,15 +30,15 @@ inline constexpr const char* env_restart = "TORUSMP_RESTART";
 inline constexpr const char* env_launcher = "TORUSMP_LAUNCHER";
 // The path of torus-run on this host, which starts the processes of MPI_Comm_spawn.
 inline constexpr const char* env_torus_run = "TORUSMP_RUN";
-// Set for the processes of MPI_Comm_spawn: where they meet their parents.
+// Gives the processes of MPI_Comm_spawn the name under which they meet their parents.
 inline constexpr const char* env_parents = "TORUSMP_PARENTS";
-// Set for torus-stand-in: the name under which processes that join meet.
+// Gives torus-stand-in the name under which processes that join meet.
 inline constexpr const char* env_meeting = "TORUSMP_MEETING";
 
 // If set, standard output is written line by line.
 inline constexpr const char* env_line_output = "TORUSMP_LINE_OUTPUT";
 
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 inline constexpr std::size_t secret_bytes = 16;
 // Limits of a contribution to one exchange, and of an abort text. A larger frame is damaged.
 inline constexpr std::uint64_t max_frame_bytes = std::uint64_t(64) << 20;
@@ -53,8 +53,8 @@ enum class FrameKind : std::uint32_t {
     welcome = 1,   // Welcome, then `local_count` ranks as int32, then `dead_count` DeadCables
     everyone = 2,  // size lengths as uint64, then the bytes of all ranks in rank order
     released = 3,  // the barrier is complete
-    over = 4,      // the job is being ended: text with the reason; no collective call will complete
-    deaths = 5,    // on the socket of notices: for each death a DeathRecord, the host and the cause
+    over = 4,      // text, why the job is being ended; no collective call will complete
+    deaths = 5,    // a DeathRecord, the host and the cause of each death, on the socket of notices
     // rank to torus-run
     hello = 16,     // Hello
     exchange = 17,  // this rank's bytes
@@ -66,6 +66,9 @@ enum class FrameKind : std::uint32_t {
     link = 23,   // the new state of one of its links, see link_news.h
     waits = 24,  // what it waits for, see core/waits/; sequence 1: waiting too long, 0: an answer
     page = 25,   // int32: its descriptor of its control page, see core/page/control_page.h
+    again = 26,  // after finalize: it joins the job again
+    child = 27,  // int32: pid of a torus-run that it has started; sequence 1: deaths there are no
+                 // failure
 };
 
 struct FrameHeader {
@@ -81,10 +84,11 @@ struct Welcome {
     std::int32_t size;
     std::uint32_t local_count;
     std::byte secret[secret_bytes];
-    std::uint32_t keep_going;  // 1: the job continues after a death
+    std::uint32_t keep_going;  // 1 if the job continues after a death
     std::uint32_t dead_count;  // cables that are dead at the start
+    std::uint32_t sequence;    // of the first collective call
 };
-static_assert(sizeof(Welcome) == 40);
+static_assert(sizeof(Welcome) == 44);
 
 // A link of the torus of nodes, identified by the node that it leaves in the positive direction.
 struct DeadCable {

@@ -9,8 +9,8 @@
 
 namespace torusmp::launch {
 
-// After connect_to(a port): why this process cannot talk to it, which names its host as `host`;
-// empty if it can.
+// The reason, after connect_to(a port), why this process cannot talk to the port, which names its
+// host as `host`; empty if it can.
 std::string why_not_connected(const base::Descriptor& port, const std::string& host);
 
 // Connects to a port of this host and carries bytes both ways until one end closes. First sends a

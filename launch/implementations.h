@@ -30,7 +30,7 @@ std::unique_ptr<Bootstrap> connect_single();
 // A launcher that started this process as one of several, and whose protocol is not supported.
 struct ForeignLauncher {
     std::string name;    // "srun without PMIx"
-    std::string found;   // the variables that identify it: "SLURM_STEP_ID=0, ..."
+    std::string found;   // the variables that identify it, such as "SLURM_STEP_ID=0, ..."
     std::string remedy;  // "start it with srun --mpi=pmix, or with torus-run"
 };
 // Empty for a single process, also inside a batch script or an interactive allocation.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sockets on which processes of one user and one host meet. Their addresses are abstract, so nothing
-// is left behind; the kernel lists them for everybody.
+// Sockets on which processes of one user and one host meet. Their addresses are abstract, so
+// nothing is left behind; the kernel lists them for everybody.
 #pragma once
 
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ std::string random_digits();
 // Listens, or connects; closed on exec. Without a socket if that failed, with errno; also if the
 // name is too long.
 base::Descriptor listen_as(std::string_view name, int most_waiting, int flags = 0);
-// flags: SOCK_NONBLOCK fails with EAGAIN if as many callers wait as the listener allows.
+// With SOCK_NONBLOCK in `flags`, fails with EAGAIN if as many callers wait as the listener allows.
 base::Descriptor connect_to(std::string_view name, int flags = 0);
 
 // Blocks. Returns false if the other end has closed the connection.

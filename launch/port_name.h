@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What MPI_Open_port returns: "torusmp-port:PLACE:SECRET", then ":HOST" if the job's hosts have
-// names. The place is not secret: the kernel lists it.
+// The name that MPI_Open_port returns: "torusmp-port:PLACE:SECRET", then ":HOST" if the job's hosts
+// have names. The place is not secret: the kernel lists it.
 #pragma once
 
 #include <optional>

@@ -29,6 +29,7 @@ class SingleBootstrap final : public Bootstrap {
         _exit((code & 0xff) != 0 ? code : 1);
     }
     void finalize() override {}
+    void join_again() override {}
 
   private:
     std::vector<int> local_{0};

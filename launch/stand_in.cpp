@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <span>
 #include <string_view>
 #include <thread>
@@ -31,8 +32,8 @@ namespace {
 
 constexpr std::uint32_t longest_environment = 16U << 20;
 constexpr char left_in_order = 'l';
-// A process that runs already takes its place at once; one that is being started may have much to
-// do before it calls MPI_Init.
+// A process that runs already takes its place immediately; one that is being started may have much
+// to do before it calls MPI_Init.
 constexpr std::chrono::seconds longest_wait_for_running{60}, longest_wait_for_started{600};
 // The processes that join wait for their stand-ins, which a torus-run starts on each host.
 constexpr int longest_wait_for_stand_in = 120'000;  // ms
@@ -51,10 +52,18 @@ bool read_all(int socket, void* data, std::size_t bytes) {
 
 }  // namespace
 
+// In a build tree all programs are in one folder.
+std::string stand_in_path(const std::string& torus_run) {
+    const std::filesystem::path folder = std::filesystem::path(torus_run).parent_path();
+    const char* const name = "torus-stand-in";
+    if (access((folder / name).c_str(), X_OK) == 0) return (folder / name).string();
+    return (folder / TORUSMP_HELPERS_FROM_PROGRAMS / name).lexically_normal().string();
+}
+
 Seat::Seat(const std::string& name) : listener_(listen_as(name, 8, SOCK_NONBLOCK)) {
     if (!listener_)
-        throw BootstrapError(
-            fmt::format("cannot listen for a place in a joined job: {}", std::strerror(errno)));
+        throw BootstrapError(fmt::format("cannot listen for the torus-run of the joined job: {}",
+                                         std::strerror(errno)));
 }
 
 void Seat::take() {
@@ -63,16 +72,16 @@ void Seat::take() {
         const int ready = poll(&watched, 1, longest_wait_for_stand_in);
         if (ready < 0) continue;
         if (ready == 0)
-            throw BootstrapError(fmt::format(
-                "no place in the joined job: its torus-run has not offered one within {} s",
-                longest_wait_for_stand_in / 1000));
+            throw BootstrapError(
+                fmt::format("cannot join the job: its torus-run has not offered a rank within {} s",
+                            longest_wait_for_stand_in / 1000));
         base::Descriptor caller(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
         const std::lock_guard lock(mutex_);
-        if (cancelled_) throw BootstrapError("no place in the joined job: it was given up");
+        if (cancelled_) throw BootstrapError("cannot join the job: it was abandoned");
         // A stranger gets no answer, and the stand-in does not wait for it.
         if (!caller || !is_same_user(caller)) continue;
-        const timeval patience{5, 0};
-        setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        const timeval time_limit{5, 0};
+        setsockopt(caller.get(), SOL_SOCKET, SO_RCVTIMEO, &time_limit, sizeof time_limit);
         stand_in_ = std::move(caller);
     } while (!receive());
     const std::lock_guard lock(mutex_);
@@ -82,8 +91,7 @@ void Seat::take() {
 bool Seat::receive() {
     std::uint32_t length = 0;  // of the environment
     if (!stand_in_) return false;
-    auto passed =
-        base::take_passed(stand_in_.get(), std::as_writable_bytes(std::span(&length, 1)));
+    auto passed = base::take_passed(stand_in_.get(), std::as_writable_bytes(std::span(&length, 1)));
     if (!passed || passed->size() != 2 || length > longest_environment) return false;
     std::string all(length, '\0');
     if (!read_all(stand_in_.get(), all.data(), all.size())) return false;
@@ -100,7 +108,7 @@ bool Seat::receive() {
 std::unique_ptr<Bootstrap> Seat::connect() {
     {
         const std::lock_guard lock(mutex_);
-        if (cancelled_) throw BootstrapError("no place in the joined job: it was given up");
+        if (cancelled_) throw BootstrapError("cannot join the job: it was abandoned");
         connection_ = base::Descriptor(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
     }
     return connect_passed(std::move(socket_), std::move(notices_));
@@ -146,8 +154,8 @@ int stand_in(const std::string& name, bool runs) {
     for (const int socket : sockets) ::close(socket);
     char word = 0;
     if (read_all(seat.get(), &word, 1) && word == left_in_order) return 0;
-    // torus-run has seen the end of the process itself, and says so; but not if the process had not
-    // connected yet.
+    // torus-run has seen the end of the process itself, and reports it; but not if the process had
+    // not connected yet.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     return 1;
 }

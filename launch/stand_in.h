@@ -17,6 +17,9 @@
 
 namespace torusmp::launch {
 
+// The path of torus-stand-in in the installation of a torus-run, whose path this is.
+std::string stand_in_path(const std::string& torus_run);
+
 class Seat {
   public:
     // Listens under this name. Throws BootstrapError.
@@ -29,10 +32,10 @@ class Seat {
     // Ends take(), and what waits for torus-run after connect(), from another thread.
     void cancel() noexcept;
 
-    // After take(), once: connects to torus-run by the sockets that the stand-in has passed on.
-    // Throws BootstrapError.
+    // Connects to torus-run by the sockets that the stand-in has passed on. Call it once, after
+    // take(). Throws BootstrapError.
     std::unique_ptr<Bootstrap> connect();
-    // "NAME=VALUE": the settings of the job.
+    // The settings of the job, as "NAME=VALUE".
     const std::vector<std::string>& environment() const { return environment_; }
 
     // Releases the stand-in, in good order. Without this call it ends when this process does, as if
@@ -45,13 +48,13 @@ class Seat {
     std::mutex mutex_;  // cancel() reads the descriptors that take() changes
     bool cancelled_ = false;
     base::Descriptor listener_, stand_in_, socket_, notices_;
-    base::Descriptor connection_;  // to torus-run, after connect(): for cancel()
+    base::Descriptor connection_;  // to torus-run, after connect(), for cancel()
     std::vector<std::string> environment_;
 };
 
-// The stand-in: passes on what torus-run has given to this process, then waits until the process
-// that has taken it leaves, or ends. runs: that process has been started already; it then has one
-// minute to come, otherwise ten. Returns the exit code.
+// Runs a stand-in: passes on what torus-run has given to this process, then waits until the process
+// that has taken it leaves, or ends. `runs` means that that process has been started already; it
+// then has one minute to come, otherwise ten. Returns the exit code.
 int stand_in(const std::string& name, bool runs);
 
 }  // namespace torusmp::launch

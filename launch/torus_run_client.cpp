@@ -20,11 +20,19 @@
 #include <utility>
 
 #include "base/descriptor.h"
+#include "base/process_state.h"
 #include "launch/implementations.h"
 #include "launch/link_news.h"
 
 namespace torusmp::launch {
 namespace {
+
+// Whether a process is this one's parent, or the parent of that, and so on.
+bool descends_from(pid_t ancestor) {
+    pid_t pid = getpid();
+    while (pid > 1 && pid != ancestor) pid = base::process_state(pid).parent;
+    return pid == ancestor;
+}
 
 class TorusRunBootstrap final : public Bootstrap {
   public:
@@ -65,7 +73,8 @@ class TorusRunBootstrap final : public Bootstrap {
             noticed_.insert(noticed_.end(), piece, piece + n);
         std::vector<Death> all;
         while (take_notice(all)) continue;
-        return all;
+        told_.insert(told_.end(), all.begin(), all.end());
+        return std::exchange(tell_again_, false) ? told_ : all;
     }
     int deaths_descriptor() override {
         ask_for_deaths();
@@ -132,6 +141,21 @@ class TorusRunBootstrap final : public Bootstrap {
         send(FrameKind::finalize, 0, {});
     }
 
+    void join_again() override {
+        finalized_ = false;
+        tell_again_ = true;
+        send(FrameKind::again, 0, {});
+    }
+
+    // torus-run inherits the child only if this process is one of its descendants.
+    bool adopt(pid_t child, bool dies_well) override {
+        const char* const launcher = std::getenv(env_launcher);
+        if (launcher == nullptr || !descends_from(pid_t(std::atol(launcher)))) return false;
+        const std::int32_t pid = child;
+        send(FrameKind::child, dies_well ? 1 : 0, std::as_bytes(std::span(&pid, 1)));
+        return true;
+    }
+
   private:
     void receive_welcome() {
         const std::uint64_t length = expect(FrameKind::welcome, 0, "start");
@@ -151,6 +175,7 @@ class TorusRunBootstrap final : public Bootstrap {
         rank_ = welcome.rank;
         size_ = welcome.size;
         keeps_going_ = welcome.keep_going == 1;
+        sequence_ = welcome.sequence;
         std::copy(std::begin(welcome.secret), std::end(welcome.secret), secret_.begin());
         static_assert(sizeof(int) == sizeof(std::int32_t));
         local_.resize(welcome.local_count);
@@ -286,6 +311,8 @@ class TorusRunBootstrap final : public Bootstrap {
     base::Descriptor socket_, notices_;
     std::mutex sending_, noticing_;
     std::vector<std::byte> noticed_;
+    std::vector<Death> told_;  // by deaths()
+    bool tell_again_ = false;  // all of them: this rank has joined its job again
     std::atomic<bool> asked_{false};
     bool keeps_going_ = false;
     int rank_ = 0;

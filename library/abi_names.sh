@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Makes the library that programs are linked with if they shall run with any implementation of the
+# Makes the library that programs are linked with if they must run with any implementation of the
 # standard's binary interface: the names of MPI's functions, without code, under the name
 # libmpi_abi.so.1. At run time the loader takes the library of that name.
 #   abi_names.sh NM COMPILER LIBRARY OUTPUT

@@ -53,25 +53,26 @@ TORUSMP_EXTENSION(Comm_iagree, (MPI_Comm comm, int* flag, MPI_Request* request))
  * function). One collective call over the survivors: they shrink comm, start `command` with `argv`
  * once for each dead member, and get newcomm, which has the size and the order of comm: every
  * survivor has its rank, and each new process the rank of a dead one. comm may be revoked; it stays
- * as it is, and the caller frees it. newcomm inherits the error handler, and neither attributes nor a
- * topology.
+ * as it is, and the caller frees it. newcomm inherits the error handler, and neither attributes nor
+ * a topology.
  *
  * A new process calls the function, too: after MPI_Init with comm = MPI_COMM_NULL; it ignores
  * command, argv and info, and returns the same newcomm, once. Before that call, MPI_Comm_get_parent
  * returns an inter-communicator, and afterwards MPI_COMM_NULL, so a program sees at its start
  * whether it is a replacement. Its MPI_COMM_WORLD has only itself.
  *
- * command, argv, info: as those of MPI_Comm_spawn (argv may be MPI_ARGV_NULL; keys wdir and path);
- * the same on all survivors, since any of them may be the one that starts the processes.
+ * command, argv and info are as in MPI_Comm_spawn (argv may be MPI_ARGV_NULL; info may have the
+ * keys wdir and path). They are the same on all survivors, since any of them may start the
+ * processes.
  *
- * If somebody dies during the call, the survivors begin again, and replace that process, too. If it
- * fails, it fails on all survivors alike: MPI_ERR_UNSUPPORTED_OPERATION without torus-run
+ * If a process dies during the call, the survivors begin again and replace it, too. If the call
+ * fails, it fails on all survivors: MPI_ERR_UNSUPPORTED_OPERATION without torus-run
  * --keep-going, and if survivors cannot reach each other; MPI_ERR_ARG if all members live;
- * MPI_ERR_SPAWN if the processes cannot be started; MPI_ERR_PROC_FAILED if somebody dies in each try;
- * MPI_ERR_COMM for an inter-communicator, and for MPI_COMM_NULL in a process that is not new. One
- * thread of a process may call it at a time. */
-TORUSMP_EXPORTED int torusmp_replace(MPI_Comm comm, const char* command, char* argv[], MPI_Info info,
-                                     MPI_Comm* newcomm);
+ * MPI_ERR_SPAWN if the processes cannot be started; MPI_ERR_PROC_FAILED if a process dies in each
+ * try; MPI_ERR_COMM for an inter-communicator, and for MPI_COMM_NULL in a process that is not new.
+ * One thread of a process may call it at a time. */
+TORUSMP_EXPORTED int torusmp_replace(MPI_Comm comm, const char* command, char* argv[],
+                                     MPI_Info info, MPI_Comm* newcomm);
 #undef TORUSMP_EXPORTED
 
 #ifdef __cplusplus

@@ -58,7 +58,7 @@ struct Object {
     Object(const Object&) = delete;
     Object& operator=(const Object&) = delete;
 
-    Kind kind;                   // first: a dead object has nothing else
+    Kind kind;                   // comes first, because a dead object has nothing else
     std::uint32_t constant = 0;  // the predefined handle's value; 0 if the address is the handle
     std::atomic<int> references{1};
     int fortran = 0;  // index in the table of Fortran handles; 0 if none yet
@@ -97,8 +97,8 @@ void make_predefined(T& object, typename T::Handle handle) {
     predefined[object.constant] = &object;
 }
 
-// A lock that costs only a branch if a single thread calls. always: for calls that several threads
-// may make whatever the thread level of MPI.
+// A lock that costs only a branch if a single thread calls. `always` is set for calls that several
+// threads may make whatever the thread level of MPI.
 class SharedLock {
   public:
     explicit SharedLock(std::mutex& mutex, bool always = false)

@@ -17,7 +17,7 @@
 #include "qmp/topology.h"
 
 struct QMP_comm_struct {
-    // members: the machine rank of each node.
+    // `members` contains the machine rank of each node.
     QMP_comm_struct(torusmp::core::Runtime& runtime, std::vector<int> members,
                     torusmp::core::Context context, const torusmp::collectives::Policy& policy)
         : group(runtime, std::move(members), context, policy),

@@ -22,7 +22,7 @@ struct Flags {
     bool native_geometry = false;    // -qmp-geom native
     std::vector<int> allocated_map;  // -qmp-alloc-map
     std::vector<int> logical_map;    // -qmp-logic-map
-    std::vector<int> jobs;           // -qmp-job: jobs along each dimension
+    std::vector<int> jobs;           // jobs along each dimension, from -qmp-job
     std::optional<int> processes;    // -qmp-nmpi
 };
 

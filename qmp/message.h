@@ -31,7 +31,7 @@ struct QMP_msghandle_struct {
     torusmp::core::ReceiveRequest receive;
     QMP_msgmem_struct memory;
     int peer = -1;  // node number
-    int axis = -1;  // relative messages: the dimension; -1 if by number
+    int axis = -1;  // the dimension of a relative message; -1 if by number
     int direction = 0;
     bool followed = false;  // followed in its multiple by a further send to the same node
 

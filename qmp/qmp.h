@@ -261,7 +261,8 @@ QMP_API_ int QMP_get_number_of_subgrid_sites(void);
  * bytes. NULL and QMP_NOMEM_ERR if out of memory. Stays valid until freed or until the process
  * ends. */
 QMP_API_ QMP_mem_t* QMP_allocate_memory(size_t nbytes);
-/* alignment in bytes, 0 for any; flags: sum of QMP_MEM_... values, a hint that may be ignored. */
+/* Allocates nbytes bytes. alignment is in bytes, 0 for any; flags is a sum of QMP_MEM_...
+ * values, a hint that may be ignored. */
 QMP_API_ QMP_mem_t* QMP_allocate_aligned_memory(size_t nbytes, size_t alignment, int flags);
 QMP_API_ void* QMP_get_memory_pointer(QMP_mem_t* mem);
 QMP_API_ void QMP_free_memory(QMP_mem_t* mem);
@@ -273,7 +274,7 @@ QMP_API_ QMP_msgmem_t QMP_declare_msgmem(const void* mem, size_t nbytes);
 /* nblocks blocks of blksize bytes, stride bytes from the start of one to the start of the next: */
 QMP_API_ QMP_msgmem_t QMP_declare_strided_msgmem(void* base, size_t blksize, int nblocks,
                                                  ptrdiff_t stride);
-/* num strided layouts, one after the other: */
+/* Declares num strided layouts, one after the other. */
 QMP_API_ QMP_msgmem_t QMP_declare_strided_array_msgmem(void* base[], size_t blksize[],
                                                        int nblocks[], ptrdiff_t stride[], int num);
 /* count blocks, the i-th of blocklen[i] elements from element index[i] on, elemsize bytes each: */
@@ -403,8 +404,8 @@ QMP_API_ const char* QMP_get_error_string(QMP_msghandle_t mh);
 /* Sets the verbosity of the library (0: errors only; 1: also how topologies are placed on the
  * machine). Returns the previous level. Works before QMP_init_msg_passing(). */
 QMP_API_ int QMP_verbose(int level);
-/* Above 0: the time spent in messages and global operations is summed. Returns the previous level.
- */
+/* A level above 0 sums the time spent in messages and global operations. Returns the previous
+ * level. */
 QMP_API_ int QMP_profcontrol(int level);
 /* Like printf, with "QMP m<node>,n<nodes>@<host>:" before the text and a newline after it. They
  * return the length of the text without these. printf and info write to stdout, error to stderr. */

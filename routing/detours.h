@@ -95,7 +95,7 @@ class Detours {
     std::int64_t length_of_detours(int part) const;
 
     Parts parts_;
-    std::vector<int> level_;  // by rank: steps from the root of its part
+    std::vector<int> level_;  // steps from each rank to the root of its part
 };
 
 }  // namespace torusmp::routing

@@ -27,9 +27,10 @@ struct Dilation {
 
 class Embedding {
   public:
-    // extents: one per logical dimension, each at least 1, with the product physical.size(); an
-    // empty list stands for a single place. periodic: empty (all wrap around) or one flag per
-    // dimension. Throws std::invalid_argument with the found and the expected value.
+    // `extents` has one extent per logical dimension, each at least 1, with the product
+    // physical.size(); an empty list stands for a single place. `periodic` is empty (all wrap
+    // around) or has one flag per dimension. Throws std::invalid_argument with the found and the
+    // expected value.
     Embedding(std::span<const int> extents, const std::vector<bool>& periodic,
               const Torus& physical);
 
@@ -46,7 +47,7 @@ class Embedding {
     const Dilation& dilation() const { return dilation_; }
     const Dilation& dilation(int dimension) const { return by_dimension_[std::size_t(dimension)]; }
 
-    // One line: "6x8x2x2x2 as 6x8x8: dilation 1".
+    // The embedding in one line, for example "6x8x2x2x2 as 6x8x8: dilation 1".
     std::string describe() const;
 
   private:

@@ -34,7 +34,7 @@ class Orientation {
         for (Rank rank = 0; rank <= size; ++rank) walk(rank);
         edges_.resize(cables.size());
     }
-    // By cable: from and to.
+    // The two ends of each cable, from and to.
     const std::vector<std::pair<Rank, Rank>>& edges() const { return edges_; }
 
   private:
@@ -139,8 +139,7 @@ std::shared_ptr<const Graph> with_ranks(const std::shared_ptr<const Graph>& node
     std::vector<GraphCable> cables;
     for (const GraphCable& cable : nodes->cables())
         for (int rank = 0; rank < each; ++rank)
-            cables.push_back(
-                {cable.from * each + rank, cable.dimension, cable.to * each + rank});
+            cables.push_back({cable.from * each + rank, cable.dimension, cable.to * each + rank});
     const int inside = nodes->dimensions();
     for (Rank node = 0; node < nodes->size(); ++node)
         for (int rank = 0; rank < (each == 2 ? 1 : each); ++rank)
@@ -178,8 +177,8 @@ Graph::Graph(int size, std::span<const GraphCable> cables, int channels)
 
 void Graph::check() const {
     if (size_ < 1 || size_ > max_graph_ranks)
-        throw std::invalid_argument(fmt::format("a graph of {} ranks: expected 1 to {}", size_,
-                                                max_graph_ranks));
+        throw std::invalid_argument(
+            fmt::format("a graph of {} ranks: expected 1 to {}", size_, max_graph_ranks));
     for (const GraphCable& cable : cables_)
         if (cable.from < 0 || cable.from >= size_ || cable.to < 0 || cable.to >= size_ ||
             cable.from == cable.to || cable.dimension < 0 || cable.dimension >= max_dimensions)
@@ -236,10 +235,9 @@ int Graph::find_shortest(Rank to) {
     const std::vector<int> steps = distances_from(to);
     std::vector<Rank> nearest(steps.size());
     std::iota(nearest.begin(), nearest.end(), 0);
-    std::stable_sort(nearest.begin(), nearest.end(), [&](Rank a, Rank b) {
-        return steps[std::size_t(a)] < steps[std::size_t(b)];
-    });
-    // By rank: the turns of the rest of the path where it arrives there going up, or down.
+    std::stable_sort(nearest.begin(), nearest.end(),
+                     [&](Rank a, Rank b) { return steps[std::size_t(a)] < steps[std::size_t(b)]; });
+    // For each rank, the turns of the rest of the path where it arrives there going up, or down.
     std::vector<std::array<int, 2>> turns(std::size_t(size_), {0, 0});
     int most = 0;
     for (const Rank from : nearest) {

@@ -39,8 +39,8 @@ struct GraphCable {
 inline constexpr int max_graph_ranks = 1024;
 
 // Gives each cable a direction, so that the cables of a rank have different directions. The result
-// is in the order of `cables`. The number of dimensions is half of the largest number of cables at a
-// rank, rounded up. Precondition: the two ends of a cable are different ranks below `size`.
+// is in the order of `cables`. The number of dimensions is half of the largest number of cables at
+// a rank, rounded up. Precondition: the two ends of a cable are different ranks below `size`.
 std::vector<GraphCable> assign_directions(int size, std::span<const std::pair<Rank, Rank>> cables);
 
 class Graph;
@@ -51,9 +51,9 @@ std::shared_ptr<const Graph> with_ranks(const std::shared_ptr<const Graph>& node
 
 class Graph {
   public:
-    // channels: the virtual channels that packets may use. Throws std::invalid_argument if the
-    // graph is not connected, has more ranks than max_graph_ranks, or uses a direction twice or
-    // beyond max_dimensions.
+    // Packets may use `channels` virtual channels. Throws std::invalid_argument if the graph is not
+    // connected, has more ranks than max_graph_ranks, or uses a direction twice or beyond
+    // max_dimensions.
     Graph(int size, std::span<const GraphCable> cables, int channels = max_dimensions);
 
     int size() const { return size_; }
@@ -102,7 +102,7 @@ class Graph {
     int channels_ = 1;
     bool shortest_ = true;
     std::vector<Ends> ends_;               // by rank and Direction::index(); -1: no cable
-    std::vector<int> order_;               // by rank: its position
+    std::vector<int> order_;               // the position of each rank
     std::vector<Rank> by_order_;           // the inverse
     std::vector<std::uint8_t> next_;       // Direction::index() of the first step, by at()
     std::vector<std::uint16_t> distance_;  // by at()

@@ -24,9 +24,9 @@ struct Completion {
 inline constexpr int unknown_port = 1 << 20;
 
 // Like recognize_torus(), but if the cables alone do not form a torus, adds up to a few missing
-// ones, if there is exactly one way to do so. `idle`: ports of a node on which nothing is received:
-// they decide whether a line of nodes is a ring with one dead cable, and where cables belong. The
-// reported reason is the reason for the cables alone.
+// ones, if there is exactly one way to do so. `idle` lists ports of a node on which nothing is
+// received; they decide whether a line of nodes is a ring with one dead cable, and where cables
+// belong. The reported reason is the reason for the cables alone.
 Completion complete_torus(std::span<const std::string> names, std::span<const Cable> cables,
                           std::span<const CableEnd> idle);
 

@@ -73,8 +73,9 @@ class Growth {
         return links;
     }
 
-    // `layers`: the ranks by distance. In each layer the ranks with the fewest choices come first,
-    // and each joins the smallest region it can. Ties are broken in an order given by `seed`.
+    // `layers` lists the ranks by distance. In each layer the ranks with the fewest choices come
+    // first, and each joins the smallest region it can. Ties are broken in an order given by
+    // `seed`.
     void grow(std::vector<Rank> layers, unsigned seed) {
         sizes_.fill(0);
         std::mt19937 random(seed);
@@ -187,7 +188,7 @@ class Growth {
         return true;
     }
 
-    // By pair of regions: a rank that may move from the first to the second, or -1.
+    // For each pair of regions, a rank that may move from the first to the second, or -1.
     std::vector<Rank> find_movers(const std::vector<Rank>& layers) const {
         const auto ways = std::size_t(around_->ways());
         std::vector<Rank> movers(ways * ways, -1);

@@ -22,8 +22,8 @@ namespace torusmp::routing {
 
 struct Partition {
     Rank root = 0;
-    std::vector<Direction> first;          // by region: the link by which the root serves it
-    std::vector<std::vector<Rank>> order;  // by region: its ranks in sending order
+    std::vector<Direction> first;          // the link by which the root serves each region
+    std::vector<std::vector<Rank>> order;  // the ranks of each region in sending order
     std::vector<int> region;               // by rank; -1 for the root
     // All regions as one tree. If the root's neighbour in a ring of two is the gate of the regions
     // of both cables, it has the children of both regions and belongs to one of them itself.

@@ -47,8 +47,8 @@ struct Recognition {
     std::string reason;  // why it is not a torus, naming nodes; empty if it is one
 };
 
-// `names`: one per node, used in `reason`. Among the possible numberings of a torus it chooses one
-// in which nodes given in row-major order keep their order, if possible.
+// `names` has one name per node, for `reason`. Among the possible numberings of a torus it chooses
+// one in which nodes given in row-major order keep their order, if possible.
 Recognition recognize_torus(std::span<const std::string> names, std::span<const Cable> cables);
 
 }  // namespace torusmp::routing

@@ -60,7 +60,7 @@ std::vector<Message> sdf_gather_messages(const Torus& torus, Rank root);
 // Lower bounds: for any scatter through the root's links, and for any order of this partition. The
 // optimal scatter ends at the larger of the two.
 struct ScatterBounds {
-    int sending = 0;  // T1: the number of other ranks divided by the root's links, rounded up
+    int sending = 0;  // T1, the number of other ranks divided by the root's links, rounded up
     // T2: the n-th message, with a path of d links, arrives after n - 1 + d steps; the largest of
     // these, which is smallest if the furthest rank goes first.
     int longest_chain = 0;

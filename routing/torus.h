@@ -26,8 +26,9 @@ using Coordinates = std::array<int, max_dimensions>;
 
 class Torus {
   public:
-    // dims: 1 to max_dimensions extents, each at least 1; periodic: empty (all wrap around) or one
-    // flag per dimension. Throws std::invalid_argument with the found and the expected value.
+    // `dims` has 1 to max_dimensions extents, each at least 1; `periodic` is empty (all wrap
+    // around) or has one flag per dimension. Throws std::invalid_argument with the found and the
+    // expected value.
     explicit Torus(std::span<const int> dims, const std::vector<bool>& periodic = {});
     // The ranks of a graph, in a line, or a ring if the last rank is next to the first.
     explicit Torus(std::shared_ptr<const Graph> graph);

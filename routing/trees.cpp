@@ -323,7 +323,7 @@ bool relieve(std::vector<Entry>& entries, Load& load, int start) {
     return false;
 }
 
-// Chooses the directions of the ranks of one depth. `total`: the load of the depths before, to
+// Chooses the directions of the ranks of one depth. `total` is the load of the depths before, to
 // break ties.
 void balance(std::vector<Entry>& entries, Load& total) {
     Load load{};

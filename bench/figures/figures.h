@@ -15,7 +15,7 @@ namespace torusmp::bench {
 inline constexpr double megabyte = 1e6;  // for rates; sizes are powers of two
 
 struct Figure {
-    double value = 0;             // what the table shows: the median
+    double value = 0;             // the median, which the table shows
     double best = 0;              // fastest repetition
     std::vector<double> samples;  // one per repetition, in the column's unit
     long calls = 0;               // calls per repetition; 0 if unknown
@@ -54,7 +54,7 @@ struct Level {
 struct LinkRate {
     int receiver = 0;
     int sender = 0;
-    std::string direction;  // of the receiver: "0+"
+    std::string direction;  // the receiver's, such as "0+"
     double rate = 0;        // MB/s
 };
 
@@ -113,7 +113,7 @@ std::string as_json(std::string_view command, const std::vector<Fact>& facts, co
 // Quotes a text for JSON.
 std::string json_quoted(std::string_view text);
 
-// One line per row: its name, then median, minimum and maximum of each column.
+// Each row is one line with its name, then the median, minimum and maximum of each column.
 std::string as_csv(const Table& table);
 
 std::string_view name_of(Column::Draw draw);

@@ -14,7 +14,7 @@
 enum { most_ranks = 1024 };
 
 PlannedLink planned[most_links];
-int link_count, crowded, buffer_bytes;
+int link_count, oversubscribed, buffer_bytes;
 
 static int my_rank, all_ranks;
 static char root_address[64];
@@ -129,7 +129,7 @@ static void read_plan(void) {
 
 void bare_start(void) {
     read_plan();
-    crowded = all_ranks > sysconf(_SC_NPROCESSORS_ONLN);
+    oversubscribed = all_ranks > sysconf(_SC_NPROCESSORS_ONLN);
     join_control();
 }
 
@@ -179,7 +179,7 @@ int net_ways(void) {
 
 const char* net_way_name(int way) {
     (void)way;
-    return crowded ? "poll(2)" : "polled";
+    return oversubscribed ? "poll(2)" : "polled";
 }
 
 int net_way_takes_many(int way) {

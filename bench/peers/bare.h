@@ -24,8 +24,8 @@ typedef struct {
 
 extern PlannedLink planned[most_links];
 extern int link_count;
-extern int crowded;      /* more ranks than cores: waiting ranks sleep */
-extern int buffer_bytes; /* of sockets */
+extern int oversubscribed; /* ranks outnumber cores, so waiting ranks sleep */
+extern int buffer_bytes;   /* of sockets */
 
 /* Reads the plan and connects to rank 0. */
 void bare_start(void);

@@ -60,7 +60,8 @@ static int are_sums(const char* block, size_t bytes, int last, int number) {
 
 /* ---- operations ----------------------------------------------------------------------------- */
 
-/* in: 1 block or all; out: the same, 0 if none. */
+/* in_all and out_all are 1 if the input or the output has all blocks, and 0 if it has one block
+ * or none. */
 typedef struct {
     const char* name;
     int in_all;
@@ -79,7 +80,7 @@ static int is(const Operation* o, const char* name) {
     return strcmp(o->name, name) == 0;
 }
 
-/* Before the first call: fills the input of this rank. */
+/* Fills the input of this rank before the first call. */
 static void prepare(const Operation* o, char* in, char* out, size_t bytes) {
     int me = net_rank(), all = net_size();
     if (is(o, "broadcast") && me == 0) fill_bytes(in, bytes, 0, 0);
@@ -95,7 +96,7 @@ static void prepare(const Operation* o, char* in, char* out, size_t bytes) {
     }
 }
 
-/* After the first call: whether the result of this rank is correct. */
+/* Whether the result of this rank is correct after the first call. */
 static int is_right(const Operation* o, const char* in, size_t bytes) {
     int me = net_rank(), all = net_size();
     if (is(o, "broadcast")) return are_bytes(in, bytes, 0, 0);

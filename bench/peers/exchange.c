@@ -28,7 +28,7 @@ int window = most_window;
 int loaded = 0;
 static int on_a_line = 0;
 
-/* In the order of net_declare_grid(): the first dimension fastest. */
+/* The extents in the order of net_declare_grid(), the first dimension fastest. */
 static int grid[most_dimensions];
 static int grid_dimensions = 0;
 
@@ -123,7 +123,7 @@ static Result half_round_trip(size_t bytes, int peer) {
     return best;
 }
 
-/* latency:BYTES: microseconds for half a round trip. */
+/* The benchmark latency:BYTES returns the microseconds of half a round trip. */
 static Result latency(int bytes) {
     Result r = half_round_trip((size_t)bytes, partner);
     r.timing.median *= 1e6;
@@ -137,13 +137,14 @@ Result as_bandwidth(Result r, double bytes) {
     return r;
 }
 
-/* pingpong:BYTES: MB/s. */
+/* The benchmark pingpong:BYTES returns MB/s. */
 static Result ping_pong_bandwidth(int bytes) {
     return as_bandwidth(half_round_trip((size_t)bytes, partner), bytes);
 }
 
-/* hop:BYTES, a ring or a line of ranks: microseconds that each further hop adds to half a round
- * trip, by a straight line through the distances 1 to half way round, or to the end. */
+/* The benchmark hop:BYTES on a ring or a line of ranks returns the microseconds that each
+ * further hop adds to half a round trip, by a straight line through the distances 1 to half way
+ * round, or to the end. */
 static Result hop(int bytes) {
     int farthest = on_a_line ? net_size() - 1 : net_size() / 2;
     if (farthest < 2) net_abort("hop needs a ring of at least 4 ranks, or a line of 3");
@@ -243,8 +244,8 @@ static double link_ends(void) {
     return ends;
 }
 
-/* halo:EXTENT, EXTENT^3 ranks: microseconds for six sends of 8 KiB and six receives on every rank.
- */
+/* The benchmark halo:EXTENT on EXTENT^3 ranks returns the microseconds for six sends of 8 KiB
+ * and six receives on every rank. */
 static Result halo(int extent) {
     for (int i = 0; i < 3; i++) grid[i] = extent;
     grid_dimensions = 3;
@@ -254,14 +255,15 @@ static Result halo(int extent) {
     return best;
 }
 
-/* links:BYTES: MB/s that all link ends of the grid send in messages of BYTES, all at the same
- * time. */
+/* The benchmark links:BYTES returns the MB/s that all link ends of the grid send in messages of
+ * BYTES, all at the same time. */
 static Result all_links(int bytes) {
     Result r = grid_exchange((size_t)bytes, 0);
     return as_bandwidth(r, (double)bytes * link_ends() * net_size());
 }
 
-/* node:BYTES: MB/s that rank 0 sends on all its links at the same time; the others only receive. */
+/* The benchmark node:BYTES returns the MB/s that rank 0 sends on all its links at the same time;
+ * the others only receive. */
 static Result one_node(int bytes) {
     Result r = grid_exchange((size_t)bytes, 1);
     return as_bandwidth(r, (double)bytes * link_ends());
@@ -273,7 +275,7 @@ static void sums(void* state, long times) {
         if (net_sum(net_rank() + 1.0) != expected) net_abort("a sum came out wrong");
 }
 
-/* sum:RANKS: microseconds for the sum of one double on every rank. */
+/* The benchmark sum:RANKS returns the microseconds for the sum of one double on every rank. */
 static Result sum(int ranks) {
     if (net_size() != ranks) net_abort("sum: started with another number of ranks");
     double expected = 0.5 * ranks * (ranks + 1.0);

@@ -37,21 +37,24 @@ Result as_bandwidth(Result r, double bytes);
 /* Processor seconds of this process, including the kernel's time for it. */
 double cpu_seconds(void);
 
-/* stream:BYTES: MB/s one way with a window of messages in flight, each with a buffer of its own. */
+/* The benchmark stream:BYTES returns MB/s one way with a window of messages in flight, each with
+ * a buffer of its own. */
 Result stream_bandwidth(int bytes);
-/* message:BYTES: microseconds of processor time that both ends together spend on a message of such
- * a stream, which is seconds for a million; its best is the fastest batch's. */
+/* The benchmark message:BYTES returns the microseconds of processor time that both ends together
+ * spend on a message of such a stream, which is seconds for a million; its best is the fastest
+ * batch's. */
 Result message_cost(int bytes);
-/* gigabyte:BYTES: seconds of processor time for 10^9 bytes of such a stream. */
+/* The benchmark gigabyte:BYTES returns the seconds of processor time for 10^9 bytes of such a
+ * stream. */
 Result gigabyte_cost(int bytes);
 
-/* idle:SECONDS: rank 0 sleeps, all others wait for its message; percent of one core that the
- * whole job uses meanwhile. */
+/* In the benchmark idle:SECONDS, rank 0 sleeps and all others wait for its message. Returns the
+ * percentage of one core that the whole job uses meanwhile. */
 Result idle(int seconds);
-/* memory:BYTES: every rank exchanges 8 bytes and then BYTES with every other; MiB a rank while all
- * are alive, shared parts counted once. */
+/* In the benchmark memory:BYTES, every rank exchanges 8 bytes and then BYTES with every other.
+ * Returns MiB for each rank while all are alive, with shared parts counted once. */
 Result memory(int bytes);
-/* nothing:0: only start and end; compare-peers measures the time from outside. */
+/* The benchmark nothing:0 only starts and ends; compare-peers measures the time from outside. */
 Result nothing(int unused);
 
 #endif

@@ -41,7 +41,8 @@ static void ping_pong(void* state, long times) {
     }
 }
 
-/* latency:BYTES: microseconds for half a round trip of MPI_Send and MPI_Recv. */
+/* The benchmark latency:BYTES returns the microseconds of half a round trip of MPI_Send and
+ * MPI_Recv. */
 static Timing latency(int bytes) {
     PingPong p = {net_allocate((size_t)bytes), net_allocate((size_t)bytes), bytes};
     memset(p.out, 'a' + net_rank() % 2, (size_t)bytes);
@@ -92,13 +93,14 @@ static Timing one_way(int bytes) {
     return (Timing){window / t.median, window / t.best};
 }
 
-/* rate:BYTES: millions of messages a second with 64 in flight. */
+/* The benchmark rate:BYTES returns millions of messages a second with 64 in flight. */
 static Timing rate(int bytes) {
     Timing t = one_way(bytes);
     return (Timing){1e-6 * t.median, 1e-6 * t.best};
 }
 
-/* bandwidth:BYTES: MB/s one way with 64 messages in flight, each with a separate buffer. */
+/* The benchmark bandwidth:BYTES returns MB/s one way with 64 messages in flight, each with a
+ * separate buffer. */
 static Timing bandwidth(int bytes) {
     Timing t = one_way(bytes);
     return (Timing){1e-6 * bytes * t.median, 1e-6 * bytes * t.best};
@@ -127,7 +129,8 @@ static void posted_reverse(void* state, long times) {
     }
 }
 
-/* posted:COUNT: microseconds for COUNT receives, posted first and matched in reverse order. */
+/* The benchmark posted:COUNT returns the microseconds for COUNT receives, posted first and
+ * matched in reverse order. */
 static Timing posted(int count) {
     Posted p = {count, net_allocate((size_t)count * sizeof *p.values),
                 net_allocate((size_t)count * sizeof *p.requests)};
@@ -225,8 +228,9 @@ static void verify(const Halo* h) {
                 }
 }
 
-/* halo:EXTENT: microseconds for the six faces of EXTENT^3 doubles on every rank, sent and received
- * in place with vector types, on a periodic grid that MPI_Cart_create makes of all ranks. */
+/* The benchmark halo:EXTENT returns the microseconds for the six faces of EXTENT^3 doubles on
+ * every rank, sent and received in place with vector types, on a periodic grid that
+ * MPI_Cart_create makes of all ranks. */
 static Timing halo(int extent) {
     int sizes[dimensions] = {0, 0, 0}, wrap[dimensions] = {1, 1, 1}, rank;
     Halo h = {.extent = extent};

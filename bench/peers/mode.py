@@ -10,6 +10,7 @@ import subprocess
 from collections import Counter
 
 APART = 1.5  # round trips whose ratio is larger are of different modes
+MOST_NAMES = 5  # of measures in one line
 CHANGED = -1  # in place of a round trip: of no mode
 
 
@@ -45,6 +46,7 @@ class Modes:
 
     def __init__(self, program):
         self.program, self.runs, self.left_out = program, [], Counter()
+        self.disturbed = []  # measures with runs during which the mode changed
 
     def probe(self):
         """The present round trip; None if not known."""
@@ -64,7 +66,10 @@ class Modes:
     def divide(self, name, samples):
         """Of [(round trip, value)] per library, the values in the prevalent mode of the measure; all
         values if no run stayed in one mode."""
-        limits = prevalent([trip for pairs in samples.values() for trip, _ in pairs])
+        trips = [trip for pairs in samples.values() for trip, _ in pairs]
+        limits = prevalent(trips)
+        if CHANGED in trips:
+            self.disturbed.append(name)
 
         def counts(trip):
             if limits is None:  # the modes of all are unknown
@@ -92,3 +97,13 @@ class Modes:
         dropped = sum(self.left_out.values())
         return text + (f"; {dropped} samples are left out, whose run was in another mode than most of their measure"
                        if dropped else "")
+
+    def warning(self):
+        """A line of the report; None if the mode changed during no run. A change there and back within
+        a run cannot be seen, and is likely where others were seen."""
+        if not self.disturbed:
+            return None
+        more = len(self.disturbed) - MOST_NAMES
+        names = ", ".join(self.disturbed[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        return (f"the mode changed during runs of {names}, and may have changed and changed back during others: "
+                "measure these again before you use their ratios")

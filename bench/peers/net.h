@@ -14,8 +14,8 @@ typedef struct {
     void* buffer;
     size_t bytes;
     int peer;      /* rank of the peer */
-    int axis;      /* of the declared grid, or -1: only peer is used */
-    int direction; /* +1 or -1 along axis: the direction towards the peer */
+    int axis;      /* of the declared grid; -1 if only peer is used */
+    int direction; /* +1 or -1 along axis, towards the peer */
     int sending;   /* else receiving */
 } Message;
 

@@ -107,7 +107,7 @@ void net_group_wait(Group* group) {
             moved |= move_queue(&links[i].out, links[i].socket, 1);
             moved |= move_queue(&links[i].in, links[i].socket, 0);
         }
-        if (moved || !crowded) continue;
+        if (moved || !oversubscribed) continue;
         struct pollfd wanted[most_links];
         for (int i = 0; i < link_count; i++) {
             wanted[i].fd = links[i].socket;

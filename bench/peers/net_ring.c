@@ -127,7 +127,7 @@ void net_group_wait(Group* group) {
     while (group->open > 0) {
         int taken = 0;
         for (int i = 0; i < link_count; i++) taken += receive_some(&links[i]);
-        if (taken || !crowded) continue;
+        if (taken || !oversubscribed) continue;
         struct pollfd wanted[most_links];
         for (int i = 0; i < link_count; i++) {
             wanted[i].fd = links[i].socket;

@@ -62,8 +62,8 @@ static double cost_of(Stream* s, double each, double seconds) {
     return net_sum(s->role < 0 ? 0 : cpu_seconds() - before) / (double)times;
 }
 
-/* One run of a stream by one way, its contents checked first. cost: not null: there goes the
- * processor time of a window, of both ends. */
+/* One run of a stream by one way, its contents checked first. A `cost` that is not null receives
+ * the processor time of a window, of both ends. */
 static Timing timed_stream(char* data, char* ack, size_t each, int role, int way, double seconds,
                            double* cost) {
     int other = role == 0 ? partner : 0;
@@ -91,7 +91,7 @@ static Timing timed_stream(char* data, char* ack, size_t each, int role, int way
     return timing;
 }
 
-/* A window of messages of `each` bytes, with the fastest variant. cost: as above. */
+/* A window of messages of `each` bytes, with the fastest variant. For `cost` see above. */
 static Result stream_of(size_t each, double* cost) {
     int role = net_rank() == 0 ? 0 : net_rank() == partner ? 1 : -1;
     char* data = net_allocate(role < 0 ? 8 : each * (size_t)window);

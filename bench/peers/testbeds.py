@@ -205,8 +205,8 @@ class Testbed:
             links = links.supernet()
         # mpirun does this itself if it knows that ranks outnumber cores; here every node looks
         # idle.
-        crowded = ranks > len(os.sched_getaffinity(0))
-        yielding = ["--mca", "mpi_yield_when_idle", "1"] if crowded else []
+        oversubscribed = ranks > len(os.sched_getaffinity(0))
+        yielding = ["--mca", "mpi_yield_when_idle", "1"] if oversubscribed else []
         return ["ip", "netns", "exec", self.hosts[0], launcher, "--allow-run-as-root", *yielding,
                 "-np", ranks,
                 "--host", hosts, "--bind-to", "none", "--mca", "plm_rsh_agent", self.agent,

@@ -117,7 +117,8 @@ PredictedMeasure halo(const Torus& torus, Prediction& ours) {
 
 using PeerAlgorithm = std::pair<std::string, RouteProgram (*)(int ranks, std::size_t bytes)>;
 
-// Our time, the others' times, and the ratio to the best of them. ours: null: by schedules.
+// Our time, the others' times, and the ratio to the best of them. If `ours` is null, our time comes
+// from our schedules.
 PredictedMeasure predict_collective(const Torus& torus, const Model& model, Prediction* ours,
                                     const std::string& operation, int colour, double most_bytes,
                                     const std::vector<PeerAlgorithm>& peers, int calls) {

@@ -47,7 +47,7 @@ class MeasuredFile {
 
     const std::string& command() const { return command_; }
 
-    // `key`: key of the rows. Columns are found by name; those of bare sockets are ignored.
+    // `key` is the key of the rows. Columns are found by name; those of bare sockets are ignored.
     FitCurve curve(std::string_view column, std::string_view key) const {
         const Json* columns = file_.find("columns");
         const Json* rows = file_.find("rows");

@@ -161,7 +161,8 @@ int power_of_two_up(int number) {
     return power;
 }
 
-// A binomial tree from rank 0, largest subtree first; bytes: size of the message to that child.
+// A binomial tree from rank 0, largest subtree first. `bytes` returns the size of the message to
+// that child.
 RouteProgram down_tree(int ranks, std::function<std::size_t(int child, int span)> bytes) {
     const int whole = power_of_two_up(ranks);
     return [=](Rank rank, int step) -> std::optional<RouteStep> {

@@ -35,7 +35,7 @@ Figure samples_of(const Json& measure, std::string_view library) {
     return figure;
 }
 
-// Ratio of times, ours divided by the other's; more: higher figures are better.
+// The ratio of times, ours divided by the other's. `more` means that higher figures are better.
 Figure ratio_of(const Figure& ours, const Figure& other, bool more) {
     const double ratio = more ? other.value / ours.value : ours.value / other.value;
     return {ratio, ratio, std::isfinite(ratio) ? std::vector{ratio} : std::vector<double>{}};

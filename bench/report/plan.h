@@ -15,7 +15,7 @@ namespace torusmp::bench {
 struct ReportPart {
     enum class Program { bench, wilson, peers };
 
-    std::string name;     // "latency tcp": unique, what --only chooses
+    std::string name;     // unique, such as "latency tcp"; --only chooses by it
     std::string section;  // of the page; parts of one section share a heading
     Program program = Program::bench;
     std::vector<std::string> words;  // arguments of the program; for bench the measure first
@@ -30,7 +30,7 @@ struct ReportMachine {
     routing::Torus torus;
     bool hosts = false;                   // more than one; else all ranks are on this host
     std::vector<std::string> transports;  // those that a link could use
-    // arguments for torus-run: the machine as the user named it
+    // Arguments for torus-run that select the machine as the user named it.
     std::vector<std::string> launcher;
     std::string wire = {};               // --wire, as the user wrote it
     bool wilson = false, peers = false;  // whether the programs are installed

@@ -17,7 +17,7 @@ struct ReportPrograms {
 };
 ReportPrograms find_programs();
 
-// `seconds`: for each figure. `scratch`: a file that the part may write; it is removed.
+// Each figure takes `seconds`. `scratch` is a file that the part may write; it is removed.
 RecordedPart run_part(const ReportPart& part, const ReportPrograms& programs, double seconds,
                       const std::string& scratch);
 

@@ -46,7 +46,7 @@ class AgreedError : public std::runtime_error {
 struct Pair {
     int partner = 1;  // of rank 0
     int hops = 1;
-    int role = -1;   // 0 and 1: the two; -1 if idle
+    int role = -1;   // 0 and 1 for the two ranks; -1 if idle
     int other = -1;  // the peer, for the two
 };
 

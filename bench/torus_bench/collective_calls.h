@@ -21,7 +21,7 @@ namespace torusmp::bench {
 class CollectiveCall;
 struct CallArguments;
 
-// What busbw counts for an operation on n members, as nccl-tests defines it: algbw times this.
+// The factor of busbw over algbw for an operation on n members, as nccl-tests defines it.
 enum class BusFactor {
     none,          // not in nccl-tests
     one,           // 1
@@ -33,8 +33,8 @@ struct CollectiveFacts {
     std::string_view name;
     bool sized = true;     // false if no bytes move, as in a barrier
     bool blocks = false;   // the size is of one member's block; else of a vector
-    bool numbers = false;  // sums of doubles: sizes are multiples of 8
-    bool all_in = false;   // with blocks: `in` has one for each member; else only its own
+    bool numbers = false;  // sums doubles, so sizes are multiples of 8
+    bool all_in = false;   // `in` has a block for each member, not only its own
     bool all_out = false;  // as all_in, for `out`
     BusFactor bus = BusFactor::none;
     const collectives::AlgorithmTable* algorithms = nullptr;  // null if there is only one
@@ -45,7 +45,7 @@ struct CollectiveFacts {
     std::size_t bytes_out(std::size_t bytes, int members) const;
     // The bytes of which algbw is the rate: a vector, or the blocks of all members.
     double algorithm_bytes(std::size_t bytes, int members) const;
-    // Those of busbw. Requires a factor.
+    // The bytes of which busbw is the rate. Requires a factor.
     double bus_bytes(std::size_t bytes, int members) const;
     // Returns null for "automatic", the choice of the settings. Throws std::invalid_argument that
     // lists the algorithms.

@@ -60,14 +60,14 @@ struct Options {
     std::optional<int> peer;         // of rank 0; default: a neighbour
     std::optional<double> wire;      // aggregate: capacity of a link, MB/s
     bool raw = false;                // also measure a bare socket
-    // aggregate: the only sender; forward: the forwarding rank; simulate: the root
+    // The only sender of `aggregate`, the forwarding rank of `forward`, or the root of `simulate`.
     std::optional<int> from;
     std::vector<std::string> operations;  // collectives, predict: the operations
     bool operations_given = false;        // by the user
     std::vector<std::string> algorithms;  // of each; if empty, see --help
     bool busbw = false;                   // also algbw and busbw of collectives
     bool list_algorithms = false;         // print them and exit
-    // predict: calls of a collective, without a barrier between them
+    // The calls of a collective that `predict` makes without a barrier between them.
     int calls = 1;
     std::string folder;              // io: where its files are
     std::size_t row = 0;             // io: bytes of a row of strided accesses

@@ -23,7 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Set for torus-run and, through it, for the ranks: "1", or "terminal" where progress may be shown.
+// The variable is set for torus-run and, through it, for the ranks. Its value is "1", or "terminal"
+// where progress may be shown.
 constexpr const char* marker = "TORUSMP_BENCH_STARTED";
 
 bool is_set(const char* name) {

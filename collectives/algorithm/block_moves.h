@@ -34,8 +34,8 @@ class BlockMoves : public Algorithm {
   protected:
     explicit BlockMoves(Messages& messages) : Algorithm(messages) {}
 
-    // The blocks to move and their memory; the caller keeps both until the call is complete.
-    // own: another copy of this member's block, from which it is sent if it is large; null: none.
+    // Sets the blocks to move and their memory; the caller keeps both until the call is complete.
+    // `own` is another copy of this member's block, from which it is sent if it is large, or null.
     void use_blocks(std::byte* base, const Blocks& blocks, const std::byte* own = nullptr);
     // The blocks have moved to another address; blocks received apart stay.
     void move_blocks(std::byte* base) { base_ = base; }

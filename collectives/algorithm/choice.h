@@ -11,8 +11,8 @@
 
 namespace torusmp::collectives {
 
-// Throws std::invalid_argument with the found and the expected text. base: the choice for
-// situations that the text does not name.
+// Situations that the text does not name keep their choice of `base`. Throws std::invalid_argument
+// with the found and the expected text.
 Choice parse_choice(const AlgorithmTable& table, std::string_view text, Choice base);
 std::string format_choice(const AlgorithmTable& table, const Choice& choice);
 

@@ -44,7 +44,7 @@ class Collective : public Schedule {
             table_->trace_choice(conditions, chosen_);
         }
         const bool through_area = table_->rows()[std::size_t(chosen_)].area;
-        if (!through_area || area->settled()) [[likely]] {
+        if (!through_area || area->is_decided()) [[likely]] {
             // The creation of the area may have reduced the room, or failed.
             if (through_area && area->largest() != conditions.room)
                 return run(name, call, std::move(conditions), wanted);
@@ -85,7 +85,7 @@ class Collective : public Schedule {
     }
     bool move() final {
         if (!waiting_) return move_part(*part_);
-        if (!messages().area()->settled()) return false;
+        if (!messages().area()->is_decided()) return false;
         waiting_->conditions.room = messages().area()->largest();
         const int row = table_->fitting(waiting_->first, waiting_->asked, waiting_->conditions);
         waiting_.reset();

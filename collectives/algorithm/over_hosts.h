@@ -11,7 +11,7 @@ namespace torusmp::collectives {
 template <class Arguments>
 class OverHosts : public Sequence {
   public:
-    // algorithm: the algorithm used among the leaders; null to choose by the settings.
+    // The leaders use `algorithm`; if it is null, the settings choose theirs.
     void prepare(std::string_view name, const Arguments& call, const AlgorithmRow* algorithm) {
         call_ = call;
         algorithm_ = algorithm;

@@ -13,9 +13,9 @@ class PartSums : public LineParts {
   protected:
     explicit PartSums(Messages& messages) : LineParts(messages) {}
 
-    // To be called in start(). values: this member's contribution, only read. The sums are written
-    // to `sums`, which may be the same memory, but only to the part that this member's first line
-    // assigns to it.
+    // Call this in start(). `values` is this member's contribution, which is only read. The sums
+    // are written to `sums`, which may be the same memory, but only to the part that this member's
+    // first line assigns to it.
     void begin_sums(Group& grid, const Operation& operation, const std::byte* values,
                     std::byte* sums, std::size_t count);
     // Posts the next line's exchange and adds the contributions of the previous one. Returns false

@@ -38,7 +38,7 @@ class Pipeline : public Algorithm {
     struct Stream {
         routing::Direction direction;
         std::size_t request = 0;  // the first of `window`
-        int number = 0;           // see Schedule: streams
+        int number = 0;           // see the streams of Schedule
         std::size_t posted = 0;   // segments
         std::size_t done = 0;
         std::byte* slots = nullptr;  // receive slots for contributions, `window` segments

@@ -23,9 +23,9 @@ namespace torusmp::collectives {
 struct Conditions {
     const Group& group;
     std::size_t bytes = 0;    // as the operation counts them, see AlgorithmTable::Facts
-    bool commutative = true;  // reductions: operands may be combined in any order
-    bool whole = false;       // reductions: needs all elements in one call
-    bool even = true;         // blocks: all have the same size
+    bool commutative = true;  // operands of a reduction may be combined in any order
+    bool whole = false;       // a reduction needs all elements in one call
+    bool even = true;         // all blocks have the same size
     // The largest contents that a member would leave in an area, if known, and the largest that it
     // could leave. 0 without an area.
     std::size_t share = 0;
@@ -109,7 +109,7 @@ class AlgorithmTable {
     std::span<const AlgorithmRow> rows() const { return rows_; }
     const Choice& defaults() const { return defaults_; }
     const Choice& choice_of(const Policy& policy) const;
-    // Full help text: for the operation, then for each row, in sentences.
+    // The full help text of the operation and of each row, in sentences.
     const std::string& help() const { return help_; }
     // The names, separated by commas.
     std::string names() const;
@@ -118,7 +118,7 @@ class AlgorithmTable {
     // Throws std::invalid_argument if the row belongs to another table.
     int index_of(const AlgorithmRow& row) const;
 
-    // The first row, from this one on, that fits. asked: this row was requested by name.
+    // The first row, from `row` on, that fits. `asked` means that `row` was requested by name.
     int fitting(int row, bool asked, const Conditions& conditions) const {
         return instead_[std::size_t(row)] < 0 ? row : first_fitting(row, asked, conditions);
     }

@@ -31,7 +31,7 @@ class ThroughArea : public Algorithm {
         alltoallv,
         reduce_scatter
     };
-    // To be called in start(). root: -1: there is none.
+    // Call this in start(). `root` is -1 if the call has none.
     void begin_call(Kind kind, int root = -1) {
         kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
         next_ = 0;
@@ -95,14 +95,14 @@ class ThroughArea : public Algorithm {
     // notes this in the area, whichever is sooner read. Returns false while there is not enough
     // room. To be followed by messages_ended().
     bool give(int to, const std::byte* from, std::size_t bytes, int blocks);
-    // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents of
-    // `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
+    // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents
+    // of `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
     bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // Whether all messages of give(), take() and the two below are complete.
     bool messages_ended();
     void post_send(int to, core::Buffer block);
     void post_receive(int from, core::Buffer block);
-    // For a root that has left this many bytes: whether it is the only root. If another member also
+    // Whether this root, which has left this many bytes, is the only root. If another member also
     // took itself for the root and left something in this call, the call breaks off. Used where the
     // contents are so long that this check costs little.
     bool is_only_root(std::size_t bytes);
@@ -129,8 +129,8 @@ class ThroughArea : public Algorithm {
         }
         return (slot->what & sends) != 0 ? Left::message : Left::contents;
     }
-    // For contents whose length only the writer knows: the value that it passed to leave_for(),
-    // less than 2^40. Empty if not there yet, or it belongs to another call.
+    // The value that the writer passed to leave_for(), less than 2^40; used for contents whose
+    // length only the writer knows. Empty if it is not there yet, or belongs to another call.
     std::optional<std::uint64_t> said_by(int from) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return std::nullopt;
@@ -251,8 +251,8 @@ class ThroughArea : public Algorithm {
     bool posts_ = false;          // requests are reserved
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are
-    int next_ = 0;  // the member whose slot comes next
-    Scratch sums_;  // one per dimension
+    int next_ = 0;                // the member whose slot comes next
+    Scratch sums_;                // one per dimension
     std::byte* partial_ = nullptr;
     std::size_t sum_bytes_ = 0;
 };

@@ -8,9 +8,10 @@
 namespace torusmp::collectives {
 namespace allgather {
 
-// The arguments of a call, as its algorithm sees them: this member's block is already in place. own:
-// where the caller has it, too, or its place. (What this member has just written is in its cache, from
-// where others have it slowly.)
+// The arguments of a call as its algorithm receives them: this member's block is already in place.
+// `own` is the caller's copy of that block if there is one, otherwise its place. (The member has
+// just written the block in place, so it is in this core's cache, from which other cores read
+// slowly.)
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
@@ -25,9 +26,9 @@ class Allgather final : public Collective<allgather::Arguments> {
     explicit Allgather(Group& group) : Collective(group, allgather::algorithms()) {}
     ~Allgather() = default;
 
-    // in_blocks: location of member i's block in `in`; the sizes are the same on all members. out:
-    // this member's block; null if it is already at its place in `in`. algorithm: a row of
-    // allgather::algorithms(); null to choose by the settings.
+    // `in_blocks` locates the block of each member in `in`; the sizes are the same on all members.
+    // `out` is this member's block, or null if it is already at its place in `in`. `algorithm` is a
+    // row of allgather::algorithms(), or null to let the settings choose.
     void start(void* in, const Blocks& in_blocks, const void* out,
                const AlgorithmRow* algorithm = nullptr);
     // Starts it as a part of another call. `call`, a literal, is the name in reports and in errors

@@ -33,8 +33,9 @@ class Allreduce final : public Collective<allreduce::Arguments> {
     explicit Allreduce(Group& group);
     ~Allreduce();
 
-    // In place: `count` elements at `buffer`. algorithm: a row of allreduce::algorithms(); if the
-    // operation rules it out, the next row that fits is used. null to choose by the settings.
+    // Reduces `count` elements at `buffer` in place. `algorithm` is a row of
+    // allreduce::algorithms(), or null to let the settings choose; if the operation rules it out,
+    // the next row that fits is used.
     void start(void* buffer, std::size_t count, const Operation& operation,
                const AlgorithmRow* algorithm = nullptr);
     // Complete when all members have started it.

@@ -27,8 +27,8 @@ class Alltoall final : public Collective<alltoall::Arguments> {
     // The block of out_blocks for member i is sent to member i; the block of in_blocks for member i
     // is received from there, and its length must be the length that member i sends. `in` and `out`
     // do not overlap. Either all members use even blocks of one size for both, or none does.
-    // algorithm: a row of alltoall::algorithms(); if these blocks rule it out, the next row that
-    // fits is used. null to choose by the settings.
+    // `algorithm` is a row of alltoall::algorithms(), or null to let the settings choose; if these
+    // blocks rule it out, the next row that fits is used.
     void start(void* in, const Blocks& in_blocks, const void* out, const Blocks& out_blocks,
                const AlgorithmRow* algorithm = nullptr);
     // A start whose block for this member has another size than the place for it: fails on all

@@ -27,7 +27,7 @@ class Rings final : public Stripes {
     }
 
   private:
-    // For each direction of a ring: memory for this member's own slabs, the nearest first, and for
+    // The memory of each direction of a ring holds this member's own slabs, the nearest first, and
     // the slabs that arrive in even and in odd steps, the slab for this member first.
     std::byte* packed(const Stripe& stripe, int sign) const {
         return stripe.slabs + (sign > 0 ? 0 : 3) * most_ * stripe.width;

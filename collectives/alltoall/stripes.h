@@ -23,7 +23,7 @@ class Stripes : public AlgorithmOf<Arguments> {
     };
     struct Stripe {
         int index = 0;         // index of the stripe, and the dimension it begins with
-        std::size_t from = 0;  // the part: bytes [from, from + width) of every block
+        std::size_t from = 0;  // it has bytes [from, from + width) of every block
         std::size_t width = 0;
         std::byte* cells = nullptr;
         std::byte* slabs = nullptr;  // in flight

@@ -70,12 +70,12 @@ class Area {
     // For calls that the members start repeatedly, each after the one before.
     static constexpr unsigned slots_of_one = 4;
 
-    // In place of a reader: all other members.
+    // Stands for all other members where a reader is expected.
     static constexpr int all = -1;
 
-    // tag: for the messages that set up the area; not used by anything else. slots: per ring, a
-    // power of two. before: the number of areas of the group that had this tag before, the same on
-    // all members: it distinguishes stale messages from current ones.
+    // `tag` is reserved for the messages that set up the area. Each ring has `slots` slots, a power
+    // of two. `before` is the number of areas of the group that had this tag before, the same on
+    // all members; it distinguishes stale messages from current ones.
     Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before = 0);
     ~Area();
     Area(const Area&) = delete;
@@ -89,10 +89,12 @@ class Area {
     // members once created; until then, the size that will be requested.
     std::size_t largest() const { return largest_; }
     // Whether it is known if there is an area. The first call begins to create it.
-    bool settled() { return state_ == State::ready || state_ == State::absent || check_creation(); }
+    bool is_decided() {
+        return state_ == State::ready || state_ == State::absent || check_creation();
+    }
 
-    // enter() and leave(): a call of the group begins here, and ends, in the order of their
-    // numbers, from 1 up. Calls that do not use the area need not be reported.
+    // enter() and leave() mark the begin and the end of a call of the group, in the order of the
+    // calls' numbers, from 1 up. Calls that do not use the area need not be reported.
     void enter(std::uint64_t call) {
         TORUSMP_ASSERT(active_.empty() || call > newest_, call, newest_, active_.size(), member_);
         active_.push_back(call);
@@ -174,9 +176,9 @@ class Area {
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
     }
 
-    // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block` bytes,
-    // would be read sooner if each block were a message, which the kernel copies only once. By the
-    // rates of copies so far: of this member, and of the readers (one or all).
+    // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block`
+    // bytes, would be read sooner if each block were a message, which the kernel copies only once.
+    // By the rates of copies so far: of this member, and of the readers (one or all).
     bool messages_pay(int reader, std::size_t written, int blocks, std::size_t block);
     // Copies contents of a call. Long ones are timed.
     void copy_in(std::byte* room, const void* from, std::size_t bytes) {
@@ -205,7 +207,7 @@ class Area {
     struct Opening;
     // The progress of a member, in a cache line of its own.
     struct alignas(128) Progress {
-        std::atomic<std::uint64_t> done;  // with all calls up to this one
+        std::atomic<std::uint64_t> done;                   // with all calls up to this one
         std::atomic<std::uint32_t> write_rate, read_rate;  // of long contents, MB/s; 0: not known
     };
     // The last use of a slot or a room.
@@ -296,7 +298,7 @@ class Area {
     // Parts of a large buffer, whose uses are known separately.
     static constexpr std::size_t large_parts = 32;
     std::array<std::array<Use, large_parts>, large_buffers> large_uses_{};
-    // Of long contents.
+    // The rates of copies of long contents.
     std::optional<Rate> write_rate_, read_rate_;
     OtherWay messages_;
     std::uint64_t large_call_ = 0;  // the last call for which this member has read a large buffer

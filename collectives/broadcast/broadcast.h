@@ -25,7 +25,7 @@ class Broadcast final : public Collective<broadcast::Arguments> {
     ~Broadcast();
 
     // Sends `bytes` bytes at `buffer` from the root to all members; root is a member number.
-    // algorithm: a row of broadcast::algorithms(); null to choose by the settings.
+    // `algorithm` is a row of broadcast::algorithms(), or null to let the settings choose.
     void start(void* buffer, std::size_t bytes, int root, const AlgorithmRow* algorithm = nullptr);
     // Starts it as a part of another call. `call`, a literal, is the name in reports and in errors
     // of members that disagree.

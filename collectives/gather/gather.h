@@ -12,10 +12,10 @@ namespace gather {
 struct Arguments {
     std::byte* in = nullptr;
     Blocks in_blocks{};
-    const std::byte* out = nullptr;  // null at the root: its own block is in place
+    const std::byte* out = nullptr;  // null at the root, whose own block is in place
     std::size_t out_bytes = 0;
     int root = 0;
-    // At the root: the place of a member's block.
+    // The place of a member's block, on the root only.
     core::Buffer place_of(int member) const {
         return {in + in_blocks.offset(member), in_blocks.size(member)};
     }
@@ -35,9 +35,9 @@ class Gather final : public Collective<gather::Arguments> {
 
     // Each member sends `out_bytes` bytes at `out` to its block in `in` at the root; a block that
     // does not fit there is an error (truncated), and so is a shorter one of the root itself. `in`
-    // and `in_blocks` are used at the root only, where `out` may be null: its own block is already
-    // in place. root is a member number, the same on all members. algorithm: a row of
-    // gather::algorithms(), the same on all members; null to choose by the settings.
+    // and `in_blocks` are used at the root only, where `out` may be null because its own block is
+    // already in place. `root` is a member number, and `algorithm` a row of gather::algorithms(),
+    // or null to let the settings choose; both are the same on all members.
     void start(void* in, const Blocks& in_blocks, const void* out, std::size_t out_bytes, int root,
                const AlgorithmRow* algorithm = nullptr);
 };

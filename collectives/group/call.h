@@ -16,7 +16,7 @@ namespace torusmp::collectives {
 struct Call {
     static constexpr std::uint64_t any_bytes = ~std::uint64_t{0};
     int root = -1;                    // member; -1 if there is none
-    std::uint64_t bytes = any_bytes;  // any_bytes: they may differ
+    std::uint64_t bytes = any_bytes;  // any_bytes if they may differ
     std::size_t element = 0;          // bytes; 0 if not known
     Label label{};                    // the operation of a reduction and its element type
 

@@ -39,14 +39,14 @@ struct Hosts;
 
 class Group {
   public:
-    // members: the machine rank of each member, including the runtime's own rank. context: not used
-    // by any other communicator of these ranks for matched messages. policy: kept by the caller;
-    // the same on all members. Throws std::invalid_argument if the own rank is missing or a rank is
-    // listed twice.
+    // `members` contains the machine rank of each member, including the runtime's own rank. No
+    // other communicator of these ranks uses `context` for matched messages. `policy` is the same
+    // on all members, and the caller keeps it. Throws std::invalid_argument if the own rank is
+    // missing or a rank is listed twice.
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
           const Policy& policy = default_policy());
-    // What a group of some of the members is for: the whole collective, the same in member order,
-    // the part inside a host, or the part between the first members of all hosts.
+    // A group of some of the members serves the whole collective, the same in member order, the
+    // part inside a host, or the part between the first members of all hosts.
     enum class Kind { whole, ordered, local, leaders };
     Group(core::Runtime& runtime, std::vector<Rank> members, core::Context context,
           const Policy& policy, Kind kind);
@@ -201,7 +201,7 @@ struct Hosts {
         reduce_of_leaders,
         allreduce_of_leaders
     };
-    // Whether a member of the group is on this host. group: the group that these hosts belong to.
+    // Whether a member of `group`, to which these hosts belong, is on this host.
     bool is_here(const Group& group, int member) const {
         return host_of_member[std::size_t(member)] == host_of_member[std::size_t(group.member())];
     }

@@ -36,7 +36,7 @@ struct Verdict {
     std::uint8_t by_message = 0;  // found by a message; 0 if found by comparing calls
     std::uint16_t unused = 0;
     std::uint32_t unused_too = 0;
-    // culprit: the sender of the message or call; other: the member that did not expect it.
+    // The call of the sender of the message, and the call of the member that did not expect it.
     CallRecord culprit{};
     CallRecord other{};
     // Bytes of the message, and bytes expected; if equal, the message was wrong in another way.
@@ -48,13 +48,14 @@ struct Verdict {
 
 class Ledger final : private core::NoteReader, private core::Reporter {
   public:
-    // kind: the low bits of the tags of the group's collectives, see Tags.
+    // `kind` is the low bits of the tags of the group's collectives, see Tags.
     Ledger(const Group& group, core::Tag kind);
     ~Ledger();
     Ledger(const Ledger&) = delete;
     Ledger& operator=(const Ledger&) = delete;
 
-    // enter() and leave(): the member begins and ends a collective, identified by its tag.
+    // The member begins a collective, identified by its tag, with enter(), and ends it with
+    // leave().
     void enter(core::Tag tag, std::string_view name, const Call& call) {
         if (!Tags::is_fixed(tag)) last_ = tag;
         Entry& entry = entry_of(tag);

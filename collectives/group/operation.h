@@ -29,7 +29,7 @@ struct Operation {
 
 // Adds the contributions of a line of members in the order of their coordinates into `own`, which
 // holds the contribution of coordinate `here`; the others are in slots by coordinate, which are
-// overwritten. count: elements of each. Precondition: the element size is not 0.
+// overwritten. Each contribution has `count` elements. Precondition: the element size is not 0.
 void fold_line(const Operation& operation, std::byte* own, int here, std::byte* slots,
                std::size_t slot_bytes, int extent, std::size_t count);
 

@@ -19,14 +19,14 @@ struct Regions {
         int region = 0;   // distinguishes streams between the same two members
         int members = 0;  // number of members it serves
     };
-    // Towards the root: one stream, but two at a gate of two regions and none at the root.
-    // `members` counts this member, in its own region, and all members behind it.
+    // The branches towards the root: one stream, but two at a gate of two regions and none at the
+    // root. `members` counts this member, in its own region, and all members behind it.
     std::vector<Branch> parents;
     std::vector<Branch> children;
     int own_region = -1;  // -1 if at the root
-    // By place: the child that leads to it; -1 if none does.
+    // The child that leads to each place; -1 if none does.
     std::vector<std::int8_t> child_to;
-    // At the root, for each child: the places it leads to, the furthest first.
+    // The root's list of places for each child: those to which the child leads, the furthest first.
     std::vector<std::vector<int>> order;
 
     static constexpr std::int8_t nowhere = -1;

@@ -27,7 +27,7 @@ struct TreeLinks {
 
 class Routes {
   public:
-    // The routes of the member at `place`. torus: the grid, kept by the caller.
+    // The routes of the member at `place` of the grid `torus`, which the caller keeps.
     Routes(const routing::Torus& torus, int place);
     ~Routes();
     Routes(const Routes&) = delete;

@@ -14,7 +14,8 @@ namespace torusmp::collectives {
 
 class Tags {
   public:
-    // kind: 0 to 3, distinguishes groups that share a context; stored in the low bits of all tags.
+    // `kind`, 0 to 3, distinguishes groups that share a context; it is stored in the low bits of
+    // all tags.
     explicit Tags(int kind) : kind_(kind) {}
 
     // The tag of the next collective.

@@ -30,9 +30,9 @@ class Reduce final : public Collective<reduce::Arguments> {
     ~Reduce();
 
     // Combines `count` elements at `values` of each member into `result` of the root, a member
-    // number; null or `values` itself there: in place. The others' `result` is ignored. algorithm:
-    // a row of reduce::algorithms(); if the operation rules it out, the next row that fits is used.
-    // null to choose by the settings.
+    // number. The root reduces in place if its `values` is null or `result`. The others' `result`
+    // is ignored. `algorithm` is a row of reduce::algorithms(), or null to let the settings choose;
+    // if the operation rules it out, the next row that fits is used.
     void start(void* result, const void* values, std::size_t count, const Operation& operation,
                int root, const AlgorithmRow* algorithm = nullptr);
 

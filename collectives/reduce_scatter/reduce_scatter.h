@@ -36,10 +36,10 @@ class ReduceScatter final : public Collective<reduce_scatter::Arguments> {
     explicit ReduceScatter(Group& group) : Collective(group, reduce_scatter::algorithms()) {}
     ~ReduceScatter() = default;
 
-    // values: the blocks of all members one after the other, counts[i] elements for member i, the
-    // same counts on all members. result: this member's block; it may be its place in `values`.
-    // algorithm: a row of reduce_scatter::algorithms(); if the operation rules it out, the next row
-    // that fits is used. null to choose by the settings.
+    // `values` contains the blocks of all members one after the other, counts[i] elements for
+    // member i; the counts are the same on all members. `result` receives this member's block and
+    // may be its place in `values`. `algorithm` is a row of reduce_scatter::algorithms(), or null
+    // to let the settings choose; if the operation rules it out, the next row that fits is used.
     void start(void* result, const void* values, std::span<const std::size_t> counts,
                const Operation& operation, const AlgorithmRow* algorithm = nullptr);
 };

@@ -47,8 +47,8 @@ class Tree final : public AlgorithmOf<Arguments> {
 
     // The number of partial sums that are combined in one step.
     int arity() const {
-        const bool crowded = group().runtime().options().oversubscribed && group().direct();
-        return crowded ? std::max(2, group().size()) : 2;
+        const bool oversubscribed = group().runtime().options().oversubscribed && group().direct();
+        return oversubscribed ? std::max(2, group().size()) : 2;
     }
 
     // Receives the sums of the next members, each of which covers as many members as this one's

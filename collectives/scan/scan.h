@@ -34,8 +34,8 @@ class Scan final : public Collective<scan::Arguments> {
     explicit Scan(Group& group) : Collective(group.ordered(), scan::algorithms()) {}
     ~Scan() = default;
 
-    // In place: `count` elements at `buffer`. algorithm: a row of scan::algorithms(); null to
-    // choose by the settings.
+    // Scans (MPI_Scan) `count` elements at `buffer` in place. `algorithm` is a row of
+    // scan::algorithms(), or null to let the settings choose.
     void start(void* buffer, std::size_t count, const Operation& operation, ScanKind kind,
                const AlgorithmRow* algorithm = nullptr);
 };

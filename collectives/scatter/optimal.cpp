@@ -26,7 +26,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     }
 
   private:
-    // At the root: the furthest member of each region, then the next of each.
+    // Lists, on the root, the furthest member of each region, then the next of each.
     void list_apart() {
         std::size_t longest = 0;
         for (const auto& order : regions_->order) longest = std::max(longest, order.size());
@@ -51,7 +51,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
         return end_well();
     }
 
-    // At the root: fills as many frames as may be in flight to one region.
+    // Fills, on the root, as many frames as may be in flight to one region.
     void fill(std::size_t child) {
         const std::vector<int>& order = regions_->order[child];
         Cursor& cursor = cursors_[child];
@@ -94,7 +94,7 @@ class Optimal final : public AlgorithmOf<Arguments, Framed> {
     bool at_root() const { return group().member() == call_.root; }
 
     const Regions* regions_ = nullptr;
-    // At the root, for each child: its progress.
+    // The root's progress for each child.
     struct Cursor {
         std::size_t place = 0;   // in the region's order
         std::size_t offset = 0;  // in that member's block

@@ -27,7 +27,7 @@ class Exchange final : public Schedule {
     }
     void add_receive(core::Buffer buffer, Rank source) { from_.push_back({buffer, source, {}}); }
 
-    // name: the name of the call in reports and comparisons; must outlive the schedule.
+    // Reports and comparisons call it `name`, which must outlive the schedule.
     void start(std::string_view name = "exchange", const Call& call = {}) {
         posted_ = false;
         begin(name, call);

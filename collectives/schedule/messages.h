@@ -45,7 +45,7 @@ class Messages {
     bool failed() const { return failure_.error != core::Error::none; }
     const Failure& failure() const { return failure_; }
     void fail(core::Error error, Rank peer);
-    // found, expected: the sizes in bytes, if these were wrong.
+    // `found` and `expected` are the sizes in bytes, if these were wrong.
     void break_off(core::Error error, Rank peer, std::size_t found = 0, std::size_t expected = 0);
     // Sizes reported by another member, or already sent to all members.
     void note_sizes(std::size_t found, std::size_t expected);

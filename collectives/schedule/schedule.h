@@ -37,8 +37,8 @@ class Schedule : public core::Task, protected Steps {
         elements_ = what;
         element_ = bytes;
     }
-    // Blocks until complete. call: the name of the wait in reports; empty for the name of the
-    // collective.
+    // Blocks until complete. Reports call the wait `call`, or by the name of the collective if
+    // `call` is empty.
     void wait(std::string_view call = {}) {
         if (complete()) return;
         const core::AwaitedTask awaited(*this);
@@ -54,7 +54,7 @@ class Schedule : public core::Task, protected Steps {
             forget_fixed();
     }
 
-    // After completion: the first failure and its peer. The result is then undefined.
+    // The first failure and its peer, valid after completion. The result is then undefined.
     core::Error error() const { return messages_.failure().error; }
     Rank failed_peer() const { return messages_.failure().peer; }
     // The error and the peer as text.
@@ -81,8 +81,8 @@ class Schedule : public core::Task, protected Steps {
     // itself has `sent` bytes where `room` are expected. Nothing is posted, and the call fails on
     // all members, so that the next one is one call of all.
     void begin_refused(std::string_view name, const Call& call, std::size_t sent, std::size_t room);
-    // Hands the schedule to the progress engine. `name` is a literal. area: the area that the call
-    // goes through; null if none.
+    // Hands the schedule to the progress engine. `name` is a literal. `area` is the area that the
+    // call goes through, or null.
     void begin(std::string_view name, const Call& call = {}, Area* area = nullptr);
     // Like begin(), but the caller advances it.
     void reset(std::string_view name);
@@ -95,9 +95,9 @@ class Schedule : public core::Task, protected Steps {
     Area* area() const;
     // The area for the parts of a call over hosts.
     Area* area_inside(const Hosts& hosts) const;
-    // From now on this schedule starts and advances `part`. number: distinguishes the parts on one
-    // group, 1 to 7; parts that have parts of their own leave these bits 0, so 8, 16 or 24; 0 if
-    // the part does the work of this schedule itself.
+    // From now on this schedule starts and advances `part`. `number`, 1 to 7, distinguishes the
+    // parts on one group; parts that have parts of their own leave these bits 0, so 8, 16 or 24; 0
+    // if the part does the work of this schedule itself.
     void nest(Schedule& part, int number);
     // Advances a part; true if it has completed successfully.
     bool move_part(Schedule& part);

@@ -12,7 +12,7 @@ namespace torusmp::collectives {
 
 class Sequence : public Schedule {
   protected:
-    // parts: the largest number of them.
+    // `parts` is the largest number of parts.
     Sequence(Group& group, int parts) : Schedule(group), parts_(parts) {}
     ~Sequence() = default;
 

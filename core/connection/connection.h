@@ -86,12 +86,12 @@ struct Connection {
     bool queued = false;  // is in the backlog of PacketSender
     // Statistics::load() when the queues were last flushed in a poll.
     std::uint64_t load_at_poll = 0;
-    std::uint64_t used = 0;  // for a shortcut: the clock of Shortcuts at its last use
+    std::uint64_t used = 0;  // the clock of Shortcuts at the last use of a shortcut
     bool misled = false;     // packets arrived here that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
-    // Bit mask, by link index: the links on which packets that arrived here move to the next virtual
-    // channel.
+    // Bit mask, by link index: the links on which packets that arrived here move to the next
+    // virtual channel.
     std::uint16_t turns = 0;
     int virtual_channels = 1;  // 0 for a shortcut, whose packets the dispatcher handles separately
 

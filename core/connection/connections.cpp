@@ -105,6 +105,9 @@ std::uint32_t take_number(transport::ConstBytes& bytes, const std::string& whose
 // The part of a peer's address for this carrier.
 transport::ConstBytes Connections::address_of(Rank peer, std::size_t carrier) const {
     transport::ConstBytes rest = addresses_[std::size_t(peer)];
+    if (rest.empty())
+        throw std::runtime_error(
+            fmt::format("{} has ended before it sent its address", commons_.name_of(peer)));
     take_number(rest, commons_.name_of(peer));
     for (std::size_t i = 0;; ++i) {
         const std::uint32_t length = take_number(rest, commons_.name_of(peer));
@@ -188,7 +191,7 @@ std::vector<transport::PortOptions> Connections::port_options(std::size_t carrie
 int Connections::credits_of(int virtual_channel) const {
     if (virtual_channel == 0) return options_.credits;
     return virtual_channel == options_.torus.virtual_channels() + 1 ? control_credits
-                                                              : options_.relay_credits;
+                                                                    : options_.relay_credits;
 }
 
 transport::ChannelOptions Connections::ports_to(Rank peer,

@@ -40,7 +40,8 @@ class Connections {
     // True while a link is not up but may still come up.
     bool connecting() const;
     // Makes a new channel for a link whose cable has died. The channel waits until the cable is
-    // back, and at least for `pause`. afresh: see ChannelOptions. Null if there can be none.
+    // back, and at least for `pause`. For `afresh` see ChannelOptions. Returns null if the link
+    // cannot have one.
     transport::Channel* connect_again(Connection& connection, std::chrono::nanoseconds pause,
                                       bool afresh);
     // Connections that could not be made since the last call, each with the reason. They are closed
@@ -63,7 +64,7 @@ class Connections {
     // any.
     struct Due {
         Rank rank;
-        enum { answer, wanted, overdue } why;  // overdue: still being made
+        enum { answer, wanted, overdue } why;  // overdue means still being made
     };
     std::vector<Due> take_due() { return std::exchange(due_, {}); }
 
@@ -136,7 +137,7 @@ class Connections {
     std::vector<std::unique_ptr<transport::Interface>> carriers_;
     std::vector<transport::Interface*> interfaces_;  // the non-null carriers
     std::unique_ptr<Loopback> loopback_;             // to this rank itself
-    std::vector<bool> local_;                        // by rank: is in Options::direct
+    std::vector<bool> local_;                        // whether each rank is in Options::direct
     std::vector<std::vector<std::byte>> addresses_;
     std::vector<Rank> hosts_;  // by rank
     std::vector<Peer> peers_;  // by rank

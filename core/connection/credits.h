@@ -94,8 +94,8 @@ class Credits {
                return_at_[std::size_t(virtual_channel)];
     }
     // Takes the owed credits, all or those of `lanes`, in order to return them.
-    Word settle() { return std::exchange(owed_, 0); }
-    Word settle(Word lanes) {
+    Word take_owed() { return std::exchange(owed_, 0); }
+    Word take_owed(Word lanes) {
         const Word word = owed_ & lanes;
         owed_ &= ~lanes;
         return word;

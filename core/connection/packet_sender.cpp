@@ -102,7 +102,7 @@ void PacketSender::give_owed(Connection& connection) {
                    commons_.rank(), connection.peer, connection.credits.owed(),
                    connection.credits.limit());
     ++connection.statistics.grants_sent;
-    connection.channel->grant(connection.credits.settle());
+    connection.channel->grant(connection.credits.take_owed());
 }
 
 void PacketSender::collect_grants(Connection& connection) {

@@ -124,7 +124,7 @@ class PacketSender {
     // Credits to return with a packet. Links never do this: the packet may have to wait behind a
     // held one until credits return, and those may be stuck behind a held packet at the other end.
     static transport::CreditWord grants_for(Connection& connection) {
-        return connection.link ? 0 : connection.credits.settle();
+        return connection.link ? 0 : connection.credits.take_owed();
     }
 
     Commons& commons_;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows about another one: the path to it, and the sequence numbers of both directions.
+// The knowledge of a rank about another one: the path to it, and the sequence numbers of both
+// directions.
 #pragma once
 
 #include <array>
@@ -44,8 +45,8 @@ struct Peer {
     std::size_t unexpected = 0;  // memory that its unexpected messages use here, in bytes
     bool holds = false;          // it has been asked to hold its messages
     std::string why;             // why it is dead
-    // Of those that are dead: the launcher has reported its death, or has had the time to and has
-    // not, so it lives. Never both, and neither while that is open.
+    // For a dead peer, at most one of these is true: the launcher has reported its death, or it has
+    // had the time to do so and has not, so the peer lives. Both are false while that is open.
     bool reported = false;
     bool cut_off = false;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How pieces of large messages use the credits of a link. A message that is spread over several
 // links takes pieces from all of them from the first turn on; then the credits that return decide
-// which links take the rest, so links that lead to crowded cables take less of it. Therefore few
+// which links take the rest, so links that lead to congested cables take less of it. Therefore few
 // pieces are under way on a link at the same time, as few as between two relays.
 //
 // Credits of small packets return rarely, because each return is a packet of its own. A piece

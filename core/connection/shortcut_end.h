@@ -19,11 +19,11 @@ namespace torusmp::core {
 
 class ShortcutEnd final : public transport::Channel {
   public:
-    // clock: counts the packets over all shortcuts of this rank.
+    // `clock` counts the packets over all shortcuts of this rank.
     ShortcutEnd(Connection& connection, std::uint64_t& clock)
         : Channel(connection.interface->can()), connection_(connection), clock_(clock) {}
 
-    // The connection has been made, or remade. slot_bytes: size of the longest packet.
+    // The connection has been made, or remade. `slot_bytes` is the size of the longest packet.
     void begin(std::size_t slot_bytes) {
         TORUSMP_ASSERT(!is_open(), connection_.peer);
         channel_ = connection_.cable;

@@ -35,7 +35,7 @@ class DeclaredChannels final : public PeerLossListener {
 
     SendFlow& open_send(Rank dest, FlowKey key);
     ReceiveFlow& open_receive(Rank source, FlowKey key);
-    // followed: see Flows.
+    // For `followed` see Flows.
     void start(SendFlow& flow, SendRequest& request, Buffer buffer, bool followed);
     void start(ReceiveFlow& flow, ReceiveRequest& request, Buffer buffer);
 

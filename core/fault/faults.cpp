@@ -44,7 +44,7 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
         fmt::format("{} {}: {}{}", commons_.name_of(connection),
                     unreached ? "cannot be established" : "is closed", why, route_of(connection));
     TORUSMP_TRACE(connection, info, commons_.rank(), "closes: {}", what);
-    // The launcher's report of a death says it all.
+    // The launcher's report of a death is enough.
     if (!commons_.options.tolerates_deaths || !connections_.peer(connection.peer).reported)
         tell_fault(what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
@@ -160,8 +160,8 @@ void Faults::peer_died(Rank peer, std::string_view why) {
         lose(dead, Error::unreachable, what);
     }
     for (PeerLossListener* listener : listeners_) listener->peer_judged(dead);
-    // Memory does not report that its reader is gone: what waits for its credits would wait forever.
-    // A socket may report it late, and its unsent bytes would keep this rank from leaving.
+    // Memory does not report that its reader is gone: what waits for its credits would wait
+    // forever. A socket may report it late, and its unsent bytes would keep this rank from leaving.
     Connection* const via = dead.via;
     if (via != nullptr && !via->link && !via->down()) {
         if (via->interface != nullptr && via->interface->can().polls_kernel)

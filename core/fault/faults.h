@@ -22,7 +22,8 @@ namespace torusmp::core {
 
 class Faults final : public FaultHandler {
   public:
-    // listeners: the modules that keep state for peers, in the order in which they are notified.
+    // `listeners` are the modules that keep state for peers, in the order in which they are
+    // notified.
     Faults(Commons& commons, Connections& connections, PacketSender& sender,
            std::vector<PeerLossListener*> listeners)
         : commons_(commons),
@@ -40,8 +41,8 @@ class Faults final : public FaultHandler {
     void begin_start();
     bool start_failed() const { return !start_troubles_.empty(); }
     std::vector<std::string> end_start();
-    // From the launcher: a rank is dead; or all deaths up to now have been reported, so the other
-    // lost peers are alive and cut off from this rank.
+    // The launcher reports that a rank is dead, or that all deaths up to now have been reported, so
+    // the other lost peers are alive and cut off from this rank.
     void peer_died(Rank peer, std::string_view why);
     void deaths_are_known();
     // Called for each lost rank, after all modules.
@@ -52,7 +53,7 @@ class Faults final : public FaultHandler {
     std::uint64_t count() const { return count_.load(std::memory_order_relaxed); }
     void count_one() { count_.fetch_add(1, std::memory_order_relaxed); }
     std::string why_lost(Rank peer) const;
-    // Why a message with `peer` ended with `error`. peer: any_source if not known.
+    // Why a message with `peer` ended with `error`. `peer` is any_source if it is not known.
     std::string why_failed(Error error, Rank peer) const;
     std::optional<Rank> lost_in(std::span<const Rank> members) const;
 

@@ -35,7 +35,8 @@ class Layout {
     };
 
     explicit Layout(const std::vector<Run>& runs);
-    // extent: bytes from one element to the next; for messages of one element it does not matter.
+    // `extent` is the distance in bytes from one element to the next; it does not matter for
+    // messages of one element.
     explicit Layout(Shape element, std::ptrdiff_t extent = 0);
 
     std::size_t size() const { return size_; }  // bytes of the message in one element

@@ -14,7 +14,7 @@ namespace torusmp::core {
 
 class DetourTraffic {
   public:
-    // sink: receives the packets that arrive by a detour. virtual_channel: carries the frames.
+    // `sink` receives the packets that arrive by a detour. `virtual_channel` carries the frames.
     DetourTraffic(Commons& commons, PacketSender& sender, FaultHandler& faults,
                   transport::Sink& sink, TransferListener& transfers, const LinkStates& states,
                   LinkCarriers& carriers, int virtual_channel)

@@ -17,7 +17,7 @@
 namespace torusmp::core {
 
 enum class LinkFrame : std::uint8_t {
-    news = 0x60,  // as many NewsBody as fit: links that died or came back
+    news = 0x60,  // NewsBody for links that died or came back, as many as fit
     hello,        // HelloBody: sent over a cable that is back, before it is used
     setup,        // SetupBody: hop by hop from one end of a link to the other
     confirm,      // ConfirmBody: remote writes that are complete
@@ -32,11 +32,11 @@ struct NewsBody {
 };
 struct HelloBody {
     std::uint32_t version;  // the link's version
-    std::uint32_t heard;    // 1: the receiver's hello has arrived
+    std::uint32_t heard;    // 1 if the receiver's hello has arrived
 };
-// What one end has received from the other, sent once it takes nothing more over the old path. In
-// the header, `source` reports to `destination` on the link that leaves `source` in direction
-// `tag`.
+// The counts of what one end has received from the other, sent once it takes nothing more over the
+// old path. In the header, `source` reports to `destination` on the link that leaves `source` in
+// direction `tag`.
 struct SetupBody {
     std::uint64_t state;    // digest of all links known to the sender; over the cable, the version
     std::uint64_t taken;    // LaneCounts: packets taken, whose credits return with this
@@ -72,7 +72,7 @@ struct PieceBody {
     transport::RemoteMemory memory;
     std::uint64_t offset;
     std::uint64_t notice;
-    std::uint32_t last;  // 1: the last piece of the write
+    std::uint32_t last;  // 1 in the last piece of the write
     std::uint32_t notifies;
 };
 static_assert(sizeof(PlacedBody) == 16);

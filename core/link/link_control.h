@@ -13,13 +13,13 @@ namespace torusmp::core {
 
 class LinkControl {
   public:
-    // virtual_channel: carries the control packets.
+    // `virtual_channel` carries the control packets.
     LinkControl(Commons& commons, PacketSender& sender, const LinkStates& states,
                 int virtual_channel)
         : commons_(commons), sender_(sender), states_(states), virtual_channel_(virtual_channel) {}
 
     // Sends what is queued on this link, as far as credits allow: news first, see
-    // LinkManager::settle(). Returns true if something left.
+    // LinkManager::act_on_changes(). Returns true if something left.
     bool flush(LinkCarrier& carrier);
     // Sends a hello over the candidate, if one is owed and there is a credit.
     void greet(LinkEnd& end);

@@ -31,24 +31,6 @@ transport::Capabilities capabilities_over(const transport::Capabilities& cable) 
 // Writes whose confirmation may wait for the next one.
 constexpr std::uint32_t most_unconfirmed = 8;
 
-std::string_view name_of(LinkEnd::State state) {
-    switch (state) {
-        case LinkEnd::State::on_cable:
-            return "on its cable";
-        case LinkEnd::State::apart:
-            return "has no detour";
-        case LinkEnd::State::asking:
-            return "waiting for the other end to agree on the detour";
-        case LinkEnd::State::on_detour:
-            return "on a detour";
-        case LinkEnd::State::returning:
-            return "its cable is back; waiting for the other end to confirm";
-        case LinkEnd::State::closed:
-            return "given up";
-    }
-    return "";
-}
-
 }  // namespace
 
 LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Link& link,
@@ -69,15 +51,8 @@ LinkEnd::LinkEnd(LinkManager& manager, Connection& connection, const routing::Li
                    connection.peer, connection.credits.granted(), connection.credits.limit());
 }
 
-// Apart, then asking, then on a detour; or apart, then returning, then on the cable. Each path
-// ends apart.
 void LinkEnd::become(State next) {
-    [[maybe_unused]] const bool allowed = next == State::apart || next == State::closed ||
-                                          (next == State::on_cable && state_ == State::returning) ||
-                                          (next == State::asking && state_ == State::apart) ||
-                                          (next == State::on_detour && state_ == State::asking) ||
-                                          (next == State::returning && state_ == State::apart);
-    TORUSMP_ASSERT(allowed && state_ != next && !closed(), connection_.peer, state_, next);
+    TORUSMP_ASSERT(may_follow(next, state_), connection_.peer, state_, next);
     TORUSMP_ASSERT(next == State::closed ||
                        (cable_ != nullptr) == (next == State::on_cable || next == State::returning),
                    connection_.peer, state_, next, cable_);
@@ -130,7 +105,7 @@ CreditWord LinkEnd::collect_apart() {
 bool LinkEnd::can_write(const RemoteMemory& remote) const {
     if (closed() || (!on_cable() && !can().notifies)) return false;
     const transport::Channel* const cable = cable_ != nullptr ? cable_ : candidate_;
-    return cable != nullptr ? cable->could_write(remote) : remote.length != 0;
+    return cable != nullptr ? cable->can_ever_write(remote) : remote.length != 0;
 }
 
 Transfer LinkEnd::write(const RemoteMemory& remote, std::size_t offset,
@@ -214,12 +189,6 @@ void LinkEnd::count_write() {
 bool LinkEnd::must_confirm() const {
     TORUSMP_ASSERT(!confirms_ || cable_ != nullptr, connection_.peer, state_, unconfirmed_);
     return confirms_ && (!cable_->write_arriving() || unconfirmed_ >= most_unconfirmed);
-}
-
-ConfirmBody LinkEnd::confirmation() {
-    confirms_ = false;
-    unconfirmed_ = 0;
-    return {notices_, 0};
 }
 
 bool LinkEnd::fail_writes() {
@@ -306,40 +275,10 @@ std::byte* LinkEnd::begin_frame(Channel& cable, PacketHeader& header, Detoured c
     return to + sizeof body;
 }
 
-bool LinkEnd::deliver(transport::Sink& sink, const PacketHeader& header, const std::byte* payload) {
-    auto& held = held_[header.virtual_channel];
-    if (held.empty() && sink.on_packet(*this, header, payload) == transport::Verdict::taken)
-        return true;
-    if (held.size() >= connection_.credits.limit(header.virtual_channel)) return false;
-    held.push_back({header, {payload, payload + header.length}});
-    return true;
-}
-
-bool LinkEnd::offer_held(transport::Sink& sink) {
-    bool moved = false;
-    for (auto& held : held_)
-        while (!held.empty()) {
-            // Removed first, because core may close the link meanwhile.
-            const Held packet = std::move(held.front());
-            held.pop_front();
-            if (sink.on_packet(*this, packet.header, packet.payload.data()) ==
-                transport::Verdict::held) {
-                if (!closed()) held.push_front(packet);
-                break;
-            }
-            moved = true;
-        }
-    return moved;
-}
-
-bool LinkEnd::holds_packets() const {
-    return std::any_of(held_.begin(), held_.end(), [](const auto& held) { return !held.empty(); });
-}
-
 // ---- changes of path ----
 
-LaneCounts LinkEnd::settle_taken() {
-    granted_ = add_lanes(granted_, connection_.credits.settle(lanes_));
+LaneCounts LinkEnd::return_taken() {
+    granted_ = add_lanes(granted_, connection_.credits.take_owed(lanes_));
     return granted_;
 }
 
@@ -356,14 +295,14 @@ void LinkEnd::forget_path() {
     writes_.drop_done();
     tell_ = false;
     // Packets that core holds were not taken, so they will arrive again.
-    for (auto& held : held_) held.clear();
+    held_.clear();
     connection_.held.release_below(connection_.virtual_channels);
 }
 
 SetupBody LinkEnd::ask(std::uint64_t session) {
     become(State::asking);
     session_ = session;
-    return {session, settle_taken(), notices_, 0};
+    return {session, return_taken(), notices_, 0};
 }
 
 SetupBody LinkEnd::take_cable_back(std::uint32_t version) {
@@ -374,7 +313,7 @@ SetupBody LinkEnd::take_cable_back(std::uint32_t version) {
     cable_ = std::exchange(candidate_, nullptr);
     connection_.cable = cable_;
     become(State::returning);
-    return {version, settle_taken(), notices_, 1};
+    return {version, return_taken(), notices_, 1};
 }
 
 void LinkEnd::lose_cable(std::uint32_t version, std::string_view why) {
@@ -478,7 +417,7 @@ void LinkEnd::resume_on_cable() {
 void LinkEnd::add_to(LinkHoldings& sum) const {
     for (int k = 0; k < connection_.virtual_channels; ++k) {
         sum.packets += transport::credits_in(subtract_lanes(retained_.sent(), home_), k);
-        sum.held += held_[std::size_t(k)].size();
+        sum.held += held_.size(k);
     }
     sum.writes += writes_.size();
     sum.bytes += retained_.bytes();
@@ -498,7 +437,7 @@ void LinkEnd::close(std::string_view why) {
 std::string LinkEnd::describe() const {
     std::string text = fmt::format("{}; {} remote writes open", name_of(state_), writes_.size());
     for (int k = 0; k < connection_.virtual_channels; ++k)
-        if (const std::size_t held = held_[std::size_t(k)].size(); held != 0 || unsent(k) != 0)
+        if (const std::size_t held = held_.size(k); held != 0 || unsent(k) != 0)
             text += fmt::format("\n  virtual channel {}: {} packets held, {} to leave", k, held,
                                 unsent(k));
     return text;

@@ -15,14 +15,15 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/assert.h"
 #include "core/connection/connection.h"
+#include "core/link/arrived_packets.h"
 #include "core/link/frames.h"
+#include "core/link/link_end_state.h"
 #include "core/link/link_holdings.h"
 #include "core/link/retained.h"
 #include "core/link/retained_writes.h"
@@ -45,13 +46,7 @@ class LinkEnd final : public transport::Channel {
     // Whether this is the end that announces the return of the cable.
     bool first() const { return connection_.link->sign > 0; }
 
-    // on_cable: packets go to the transport's channel; the only added cost is the copy.
-    // apart: nothing leaves; the cable is dead, and the ends have no path.
-    // asking: the same; this end has asked the far end for a detour, and takes frames of it.
-    // on_detour: the ends have agreed; frames made from the copies go through other ranks.
-    // returning: there is a cable again; this end waits for what the far end has received.
-    // closed: permanently.
-    enum class State : std::uint8_t { on_cable, apart, asking, on_detour, returning, closed };
+    using State = LinkEndState;
     bool on_cable() const { return state_ == State::on_cable; }
     bool closed() const { return state_ == State::closed; }
     transport::Channel* cable() const { return cable_; }  // in use or returning; null if dead
@@ -110,8 +105,12 @@ class LinkEnd final : public transport::Channel {
     // Whether a confirmation must leave over the cable, or at some time, and its content.
     bool must_confirm() const;
     bool confirms() const { return confirms_; }
-    ConfirmBody confirmation();
-    // After close(): reports the writes that were open as failed. Returns false if that was done.
+    ConfirmBody confirmation() {
+        confirms_ = false;
+        unconfirmed_ = 0;
+        return {notices_, 0};
+    }
+    // Reports the writes that were open at close() as failed. Returns false if that was done.
     bool fail_writes();
 
     // --- frames of a detour ---
@@ -122,8 +121,8 @@ class LinkEnd final : public transport::Channel {
     bool takes_frames(std::uint64_t session) const {
         return !closed() && session != 0 && session_ == session;
     }
-    // Writes the next frame into a slot of `cable` and completes its header. `most`: bytes of a
-    // frame at most. Returns false if there is nothing to send.
+    // Writes the next frame, of at most `most` bytes, into a slot of `cable` and completes its
+    // header. Returns false if there is nothing to send.
     bool write_frame(transport::Channel& cable, transport::PacketHeader& header, std::size_t most);
     // Whether the frame's number is the next.
     bool take_number(std::uint32_t number) { return number == expected_++; }
@@ -133,10 +132,13 @@ class LinkEnd final : public transport::Channel {
     // Passes a packet that came by the detour to core, or keeps it in the slot of its credit if
     // core does not take it. Returns false if that slot does not exist.
     bool deliver(transport::Sink& sink, const transport::PacketHeader& header,
-                 const std::byte* payload);
+                 const std::byte* payload) {
+        return held_.deliver(*this, sink, header, payload,
+                             connection_.credits.limit(header.virtual_channel));
+    }
     // Offers core the kept packets. Returns true if it has taken one.
-    bool offer_held(transport::Sink& sink);
-    bool holds_packets() const;
+    bool offer_held(transport::Sink& sink) { return held_.offer(*this, sink); }
+    bool holds_packets() const { return !held_.empty(); }
 
     void add_to(LinkHoldings& sum) const;
     std::string describe() const;  // the state, and what waits, for reports of hangs
@@ -203,11 +205,6 @@ class LinkEnd final : public transport::Channel {
       private:
         LinkEnd& end_;
     };
-    // A packet that arrived by the detour and that core holds, in the slot of its credit.
-    struct Held {
-        transport::PacketHeader header;
-        std::vector<std::byte> payload;
-    };
 
     // The packets that have a copy here are those whose credits have not returned.
     void check_credits() const {
@@ -229,8 +226,8 @@ class LinkEnd final : public transport::Channel {
     bool counts(const RetainedWrite& write) const {
         return !write.done && (!can().notifies || write.notice);
     }
-    // What the far end has taken so far; all credits of it count as returned.
-    LaneCounts settle_taken();
+    // Returns the counts of what the far end has taken so far; all credits of it count as returned.
+    LaneCounts return_taken();
     // Forgets the old path, in both directions.
     void forget_path();
     std::byte* begin_frame(transport::Channel& cable, transport::PacketHeader& header,
@@ -256,7 +253,7 @@ class LinkEnd final : public transport::Channel {
     transport::Channel* candidate_;    // a cable that may have returned
     std::uint32_t cable_version_ = 0;  // the link version for which cable_ is valid
     bool heard_ = false;               // the far end has been heard over the candidate
-    std::uint32_t greeted_ = 0;        // hellos sent over it: 1, and 2 after the far end was heard
+    std::uint32_t greeted_ = 0;        // hellos sent over it, 1, or 2 after the far end was heard
 
     bool parted_ = false;  // dead links part this end from the far one
     unsigned lost_ = 0;    // cables lost so far
@@ -279,8 +276,8 @@ class LinkEnd final : public transport::Channel {
     std::size_t write_ = 0;       // the write that is leaving, index in writes_
     std::size_t written_ = 0;     // bytes of that write that have left
     bool tell_ = false;           // there are credits or notices that the far end does not know of
-    std::array<std::deque<Held>, transport::max_virtual_channels> held_;
-    bool fail_writes_ = false;  // closed: writes that were open end at the next poll
+    ArrivedPackets held_;
+    bool fail_writes_ = false;  // after close(), open writes end at the next poll
 };
 
 }  // namespace torusmp::core

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank's link ends keep for links that have died or may die; tests check its bounds.
+// The memory that a rank's link ends keep for links that have died or may die; tests check its
+// bounds.
 #pragma once
 
 #include <cstddef>

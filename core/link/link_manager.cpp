@@ -46,15 +46,15 @@ void LinkManager::adopt() {
         connection->end = it.end.get();
         connection->channel = it.end.get();
     }
-    for (const Link& link : commons_.options.dead_links) states_.learn(link, LinkStates::died(0));
-    settle();
+    for (const Link& link : commons_.options.dead_links) states_.update(link, LinkStates::died(0));
+    act_on_changes();
 }
 
 // ---- states of links ----
 
-void LinkManager::learn(const Link& link, std::uint32_t version, const Connection* heard_from) {
+void LinkManager::update(const Link& link, std::uint32_t version, const Connection* heard_from) {
     [[maybe_unused]] const std::uint32_t known = states_.version(link);
-    if (!states_.learn(link, version)) return;
+    if (!states_.update(link, version)) return;
     TORUSMP_TRACE(link, info, commons_.rank(),
                   "the link of rank {} in dimension {} is {}: version {} after {}, from {}",
                   link.rank, link.dimension,
@@ -71,7 +71,7 @@ void LinkManager::learn(const Link& link, std::uint32_t version, const Connectio
 
 // Acts on the present states. News is queued before any setup, and leaves before it on every link,
 // so the receiver of a setup knows at least what its sender knew.
-void LinkManager::settle() {
+void LinkManager::act_on_changes() {
     if (std::exchange(changes_seen_, states_.changes()) == states_.changes()) return;
     for (bool again = true; std::exchange(again, false);) {
         for_each_end([&](LinkEnd& end, LinkCarrier& it) { again |= follow_version(end, it); });
@@ -80,8 +80,8 @@ void LinkManager::settle() {
     }
     TORUSMP_ASSERT(commons_.lock.held(), commons_.rank());
     if (!states_.rest().connected()) give_up_parts();
-    if (settled_ == states_.digest()) return;
-    settled_ = states_.digest();
+    if (acted_on_ == states_.digest()) return;
+    acted_on_ = states_.digest();
     for_each_end([&](LinkEnd& end, LinkCarrier&) {
         if (states_.dead(end.link())) begin_session(end);
     });
@@ -103,7 +103,8 @@ bool LinkManager::follow_version(LinkEnd& end, LinkCarrier& it) {
         return false;
     }
     if (end.candidate() == nullptr || !end.heard() || end.candidate()->connecting()) {
-        learn(end.link(), LinkStates::died(version), nullptr);  // the cable died before it was used
+        update(end.link(), LinkStates::died(version),
+               nullptr);  // the cable died before it was used
         return true;
     }
     const SetupBody body = end.take_cable_back(version);
@@ -119,23 +120,22 @@ void LinkManager::look_again(LinkEnd& end, bool had_met, bool afresh) {
     const auto pause = pauses ? end.hold_down() : std::chrono::nanoseconds{0};
     end.try_cable(connections_.connect_again(end.connection(), pause, afresh));
     if (end.candidate() == nullptr)
-        learn(end.link(), LinkStates::without_hope(states_.version(end.link())), nullptr);
+        update(end.link(), LinkStates::without_hope(states_.version(end.link())), nullptr);
 }
 
 // When dead links have just parted the ends of this one, what was known of its cable is too old: it
-// may have returned since this end looked, or has to wait. So the end looks once more, at once, and
-// there is hope until it has. Returns true if that has made news.
+// may have returned since this end looked, or has to wait. So the end looks once more, immediately,
+// and there is hope until it has. Returns true if that has made news.
 bool LinkManager::look_anew_if_apart(LinkEnd& end) {
     const std::uint32_t version = states_.version(end.link());
-    const bool apart =
-        LinkStates::is_dead(version) && states_.detours().parts().apart(end.link());
+    const bool apart = LinkStates::is_dead(version) && states_.detours().parts().apart(end.link());
     if (end.note_apart(apart) || !apart || LinkStates::is_given_up(version)) return false;
     if (end.candidate() != nullptr && end.candidate()->connecting()) {
         end.give_candidate_up("the other end needs it now");
         look_again(end, false, true);
     }
     if (end.candidate() == nullptr || LinkStates::with_hope(version) == version) return false;
-    learn(end.link(), LinkStates::with_hope(version), nullptr);
+    update(end.link(), LinkStates::with_hope(version), nullptr);
     return true;
 }
 
@@ -159,14 +159,14 @@ LinkSetup LinkManager::setup_of(const LinkEnd& end, const SetupBody& body) const
 // link is given up by its own end, which knows its state, and no rank is lost before all ends on
 // this side have done so. Returns true if this rank has.
 bool LinkManager::give_up_links() {
-    const routing::Parts parts = states_.hopes();  // learn() below changes it
+    const routing::Parts parts = states_.hopes();  // update() below changes it
     bool news = false;
     for (LinkCarrier& it : carriers_) {
         if (it.end == nullptr) continue;
         const Link& link = it.end->link();
         const std::uint32_t version = states_.version(link);
         if (!parts.apart(link) || LinkStates::given_up(version) == version) continue;
-        learn(link, LinkStates::given_up(version), nullptr);
+        update(link, LinkStates::given_up(version), nullptr);
         news = true;
     }
     return news;
@@ -217,17 +217,17 @@ void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view
     const std::uint32_t version = states_.version(end.link());
     if (&channel == end.cable()) {
         carriers_.of(end).why = why;
-        learn(end.link(), LinkStates::died(version), nullptr);
-        settle();
+        update(end.link(), LinkStates::died(version), nullptr);
+        act_on_changes();
     } else if (&channel == end.candidate()) {
         end.lose_candidate();
         // A cable that was up and died may flap again.
         if (channel.has_met())
             end.count_loss();
         else
-            learn(end.link(), LinkStates::without_hope(version), nullptr);
+            update(end.link(), LinkStates::without_hope(version), nullptr);
         look_again(end, channel.has_met());
-        settle();
+        act_on_changes();
     }
 }
 
@@ -250,7 +250,7 @@ void LinkManager::on_transfer(LinkEnd& end, const Channel& channel, std::uint64_
 // A cable that has connected is a hope; each end sends a hello over it.
 void LinkManager::greet(LinkEnd& end) {
     if (end.candidate() == nullptr || end.candidate()->connecting()) return;
-    learn(end.link(), LinkStates::with_hope(states_.version(end.link())), nullptr);
+    update(end.link(), LinkStates::with_hope(states_.version(end.link())), nullptr);
     control_.greet(end);
 }
 
@@ -259,7 +259,7 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
     const bool control = header.virtual_channel == control_vc_;
     const auto kind = LinkFrame(header.kind);
     if (!control && kind == LinkFrame::detour) {
-        settle();
+        act_on_changes();
         return detours_.take(in, header, payload);
     }
     const bool from_there = header.source == std::uint32_t(in.peer) &&
@@ -312,9 +312,9 @@ bool LinkManager::take_news(Connection& in, const PacketHeader& header, const st
             return false;
         const Link link{Rank(body.rank), int(body.dimension)};
         if (!torus.neighbour(link.rank, link.direction())) return false;
-        learn(link, body.version, &in);
+        update(link, body.version, &in);
     }
-    return true;  // consequences follow once for everything received: see settle()
+    return true;  // consequences follow once for everything received: see act_on_changes()
 }
 
 bool LinkManager::take_hello(Connection& in, const Channel& channel, const PacketHeader& header,
@@ -326,8 +326,8 @@ bool LinkManager::take_hello(Connection& in, const Channel& channel, const Packe
     // This cable may be the only path to ranks that know of a later death.
     if (&channel == end.candidate() && LinkStates::is_dead(body.version) &&
         body.version > LinkStates::life(states_.version(end.link()))) {
-        learn(end.link(), body.version, nullptr);
-        settle();
+        update(end.link(), body.version, nullptr);
+        act_on_changes();
     }
     const std::uint32_t version = LinkStates::life(states_.version(end.link()));
     // A peer that refers to an earlier version is sent ours.
@@ -335,8 +335,8 @@ bool LinkManager::take_hello(Connection& in, const Channel& channel, const Packe
         return true;
     end.hear();
     if (end.first() && body.heard != 0) {
-        learn(end.link(), LinkStates::back(version), nullptr);
-        settle();
+        update(end.link(), LinkStates::back(version), nullptr);
+        act_on_changes();
     }
     return true;
 }
@@ -351,7 +351,7 @@ bool LinkManager::take_setup(Connection& in, const Channel& channel, const Packe
     const LinkSetup setup{Rank(header.source), Rank(header.destination), header.tag, body};
     const auto direction = Direction::from_index(header.tag);
     if (commons_.torus().neighbour(setup.source, direction) != setup.destination) return false;
-    settle();
+    act_on_changes();
     if (body.by_cable != 0)
         return setup.destination == commons_.rank() && setup.source == in.peer &&
                direction.opposite() == *in.link && in.end != nullptr &&
@@ -408,10 +408,10 @@ bool LinkManager::poll() {
     for (LinkCarrier& it : carriers_)
         if (it.end != nullptr && it.end->fail_writes()) {
             const std::uint32_t version = states_.version(it.end->link());
-            learn(it.end->link(), LinkStates::without_hope(version), nullptr);
+            update(it.end->link(), LinkStates::without_hope(version), nullptr);
             moved = true;
         }
-    settle();
+    act_on_changes();
     for_each_end([&](LinkEnd& end, LinkCarrier&) {
         greet(end);
         moved |= end.offer_held(sink_);

@@ -26,7 +26,7 @@ namespace torusmp::core {
 
 class LinkManager {
   public:
-    // sink: receives the packets that arrive by a detour.
+    // `sink` receives the packets that arrive by a detour.
     LinkManager(Commons& commons, Connections& connections, PacketSender& sender,
                 FaultHandler& faults, transport::Sink& sink, TransferListener& transfers);
 
@@ -81,8 +81,8 @@ class LinkManager {
     }
 
     // --- the states of links, and their consequences ---
-    void learn(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
-    void settle();
+    void update(const routing::Link& link, std::uint32_t version, const Connection* heard_from);
+    void act_on_changes();
     bool follow_version(LinkEnd& end, LinkCarrier& carrier);
     void look_again(LinkEnd& end, bool had_met, bool afresh = false);
     bool look_anew_if_apart(LinkEnd& end);
@@ -116,7 +116,7 @@ class LinkManager {
     const int control_vc_;
     const int vc_count_;  // 0 if links have no detours
     LinkStates states_;
-    std::uint64_t settled_ = 0;  // digest of the states for which settle() last acted
+    std::uint64_t acted_on_ = 0;  // digest of the states for which act_on_changes() last acted
     std::uint64_t changes_seen_ = 0;
     LinkCarriers carriers_;
     LinkControl control_;

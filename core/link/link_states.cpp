@@ -29,7 +29,7 @@ std::uint64_t part_of_digest(const Link& link, std::uint32_t version) {
 
 }  // namespace
 
-bool LinkStates::learn(const Link& link, std::uint32_t version) {
+bool LinkStates::update(const Link& link, std::uint32_t version) {
     const std::uint32_t known = this->version(link);
     if (version <= known) return false;
     digest_ += part_of_digest(link, version) - part_of_digest(link, known);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank knows of the torus's links: for each a version, which only grows. The version is 0
-// for a link that was never dead. A death adds one, and a return raises it to the next multiple of
-// 1024. In between, one more means that there is no hope for now, because the transport has looked
-// and found no cable; one more that this still holds now that it separates ranks; and one more that
-// there is hope again, because there is a cable, or because deaths have just parted the link's
-// ends, which look anew. Ranks exchange versions, and the higher one wins, so all ranks that can
-// communicate arrive at the same state, in whatever order the news arrives. digest() identifies the
-// set of dead links and their deaths: ranks with the same digest compute the same detours, and no
-// digest ever recurs.
+// The states of the torus's links as a rank knows them: for each link a version, which only grows.
+// The version is 0 for a link that was never dead. A death adds one, and a return raises it to the
+// next multiple of 1024. In between, one more means that there is no hope for now, because the
+// transport has looked and found no cable; one more that this still holds now that it separates
+// ranks; and one more that there is hope again, because there is a cable, or because deaths have
+// just parted the link's ends, which look anew. Ranks exchange versions, and the higher one wins,
+// so all ranks that can communicate arrive at the same state, in whatever order the news arrives.
+// digest() identifies the set of dead links and their deaths: ranks with the same digest compute
+// the same detours, and no digest ever recurs.
 //
 // Pure: no I/O. Used under the Runtime's lock.
 #pragma once
@@ -62,11 +62,11 @@ class LinkStates {
     }
     // Versions of the links that have been dead at least once.
     const Versions& versions() const { return versions_; }
-    std::uint64_t changes() const { return changes_; }  // how many changes learn() has made
+    std::uint64_t changes() const { return changes_; }  // how many changes update() has made
     std::uint64_t digest() const { return digest_; }
 
     // Returns true if that was new.
-    bool learn(const routing::Link& link, std::uint32_t version);
+    bool update(const routing::Link& link, std::uint32_t version);
 
     // The detours in the present state; computed on first use.
     const routing::Detours& detours() const;
@@ -89,7 +89,7 @@ class LinkStates {
                                      routing::Direction direction) const;
 
   private:
-    // For a dead link: 0 with hope, 1 without, 2 when given up.
+    // The state of a dead link: 0 with hope, 1 without, 2 when given up. Links that live have 0.
     static constexpr std::uint32_t try_of(std::uint32_t version) {
         return is_dead(version) ? (version % lives - 1) % 3 : 0;
     }

@@ -18,8 +18,8 @@ namespace torusmp::core {
 
 class Retained {
   public:
-    // credits: for the first `virtual_channels` virtual channels. slot_bytes: size of the longest
-    // payload.
+    // `credits` are those of the first `virtual_channels` virtual channels. `slot_bytes` is the
+    // size of the longest payload.
     Retained(int virtual_channels, transport::CreditWord credits, std::size_t slot_bytes);
 
     struct alignas(64) Packet {

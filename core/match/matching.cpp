@@ -112,7 +112,7 @@ void Matching::remove(Unexpected& message) {
         shrink_unexpected();
 }
 
-// Shrinks the tables; precondition: they are empty.
+// Shrinks the tables. Precondition: they are empty.
 void Matching::shrink_unexpected() {
     for (auto& table : unexpected_table_)
         std::vector<UnexpectedQueue>(first_table_size).swap(table);

@@ -28,7 +28,7 @@ struct Unexpected {
 
     const std::byte* payload() const { return reinterpret_cast<const std::byte*>(this + 1); }
     std::byte* payload() { return reinterpret_cast<std::byte*>(this + 1); }
-    RtsBody request() const {  // precondition: is_request
+    RtsBody request() const {  // Precondition: is_request.
         RtsBody body;
         std::memcpy(&body, payload(), sizeof body);
         return body;

@@ -67,10 +67,10 @@ struct LinkArrivals {
 
 // Accesses to windows since the rank started, and what is open.
 struct WindowCounts {
-    std::uint64_t direct = 0;  // of this rank, to memory that it maps or that the kernel copies
-    std::uint64_t sent = 0;    // of this rank, in packets or messages
-    std::uint64_t served = 0;  // of other ranks, that arrived here
-    std::uint64_t open = 0;    // accesses, flushes and locks of this rank that are not complete
+    std::uint64_t direct = 0;      // of this rank, to memory that it maps or that the kernel copies
+    std::uint64_t sent = 0;        // of this rank, in packets or messages
+    std::uint64_t served = 0;      // of other ranks, that arrived here
+    std::uint64_t open = 0;        // accesses, flushes and locks of this rank that are not complete
     std::uint64_t lock_waits = 0;  // requests for locks that wait at this rank
 
     friend bool operator==(const WindowCounts&, const WindowCounts&) = default;
@@ -104,7 +104,7 @@ struct PageState {
     std::uint32_t context = 0;
     std::uint32_t reserved = 0;
     std::uint64_t bytes = 0;         // size of the message
-    std::array<char, 40> call{};     // the waiting call: "MPI_Recv"
+    std::array<char, 40> call{};     // the waiting call, such as "MPI_Recv"
     std::array<char, 120> detail{};  // terminated by 0, like the strings above
 
     std::uint64_t posted = 0;       // receives without a message
@@ -120,7 +120,7 @@ static_assert(std::is_trivially_copyable_v<PageState> &&
 
 class ControlPage {
   public:
-    // Bits of `asked`: what the next thread that runs in the Runtime must do.
+    // The bits of `asked` request work of the next thread that runs in the Runtime.
     enum : unsigned {
         report_wanted = 1,
         interrupt_wanted = 2,
@@ -148,9 +148,10 @@ class ControlPage {
         for (std::size_t i = 0; i < words; ++i) state_[i].store(copy[i], std::memory_order_relaxed);
         sequence_.store(odd + 1, std::memory_order_release);
     }
-    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing.
-    // Whoever maps the page still finds it when the rank has died. `number`: of the text, not 0.
-    // The text is copied by one thread at a time, and only if it is not that of the last deed.
+    // What the rank is doing outside of memory, such as "writing /scratch/x"; empty if nothing. A
+    // process that maps the page still finds it when the rank has died. `number` is not 0, and
+    // identifies the text. One thread at a time copies the text, and only if it differs from the
+    // last one.
     bool last_deed_was(std::uint64_t number) const {
         return deed_number_.load(std::memory_order_relaxed) == number;
     }
@@ -196,7 +197,7 @@ class ControlPage {
     std::uint64_t magic_ = page_magic;
     std::uint32_t version_ = page_version;
     std::uint32_t bytes_ = sizeof(ControlPage);
-    // On a cache line of its own: every poll reads it.
+    // Has a cache line of its own, because every poll reads it.
     alignas(64) std::atomic<unsigned> asked_{0};
     alignas(64) std::atomic<std::uint32_t> sequence_{0};
     std::array<std::atomic<std::uint64_t>, words> state_{};

@@ -28,7 +28,7 @@ class Publisher {
           progress_(progress),
           windows_(windows) {}
 
-    // waiting: null if no call waits long.
+    // `waiting` is null if no call waits long.
     void publish(const Waiting* waiting);
     void set_phase(Phase phase) { phase_ = phase; }
 

@@ -19,8 +19,8 @@ constexpr unsigned calm_looks = 16;
 
 }  // namespace
 
-// schedstat: ns on a core, ns ready without one, number of turns. If the kernel keeps no such
-// record, contention is never reported.
+// Reads schedstat, which contains the ns on a core, the ns ready without one, and the number of
+// turns. If the kernel keeps no such record, contention is never reported.
 bool CpuContention::look() {
     if (!file_)
         file_ = base::Descriptor(::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC));

@@ -46,7 +46,7 @@ struct Waiting {
 
 class Progress {
   public:
-    // sink: receives what the interfaces deliver. waits: makes the report of all waits. publish:
+    // `sink` receives what the interfaces deliver. `waits` makes the report of all waits. `publish`
     // publishes this rank's state; its argument is null if no call waits long.
     Progress(Commons& commons, Connections& connections, PacketSender& sender, FaultHandler& faults,
              LinkManager& links, Shortcuts& shortcuts, transport::Sink& sink,
@@ -113,7 +113,7 @@ class Progress {
     // One waiting call: decides between polling, sleeping and reporting.
     class Waiter {
       public:
-        // awaited: for reports; null if it is unknown.
+        // `awaited` is used in reports; null if it is unknown.
         Waiter(Progress& progress, std::string_view what, const Awaited* awaited)
             : progress_(progress), what_(what), awaited_(awaited) {}
         ~Waiter() {
@@ -166,9 +166,9 @@ class Progress {
     // Takes what has arrived and starts nothing that waits for it. The lock is held.
     void take_arrived();
     // poll() inside a call that returns without waiting, and that programs repeat until something
-    // has changed. If nothing moved and ranks share cores, yields the core to the others, unless the
-    // rank is alone on its host: there it hardly helps, and costs contended windows a fifth of their
-    // rate.
+    // has changed. If nothing moved and ranks share cores, yields the core to the others, unless
+    // the rank is alone on its host: there it hardly helps, and costs contended windows a fifth of
+    // their rate.
     void poll_repeatedly() {
         if (!poll() && options_.direct.size() > 1) yield_core();
     }
@@ -195,7 +195,7 @@ class Progress {
     // Adds the calls that wait, what they await, and what tasks wait for.
     void report(Waits& waits) const;
     std::size_t tasks() const { return tasks_.size(); }
-    // What the oldest task waits for; empty if there is none.
+    // The event for which the oldest task waits; empty if there is none.
     std::string first_task() const;
     // Publishes immediately.
     void publish();
@@ -209,8 +209,9 @@ class Progress {
     Companions* companions() const { return companions_.load(std::memory_order_relaxed); }
     // Polls unless another thread runs here.
     bool poll_if_free();
-    // Lets the calling thread sleep for this Runtime, too. this_one: it does, until wake_beside(),
-    // which must follow. another: another thread does already. none: there is something to do.
+    // Lets the calling thread sleep for this Runtime, too. Returns this_one if it may, until
+    // wake_beside(), which must follow; another if another thread sleeps already; none if there is
+    // something to do.
     enum class Sleeper { this_one, another, none };
     Sleeper sleep_beside();
     void wake_beside();
@@ -264,8 +265,8 @@ class Progress {
     const std::function<void(const Waiting*)> publish_;
     const bool has_thread_;  // relays and remote writes move while the program computes
     const bool locking_;
-    bool plain_ = !locking_;  // one thread, and no companions
-    const std::chrono::nanoseconds watchdog_;      // zero: off
+    bool plain_ = !locking_;                       // one thread, and no companions
+    const std::chrono::nanoseconds watchdog_;      // 0 if off
     const std::chrono::nanoseconds longest_spin_;  // of polling before sleep
     mutable Gate gate_{*this};
     struct Listed {

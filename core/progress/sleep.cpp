@@ -23,7 +23,8 @@ constexpr std::chrono::nanoseconds longest_accompanied_sleep = std::chrono::mill
 // may have been the awaited event, and nothing would wake this thread again. One thread sleeps in
 // the interfaces, the others until that one, or any other, has moved something.
 void Progress::sleep_until(Clock::time_point deadline, std::uint64_t moves_seen) {
-    // What is awaited may happen in a companion that another thread moves, which wakes nobody here.
+    // The awaited event may occur in a companion that another thread moves, which does not wake
+    // this thread.
     if (locking_ && companions() != nullptr)
         deadline = std::min<Clock::time_point>(deadline, Clock::now() + longest_accompanied_sleep);
     std::unique_lock<Gate> lock(gate_, std::defer_lock);

@@ -16,8 +16,8 @@ class Task {
     // Whether advance() also reads memory that other ranks write, so that it must be called in
     // every turn. May change only inside advance().
     virtual bool looks() const { return false; }
-    // For such tasks: this process goes to sleep unless the next advance() finishes, or is awake
-    // again. The ranks that write the memory must be able to see this.
+    // Called for such tasks if this process goes to sleep unless the next advance() finishes, and
+    // when it is awake again. The ranks that write the memory must be able to see this.
     virtual void set_asleep(bool /*asleep*/) {}
     // Called now and then while a wait of this process lasts long, to find the cause.
     virtual void linger() {}

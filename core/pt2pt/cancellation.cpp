@@ -16,7 +16,7 @@ void Cancellation::cancel(ReceiveRequest& request) {
         // The sender may be using the memory at this moment: it must return the announcement.
         sender_.send(connections_.peer(request.peer_), PacketKind::withdraw,
                      ReceiveHandleBody{request.receive_handle_, 0});
-        return settle_with_oneself(request);
+        return finish_with_oneself(request);
     }
     matching_.remove(request);
     commons_.complete(request, Error::cancelled);
@@ -76,13 +76,13 @@ void Cancellation::cancel(SendRequest& request) {
     request.become(SendRequest::Stage::retracting, commons_.rank());
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
                  SendHandleBody{request.send_handle_, 0});
-    settle_with_oneself(request);
+    finish_with_oneself(request);
 }
 
 // A program that cancels a message to itself, and finds it not cancelled, goes on to receive it, so
 // a later answer would leave it waiting for a message that is gone. No other rank is needed to
 // decide.
-void Cancellation::settle_with_oneself(const Request& request) {
+void Cancellation::finish_with_oneself(const Request& request) {
     if (request.peer_ != commons_.rank()) return;
     Loopback& loopback = connections_.loopback();
     do {

@@ -41,7 +41,7 @@ class Cancellation {
     bool on_retracted(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
   private:
-    void settle_with_oneself(const Request& request);
+    void finish_with_oneself(const Request& request);
 
     Commons& commons_;
     Connections& connections_;

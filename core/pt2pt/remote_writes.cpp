@@ -35,7 +35,7 @@ int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& mem
 }
 
 // Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
-// `cables`: receives these two.
+// `cables` receives these two.
 Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const Peer& peer,
                              const transport::RemoteMemory& memory, Cables& cables) {
     if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||

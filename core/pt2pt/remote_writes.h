@@ -20,8 +20,8 @@ class RemoteWrites {
           sends_(sends),
           streams_(streams) {}
 
-    // Sends the message into memory that the receiver has named. tell_matched: the receiver does
-    // not yet know that this message uses that receive handle.
+    // Sends the message into memory that the receiver has named. `tell_matched` means that the
+    // receiver does not yet know that this message uses that receive handle.
     void begin(SendRequest& request, std::uint32_t receive_handle,
                const transport::RemoteMemory& memory, bool tell_matched);
     // A pending write of this message, or of one part of it, has ended.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank asks of this one, for the modules that do it.
+// The requests of a rank to this one, for the modules that carry them out.
 #pragma once
 
 #include <array>

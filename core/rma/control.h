@@ -3,8 +3,8 @@
 // accumulates atomic.
 //
 // A Control lies in memory that all members on the host of its owner have mapped, or in the owner's
-// own memory if nobody else maps it. A member that maps it takes the locks itself; the owner takes
-// them for the members of other hosts. So each lock has one holder protocol, whatever path an
+// own memory if no other process maps it. A member that maps it takes the locks itself; the owner
+// takes them for the members of other hosts. So each lock has one holder protocol, whatever path an
 // operation takes. Any thread of any process may call.
 #pragma once
 
@@ -33,10 +33,10 @@ class alignas(128) Control {
     // Bytes of a Control with so many places. Those beyond the object itself must be 0.
     static std::size_t bytes(std::size_t places);
 
-    // A shared lock is free if nobody holds an exclusive one, whoever waits: a rank that waits for
-    // one may hold others.
+    // A shared lock is free if no rank holds an exclusive one, even if ranks wait for one: a rank
+    // that waits for one may hold others.
     Try try_lock(bool exclusive, Rank holder, std::uint32_t place);
-    // Returns whether somebody waits. Precondition: the caller, or the member for which it acts,
+    // Returns whether a rank waits. Precondition: the caller, or the member for which it acts,
     // holds the lock.
     bool unlock(bool exclusive, std::uint32_t place);
     // Releases what a dead process held, whose rank and place these are.
@@ -48,7 +48,8 @@ class alignas(128) Control {
     // How often it was locked exclusively.
     std::uint32_t grants() const { return grants_.load(std::memory_order_relaxed); }
 
-    // Those that wait for the lock; whoever releases it wakes the members if this is not 0.
+    // The number of ranks that wait for the lock; a rank that releases it wakes the members if this
+    // is not 0.
     std::atomic<std::uint32_t> waiting{0};
     // The process that is in the middle of an accumulate; 0 if none.
     std::atomic<std::int32_t> busy{0};
@@ -78,8 +79,8 @@ static_assert(sizeof(Control) == 128);
 class BusyLock {
   public:
     explicit BusyLock(Control& control) : control_(control) {
-        std::int32_t nobody = 0;
-        if (!control.busy.compare_exchange_strong(nobody, own_process(), std::memory_order_acquire))
+        std::int32_t holder = 0;
+        if (!control.busy.compare_exchange_strong(holder, own_process(), std::memory_order_acquire))
             [[unlikely]]
             wait();
     }

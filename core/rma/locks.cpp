@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The locks of epochs: who waits for them, who gets them next, and what a dead rank held.
+// The locks of epochs: the ranks that wait for them, their order, and the locks of dead ranks.
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -38,13 +38,13 @@ void Windows::give_way(Window& window, int target) {
         return control.waiting.load() != 0 && control.grants() == dealings.left_at;
     };
     dealings.left = false;
-    const unsigned patience = dealings.patience;
+    const unsigned most_turns = dealings.turns_given;
     unsigned turns = 0;
-    for (; turns < patience && others_first(); ++turns) {
+    for (; turns < most_turns && others_first(); ++turns) {
         sched_yield();
         progress_.poll();
     }
-    dealings.patience = turns < patience ? Window::most_patience : patience / 2;
+    dealings.turns_given = turns < most_turns ? Window::most_turns_given : most_turns / 2;
 }
 
 void Windows::unlock(Window& window, int target, bool exclusive) {
@@ -57,8 +57,8 @@ void Windows::unlock(Window& window, int target, bool exclusive) {
     wake(window);
 }
 
-// Shared locks wait for nobody but the holder of an exclusive one: a rank that waits for one may
-// hold others, for which an exclusive one waits.
+// Shared locks wait only for the holder of an exclusive one: a rank that waits for one may hold
+// others, for which an exclusive one waits.
 void Windows::await_lock(const Waiter& waiter) {
     const bool behind =
         waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
@@ -176,9 +176,9 @@ void Windows::report_lock(Waits& waits, const Waiter& waiter) const {
     const Window& window = *waiter.window;
     const int target = target_of(waiter);
     std::vector<Rank> holders = holders_of(window, target);
-    waits.notes.push_back(
-        fmt::format("{} waits for {}", commons_.name_of(window.members[std::size_t(waiter.origin)]),
-                    describe_lock(waiter, holders)));
+    waits.notes.push_back(fmt::format("{} waits for {}",
+                                      commons_.name_of(window.members[std::size_t(waiter.origin)]),
+                                      describe_lock(waiter, holders)));
     if (waiter.operation == nullptr) return;
     if (holders.empty()) holders.push_back(window.members[std::size_t(target)]);
     for (const Rank holder : holders)

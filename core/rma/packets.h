@@ -64,15 +64,15 @@ struct AnswerBody {
     std::uint32_t operation;
     std::uint32_t bytes;
     std::uint64_t position;
-    std::uint32_t refused;  // 1: an access since the last answer lay outside of the memory
+    std::uint32_t refused;  // 1 if an access since the last answer lay outside of the memory
     std::uint32_t unused;
 };
 static_assert(sizeof(AskBody) == 32 && sizeof(PieceBody) == 16 && sizeof(AnswerBody) == 24);
 
 // Pieces in one packet at most.
 inline constexpr std::size_t most_pieces = 16;
-// What one packet asks of a fetching atomic: the target may have to keep the result until a credit
-// comes.
+// The most that one packet requests of a fetching atomic: the target may have to keep the result
+// until a credit comes.
 inline constexpr std::size_t most_fetched = 1024;  // bytes
 // Packets that a rank has sent to a target and that are not answered yet.
 inline constexpr std::uint32_t most_unanswered = 16;

@@ -13,7 +13,7 @@
 namespace torusmp::core::rma {
 
 struct Reach {
-    Connection* connection = nullptr;  // null: not reached
+    Connection* connection = nullptr;  // null if not reached
     transport::RemoteMemory memory{};
 };
 

@@ -69,15 +69,15 @@ class Window {
     }
     std::atomic<std::uint64_t> direct{0};
 
-    // ---- the rest is kept by the module Windows, under the Runtime's lock; anybody may read what
-    // is atomic ----
+    // ---- the rest is kept by the module Windows, under the Runtime's lock; other threads may read
+    // what is atomic ----
     // By member: operations of this rank that are not complete, and steps of epochs that have
     // arrived.
-    static constexpr unsigned most_patience = 64;
+    static constexpr unsigned most_turns_given = 64;
     struct Dealings {
         std::atomic<std::uint32_t> open{0};
         bool dirty = false;    // something without an answer was sent since the last flush
-        bool refused = false;  // the member's access, to be told with the next answer
+        bool refused = false;  // the member's access, which the next answer reports
         Error error = Error::none;
         std::atomic<std::uint32_t> posts{0};
         std::atomic<std::uint32_t> completes{0};
@@ -85,7 +85,7 @@ class Window {
         // many grants; and how many turns it gives them before it takes the lock again.
         std::atomic<bool> left{false};
         std::atomic<std::uint32_t> left_at{0};
-        std::atomic<unsigned> patience{most_patience};
+        std::atomic<unsigned> turns_given{most_turns_given};
         // Locks that this rank has taken for the member.
         std::uint32_t shared_locks = 0;
         bool exclusive_lock = false;

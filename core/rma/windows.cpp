@@ -89,7 +89,7 @@ void Windows::reach(Window& window, int member, const transport::RemoteMemory& n
     Connection& connection =
         connections_.to(connections_.peer(window.members[std::size_t(member)]));
     part.memory = connection.channel->map(name, 0, std::size_t(name.length));
-    if (part.memory == nullptr && connection.channel->could_write(name))
+    if (part.memory == nullptr && connection.channel->can_ever_write(name))
         part.reach = {&connection, name};
 }
 

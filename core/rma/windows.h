@@ -109,7 +109,7 @@ class Windows final : public PeerLossListener, private Task {
     IdTable<Operation> operations_;                 // those that are answered
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
-    bool listed_ = false;  // as a task
+    bool listed_ = false;   // as a task
     WindowCounts counted_;  // `direct`: of windows that were removed
     const std::unique_ptr<Bulk> bulk_;
 };

@@ -61,11 +61,11 @@ TimedJob::TimedJob(const TimedOptions& options)
         throw std::logic_error("a rank in simulated time has one interface");
     ended_.assign(interfaces_.size(), true);
     called_for_.assign(interfaces_.size(), sim::Time{-1});
-    settle();
+    run_until_idle();
 }
 
 // Runs until nothing is in flight and all processors are free.
-void TimedJob::settle() {
+void TimedJob::run_until_idle() {
     while (const auto index = ranks_.world().step()) {
         Runtime& runtime = ranks_[ranks_.owner(*index)];
         while (runtime.progress()) {
@@ -101,7 +101,7 @@ sim::Time TimedJob::run(const std::vector<std::unique_ptr<Program>>& by_rank) {
         if (ran && ended_[std::size_t(rank)])
             last = std::max(last, world.program_at(interface(rank)));
     }
-    settle();
+    run_until_idle();
     return last - began;
 }
 

@@ -68,7 +68,7 @@ class TimedJob {
   private:
     sim::Interface& interface(Rank rank) { return *interfaces_[std::size_t(rank)]; }
     void give_turn(Rank rank, const std::vector<std::unique_ptr<Program>>& programs);
-    void settle();
+    void run_until_idle();
 
     routing::Torus torus_;
     Ranks ranks_;

@@ -27,9 +27,9 @@ enum class Wave : std::uint32_t { call, vote, proposal, consent, decision, parte
 struct AgreementPacket {
     Wave wave = Wave::call;
     Ballot ballot;
-    MemberSet dead;       // members that the ballot counts as dead
-    Ballot consented;     // votes: the ballot of the proposal in `value`
-    bool bound = false;   // votes: `value` is a proposal that was confirmed
+    MemberSet dead;      // members that the ballot counts as dead
+    Ballot consented;    // the ballot of the proposal in `value`, in votes
+    bool bound = false;  // `value` is a proposal that was confirmed, in votes
     AgreedValue value;
 };
 
@@ -37,13 +37,14 @@ class AgreementRound {
   public:
     using Send = std::function<void(int place, const AgreementPacket& packet)>;
 
-    // place: this member's own. dead: members that all have agreed on as dead before this round.
+    // `place` is this member's own. `dead` contains the members that all have agreed on as dead
+    // before this round.
     AgreementRound(int place, const MemberSet& dead);
 
     // This member takes part, with its contribution.
     void take_part(const AgreedValue& own, const MemberSet& known_dead, const Send& send);
     bool takes_part() const { return own_.has_value(); }
-    // Members have died; known_dead: all that are known.
+    // Members have died. `known_dead` contains all that are known.
     void lose(const MemberSet& known_dead, const Send& send);
     // Returns false if such a packet is impossible.
     bool take(int from, const AgreementPacket& packet, const Send& send);

@@ -8,8 +8,8 @@
 namespace torusmp::core {
 namespace {
 
-// The fixed part of a packet; behind it come the words of three sets: the ballot's dead members,
-// and of the value the failed and the acknowledged ones.
+// The fixed part of a packet. The words of three sets follow it: the ballot's dead members, and the
+// failed and the acknowledged members of the value.
 struct AgreementBody {
     std::uint32_t number;
     std::uint32_t wave;
@@ -32,9 +32,9 @@ void put(std::vector<std::byte>& bytes, const MemberSet& set, std::size_t words)
 std::vector<std::byte> encode(std::uint32_t number, const AgreementPacket& packet) {
     const int members = packet.dead.members();
     const std::size_t words = MemberSet::words_for(members);
-    const AgreementBody body{number,           std::uint32_t(packet.wave), std::uint32_t(members),
-                             packet.bound,     packet.ballot,              packet.consented,
-                             packet.value.flags, packet.value.least};
+    const AgreementBody body{
+        number,        std::uint32_t(packet.wave), std::uint32_t(members), packet.bound,
+        packet.ballot, packet.consented,           packet.value.flags,     packet.value.least};
     std::vector<std::byte> bytes;
     bytes.reserve(sizeof body + 3 * words * sizeof(std::uint32_t));
     bytes.resize(sizeof body);
@@ -80,9 +80,8 @@ bool decode(transport::ConstBytes bytes, int members, std::uint32_t& number,
 }  // namespace
 
 void Agreement::report(Waits& waits) const {
-    waits.add(Waits::Collective{.name = "an agreement",
-                                .context = context_,
-                                .id = static_cast<const Task*>(this)});
+    waits.add(Waits::Collective{
+        .name = "an agreement", .context = context_, .id = static_cast<const Task*>(this)});
 }
 
 int Agreements::Record::place_of(Rank rank) const {
@@ -104,9 +103,8 @@ void Agreements::open(Record& record, const std::vector<Rank>& members) {
 
 // Whether a member is lost, and may be dead or cut off.
 bool Agreements::doubts(const Record& record) const {
-    return std::any_of(record.members.begin(), record.members.end(), [&](Rank rank) {
-        return connections_.may_live(connections_.peer(rank));
-    });
+    return std::any_of(record.members.begin(), record.members.end(),
+                       [&](Rank rank) { return connections_.may_live(connections_.peer(rank)); });
 }
 
 void Agreements::begin(Agreement& agreement, Context context, const std::vector<Rank>& members) {
@@ -124,8 +122,7 @@ void Agreements::begin(Agreement& agreement, Context context, const std::vector<
         for (const Early& early : std::exchange(record.early, {}))
             take(context, record, early.source, early.bytes);
         for (const Rank rank : members)
-            if (connections_.peer(rank).cut_off)
-                part(context, record, {commons_.rank(), rank});
+            if (connections_.peer(rank).cut_off) part(context, record, {commons_.rank(), rank});
     }
     begin_next(context, record);
 }
@@ -167,7 +164,7 @@ void Agreements::begin_next(Context context, Record& record) {
         for (const Rank rank : own.acknowledged)
             if (const int place = record.place_of(rank); place >= 0) value.acknowledged.add(place);
         round.take_part(value, record.dead, sender_for(context, record, number));
-        settle(context, record);
+        follow_decision(context, record);
     }
 }
 
@@ -229,13 +226,13 @@ bool Agreements::take(Context context, Record& record, Rank source, transport::C
     }
     if (!round_of(record, number).take(place, packet, sender_for(context, record, number)))
         return false;
-    settle(context, record);
+    follow_decision(context, record);
     return true;
 }
 
 // Follows the decision of the present round: forgets the round before it, and completes its
 // agreement.
-void Agreements::settle(Context context, Record& record) {
+void Agreements::follow_decision(Context context, Record& record) {
     const auto present = record.rounds.find(record.decided + 1);
     if (present == record.rounds.end() || !present->second->decided()) return;
     const AgreedValue value = *present->second->decided();
@@ -289,7 +286,7 @@ void Agreements::lose(Context context, Record& record, int place) {
         const auto found = record.rounds.find(number);
         if (found == record.rounds.end()) continue;
         found->second->lose(record.dead, sender_for(context, record, number));
-        settle(context, record);
+        follow_decision(context, record);
     }
     begin_next(context, record);
 }

@@ -41,8 +41,8 @@ class Agreement final : public Task {
     std::vector<Rank> acknowledged;  // dead members of which this one knows that they are dead
 
     bool complete() const { return complete_.load(std::memory_order_acquire); }
-    // After completion: two members that live and cannot reach each other, because of which there
-    // is no value.
+    // Two members that live and cannot reach each other, because of which the agreement ends
+    // without a value. Valid after completion.
     const std::optional<std::pair<Rank, Rank>>& parted() const { return parted_; }
     // Places are those of the group's members.
     const AgreedValue& value() const { return value_; }
@@ -66,8 +66,8 @@ class Agreements final : public PeerLossListener {
     Agreements(const Agreements&) = delete;
     Agreements& operator=(const Agreements&) = delete;
 
-    // members: of the group with that context, the same on all of them and in the same order,
-    // including this rank.
+    // `members` are those of the group with that context, including this rank, the same on all of
+    // them and in the same order.
     void begin(Agreement& agreement, Context context, const std::vector<Rank>& members);
     // No further agreement of that group begins here. Its last one may still be asked for.
     void close(Context context);
@@ -76,7 +76,7 @@ class Agreements final : public PeerLossListener {
     void peer_lost(Peer& peer, Error error) override;
     void peer_judged(Peer& peer) override;
     void report(Waits& waits) const;
-    // What is kept, in rounds and packets; tests check that it does not grow.
+    // The number of rounds and packets that are kept; tests check that it does not grow.
     std::size_t kept() const;
 
   private:
@@ -87,9 +87,9 @@ class Agreements final : public PeerLossListener {
     struct Record {
         std::vector<Rank> members;  // empty before the first agreement here
         int place = -1;
-        MemberSet dead;              // known to be
-        MemberSet agreed;            // decided to be
-        std::uint32_t decided = 0;   // agreements that are decided here
+        MemberSet dead;             // known to be
+        MemberSet agreed;           // decided to be
+        std::uint32_t decided = 0;  // agreements that are decided here
         std::map<std::uint32_t, std::unique_ptr<AgreementRound>> rounds;  // by number
         std::deque<Agreement*> queue;
         std::vector<Early> early;
@@ -121,7 +121,7 @@ class Agreements final : public PeerLossListener {
     void begin_next(Context context, Record& record);
     AgreementRound& round_of(Record& record, std::uint32_t number);
     bool take(Context context, Record& record, Rank source, transport::ConstBytes bytes);
-    void settle(Context context, Record& record);
+    void follow_decision(Context context, Record& record);
     void send(Context context, const Record& record, std::uint32_t number, int place,
               const AgreementPacket& packet);
     AgreementRound::Send sender_for(Context context, const Record& record, std::uint32_t number);

@@ -69,7 +69,7 @@ struct Ballot {
     friend auto operator<=>(const Ballot&, const Ballot&) = default;
 };
 
-// What members contribute, and what they decide.
+// The contribution of a member, and the decision.
 struct AgreedValue {
     std::uint32_t flags = ~std::uint32_t{0};  // bits that all have set
     std::uint32_t least = ~std::uint32_t{0};  // the least of the numbers given

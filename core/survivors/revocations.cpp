@@ -12,7 +12,7 @@ void Revocations::open(Context context, std::vector<Rank> members) {
     record.open = true;
     record.members = std::move(members);
     if (!record.revoked) return;
-    if (connections_.peer(record.by).dead || record.spreads) tell(context, record);
+    if (connections_.peer(record.by).dead || record.spreads) notify(context, record);
     if (listener_) listener_(context);
 }
 
@@ -33,7 +33,7 @@ void Revocations::revoke(Context context) {
     Record& record = records_[context];
     if (record.revoked) return;
     record.revoked = true;
-    tell(context, record);
+    notify(context, record);
     if (record.open && listener_) listener_(context);
 }
 
@@ -43,25 +43,25 @@ bool Revocations::on_revoke(Peer& peer, const transport::PacketHeader& header,
     Record& record = records_[header.context];
     record.spreads |= header.tag == spread;
     if (record.revoked) {
-        if (record.spreads) tell(header.context, record);
+        if (record.spreads) notify(header.context, record);
         return true;
     }
     record.revoked = true;
     record.by = peer.rank;
-    if (record.spreads) tell(header.context, record);
+    if (record.spreads) notify(header.context, record);
     commons_.stirred = true;
     if (record.open && listener_) listener_(header.context);
     return true;
 }
 
-// Once; and once more if the news has to spread.
-void Revocations::tell(Context context, Record& record) {
-    if (record.members.empty()) return;  // open() tells them
+// Notifies the others once, and once more if the news has to spread.
+void Revocations::notify(Context context, Record& record) {
+    if (record.members.empty()) return;  // open() notifies them
     for (const Rank rank : record.members)
         record.spreads |= connections_.may_live(connections_.peer(rank));
-    if (record.told && (!record.spreads || record.told_to_spread)) return;
-    record.told = true;
-    record.told_to_spread = record.spreads;
+    if (record.sent && (!record.spreads || record.sent_to_spread)) return;
+    record.sent = true;
+    record.sent_to_spread = record.spreads;
     for (const Rank rank : record.members) {
         Peer& peer = connections_.peer(rank);
         if (peer.dead || rank == commons_.rank()) continue;
@@ -72,8 +72,9 @@ void Revocations::tell(Context context, Record& record) {
 
 void Revocations::peer_lost(Peer& peer, Error /*error*/) {
     for (auto& [context, record] : records_)
-        if (record.revoked && (record.by == peer.rank || (record.told && connections_.may_live(peer))))
-            tell(context, record);
+        if (record.revoked &&
+            (record.by == peer.rank || (record.sent && connections_.may_live(peer))))
+            notify(context, record);
 }
 
 }  // namespace torusmp::core

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that a member has revoked: the news reaches all living members, whoever dies meanwhile.
+// Groups that a member has revoked: the news reaches all living members, even if members die
+// meanwhile.
 //
-// The member that revokes a group tells all others. Each of them remembers who told it, and tells
-// all others itself when that member dies. So if a living member knows, either the member that told
-// it lives and tells all others, or this member does. A member that tells others and has lost one
-// that may live asks them to spread the news: each of them tells all others, too.
+// The member that revokes a group notifies all others. Each of them remembers its notifier, and
+// notifies all others itself when that member dies. So if a living member knows, either its
+// notifier lives and notifies all others, or this member does. A member that notifies others and
+// has lost one that may live asks them to spread the news: each of them notifies all others, too.
 //
 // Handles revoke.
 #pragma once
@@ -29,7 +30,7 @@ class Revocations final : public PeerLossListener {
 
     // Called once for each group that is open and revoked, under the Runtime's lock.
     void set_listener(std::function<void(Context)> listener) { listener_ = std::move(listener); }
-    // The group exists here; members: the others, in any order. It may be revoked already.
+    // The group exists here. `members` are the others, in any order. It may be revoked already.
     void open(Context context, std::vector<Rank> members);
     void close(Context context);
     void revoke(Context context);
@@ -42,13 +43,13 @@ class Revocations final : public PeerLossListener {
         std::vector<Rank> members;
         bool open = false;
         bool revoked = false;
-        bool told = false;    // this rank has told all others, or tells them now
-        bool spreads = false;  // all that are told tell all others
-        bool told_to_spread = false;
-        Rank by = any_source;  // who told this rank
+        bool sent = false;     // this rank has notified all others, or does so now
+        bool spreads = false;  // each member that is notified notifies all others
+        bool sent_to_spread = false;
+        Rank by = any_source;  // the member that notified this rank
     };
     static constexpr Tag spread = 1;  // in a packet's header
-    void tell(Context context, Record& record);
+    void notify(Context context, Record& record);
 
     Commons& commons_;
     Connections& connections_;

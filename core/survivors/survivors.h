@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What front ends need to go on after deaths: agreements and revocations among the members of
-// groups, and the fate of requests that a death or a revocation concerns.
+// The services for front ends that go on after deaths: agreements and revocations among the members
+// of groups, and the fate of requests that a death or a revocation concerns.
 //
 // Part of the Runtime's interface; any thread may call.
 #pragma once

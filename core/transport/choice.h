@@ -23,8 +23,8 @@ struct LinkChoice {
     std::string advice;   // what rules out a better transport that is present, and what to do
 };
 
-// What a choice depends on besides machines and settings, as far as it is known; the same on all
-// ranks.
+// The facts on which a choice depends besides machines and settings, as far as they are known; the
+// same on all ranks.
 struct Placement {
     bool one_host = false;      // the ranks at both ends run on one host
     bool shares_cores = false;  // on some host, the job has more ranks than processors
@@ -33,8 +33,8 @@ struct Placement {
 // The result does not depend on which end is named first. If one end was not probed, it is assumed
 // to have what the other has, and the reason mentions this. Throws ConfigError if the settings
 // request a transport that cannot be used; the error names the link, the devices, what was found,
-// and what to do. `among`: the transports to choose from, highest rank first; the lowest one that
-// needs no devices is not probed.
+// and what to do. `among` lists the transports to choose from, highest rank first; the lowest one
+// that needs no devices is not probed.
 LinkChoice choose_link(const config::Settings& settings, config::CableEnd one,
                        config::CableEnd other, Placement placement = {},
                        std::span<const Descriptor* const> among = transports());

@@ -31,9 +31,9 @@ std::vector<std::string> check_machine(const config::Settings& settings,
                                        const config::Locations& locations = {},
                                        const std::string& geometry = {});
 
-// What works, but not as well as it could: links that use another transport because of one end,
-// ends that do not match, hosts that lack some resource. The same note about several hosts is given
-// once.
+// Links and ranks that work, but not as well as they could: links that use another transport
+// because of one end, ends that do not match, hosts that lack some resource. The same note about
+// several hosts is given once.
 std::vector<std::string> machine_notes(const config::Settings& settings,
                                        const std::vector<config::HostFacts>& by_node);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one rank waits for, as a plain value: the waiting calls, the open messages and collectives,
+// The waits of one rank, as a plain value: the waiting calls, the open messages and collectives,
 // and the unexpected messages. Every module adds what it holds; reports of one rank are this value
 // as text, and the launcher compares the values of all ranks.
 //
@@ -48,7 +48,7 @@ struct Waits {
         };
         Kind kind = Kind::receive;
         Stage stage = Stage::unmet;
-        bool channel = false;  // a declared channel: tags are ignored
+        bool channel = false;  // a declared channel, where tags are ignored
         int call = -1;         // the call that awaits it; -1 if none
         Rank peer = any_source;
         Context context = 0;
@@ -170,7 +170,7 @@ std::vector<std::byte> encode(const Waits& waits);
 // which the job does not have.
 std::optional<Waits> decode_waits(std::span<const std::byte> bytes, int ranks);
 
-// The report of one rank, many lines. name_of: the name of a rank in messages.
+// The report of one rank, many lines. `name_of` returns the name of a rank in messages.
 std::string describe(const Waits& waits, const std::function<std::string(Rank)>& name_of);
 // "allreduce waits for rank 1, 4; sends to rank 2"
 std::string describe(const Waits::Collective& collective);
@@ -185,7 +185,8 @@ class Reporter {
     ~Reporter() = default;
 };
 
-// What a waiting call waits for; used only while it waits long, and under the Runtime's lock.
+// The awaited events of a waiting call; used only while it waits long, and under the Runtime's
+// lock.
 class Awaited {
   public:
     struct List {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Heat on a plate that wraps around, with checkpoints in the memory of the next rank: a program that
- * goes on when processes die, with new processes in their places.
+ * Heat on a plate that wraps around, with checkpoints in the memory of the next rank: a program
+ * that goes on when processes die, with new processes in their places.
  *
  *   torus-run --keep-going -np 4 diskless_heat ROWS COLUMNS STEPS EVERY [SEED DEATHS]
  *
- * Every EVERY steps each rank keeps a copy of its rows, and one of those of the rank before it. When a
- * process dies, the others put a new one in its place (torusmp_replace), which gets its rows from the
- * rank behind it, and all go on from the last checkpoint that all have. The bits of the result depend
- * on neither the deaths nor the number of ranks. If two ranks side by side die between two
- * checkpoints, both copies of the first one are lost, and the job ends. Rank 0 prints a sum over the
- * bits of the result.
+ * Every EVERY steps each rank keeps a copy of its rows, and one of those of the rank before it.
+ * When a process dies, the others put a new one in its place (torusmp_replace), which gets its rows
+ * from the rank behind it, and all go on from the last checkpoint that all have. The bits of the
+ * result depend on neither the deaths nor the number of ranks. If two ranks side by side die
+ * between two checkpoints, both copies of the first one are lost, and the job ends. Rank 0 prints a
+ * sum over the bits of the result.
  *
- * With SEED and DEATHS, that many processes kill themselves, one after the other, at steps and on ranks
- * that SEED decides.
+ * With SEED and DEATHS, that many processes kill themselves, one after the other, at steps and on
+ * ranks that SEED decides.
  */
 #include <math.h>
 #include <mpi-ext.h>
@@ -27,9 +27,9 @@ static MPI_Comm all = MPI_COMM_NULL;
 static int rank, ranks;
 static long rows, columns, steps, every; /* of the whole plate */
 static long own;                         /* rows of this rank */
-static double *now, *next;               /* own + 2 rows: a row of each neighbour around the own ones */
-/* A checkpoint has the own rows and those of the rank before. Two, so that a death while one is made
- * leaves the other. */
+static double *now, *next; /* own + 2 rows: a row of each neighbour around the own ones */
+/* A checkpoint has the own rows and those of the rank before. Two, so that a death while one is
+ * made leaves the other. */
 struct checkpoint {
     long step; /* -1: none */
     double *mine, *before;
@@ -71,7 +71,7 @@ static int exchange(void) {
 static void take_step(void) {
     for (long i = 0; i < own; ++i) {
         const double *above = row(now, i - 1), *here = row(now, i), *below = row(now, i + 1);
-        double *to = row(next, i);
+        double* to = row(next, i);
         for (long j = 0; j < columns; ++j) {
             const double left = here[j == 0 ? columns - 1 : j - 1];
             const double right = here[j == columns - 1 ? 0 : j + 1];
@@ -89,8 +89,9 @@ static size_t bytes_of_rows(void) {
     return (size_t)(own * columns) * sizeof(double);
 }
 
-/* Ends what all ranks have done since the last call: each calls it once, whether it has failed or not,
- * so that all agree at the same place. Returns 1, on all alike, if nobody has failed or died. */
+/* Ends what all ranks have done since the last call: each calls it once, whether it has failed or
+ * not, so that all agree at the same place. Returns 1 if no rank has failed or died, else 0; the
+ * same on all ranks. */
 static int keep(long step, int code) {
     struct checkpoint* const to = kept[0].step < kept[1].step ? &kept[0] : &kept[1];
     const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
@@ -114,7 +115,8 @@ static void swap_kept(struct checkpoint* a, struct checkpoint* b) {
     *b = c;
 }
 
-/* After all have died or lived: every rank gets the last checkpoint that all survivors have. */
+/* Gives every rank the last checkpoint that all survivors have. Called after all have died or
+ * lived. */
 static int restore(int fresh, long* step) {
     const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
     const int count = (int)(own * columns);
@@ -134,8 +136,7 @@ static int restore(int fresh, long* step) {
                         MPI_STATUS_IGNORE);
     if (code != MPI_SUCCESS) return code;
     if (fresh && neighbours[1]) give_up("the rows and their copy are lost");
-    if (fresh)
-        code = MPI_Recv(kept[0].mine, count, MPI_DOUBLE, up, 6, all, MPI_STATUS_IGNORE);
+    if (fresh) code = MPI_Recv(kept[0].mine, count, MPI_DOUBLE, up, 6, all, MPI_STATUS_IGNORE);
     if (code == MPI_SUCCESS && !fresh && neighbours[0])
         code = MPI_Send(kept[0].before, count, MPI_DOUBLE, down, 6, all);
     if (code != MPI_SUCCESS) return code;
@@ -183,7 +184,8 @@ int main(int argc, char** argv) {
     if (argc != 5 && argc != 7) give_up("expected ROWS COLUMNS STEPS EVERY [SEED DEATHS]");
     rows = atol(argv[1]), columns = atol(argv[2]), steps = atol(argv[3]), every = atol(argv[4]);
     const int seed = argc == 7 ? atoi(argv[5]) : 0, deaths = argc == 7 ? atoi(argv[6]) : 0;
-    if (rows < ranks || rows % ranks != 0 || columns < 1 || steps < 1 || every < 1 || deaths > steps)
+    if (rows < ranks || rows % ranks != 0 || columns < 1 || steps < 1 || every < 1 ||
+        deaths > steps)
         give_up("ROWS must be a multiple of the ranks, and all numbers 1 or more");
     own = rows / ranks;
     now = calloc((size_t)((own + 2) * columns), sizeof(double));

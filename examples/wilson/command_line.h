@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the command lines of the examples have in common.
+// The common part of the command lines of the examples.
 #pragma once
 
 #include <boost/program_options.hpp>

@@ -40,7 +40,7 @@ class WilsonOperator {
     void hop(std::span<Spinor> out, std::span<const Spinor> in, int parity_of_in,
              std::span<const Spinor> base, double factor, Dagger dagger);
 
-    // out = M in, on all sites: first the even ones, then the odd ones.
+    // Sets out = M in on all sites, first the even ones, then the odd ones.
     void apply(std::span<Spinor> out, std::span<const Spinor> in, Dagger dagger);
 
     // out = S in, on even sites.

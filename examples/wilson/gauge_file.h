@@ -32,7 +32,7 @@ namespace wilson {
 struct GaugeData {
     Coord extent;
     int rows;        // of each link, 2 or 3; the third follows from the first two
-    int word_bytes;  // 4 or 8: single or double precision
+    int word_bytes;  // 4 for single precision, 8 for double
     bool big_endian;
     std::uint64_t data_offset;  // bytes in the file before the first link
 

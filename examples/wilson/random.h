@@ -19,7 +19,7 @@ class CounterRandom {
 
     std::uint64_t bits() { return mix(key_ + ++draw_ * weyl); }
 
-    // In (0, 1): 53 bits and a half, so that its logarithm is always finite.
+    // A number in (0, 1) with 53 bits and a half, so that its logarithm is always finite.
     double uniform() { return (static_cast<double>(bits() >> 11) + 0.5) * 0x1p-53; }
 
     // Real and imaginary part are normal with variance 1/2, so that the mean of |z|^2 is 1 (Box and

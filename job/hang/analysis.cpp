@@ -201,17 +201,17 @@ class Analyst {
                 return std::nullopt;
             return std::vector{it.peer};
         }
-        std::vector<Rank> anybody;
+        std::vector<Rank> senders;
         const Waits::Group* group = waits(rank).find_group(it.context);
         if (group != nullptr && !group->members.empty())
-            anybody = group->members;
+            senders = group->members;
         else
-            for (Rank other = 0; other < ranks(); ++other) anybody.push_back(other);
-        for (const Rank other : anybody)
+            for (Rank other = 0; other < ranks(); ++other) senders.push_back(other);
+        for (const Rank other : senders)
             if (transit_.meets_send(other, rank, it) || transit_.packets(other, rank))
                 return std::nullopt;
-        std::erase(anybody, rank);
-        return anybody;
+        std::erase(senders, rank);
+        return senders;
     }
     // Returns false if it is in progress.
     bool add_clauses(Rank rank, const Collective& it,
@@ -311,7 +311,7 @@ class Analyst {
     // Where the receiver is stuck, and the sender is stuck too or has nothing more to send.
     bool find_mismatch(const std::vector<Rank>& knot, Cause& cause) const {
         const std::vector<bool> stuck = graph_.stuck();
-        const auto settled = [&](Rank rank) {
+        const auto sends_no_more = [&](Rank rank) {
             return stuck[std::size_t(rank)] || state(rank).gone();
         };
         for (const bool awaited : {true, false})
@@ -319,7 +319,7 @@ class Analyst {
                 for (const NearMiss& miss : near_misses(waits(rank))) {
                     const Operation& receive = waits(rank).operations[std::size_t(miss.operation)];
                     const Rank sender = waits(rank).messages[std::size_t(miss.message)].source;
-                    if ((receive.call >= 0) != awaited || !settled(sender)) continue;
+                    if ((receive.call >= 0) != awaited || !sends_no_more(sender)) continue;
                     cause.kind = Cause::Kind::mismatch;
                     cause.ranks = {rank, sender};
                     cause.operation = miss.operation;

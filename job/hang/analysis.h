@@ -34,13 +34,13 @@ struct Cause {
     std::vector<Rank> waiting;  // the ranks that depend on them, without these
     double seconds = 0;         // the longest wait of these ranks
 
-    // mismatch: the receive, as an index into its rank's operations, and a message there; -1 if
-    // none.
+    // With `mismatch`: the receive, as an index into its rank's operations, and a message there; -1
+    // if none.
     int operation = -1;
     int message = -1;
-    // differing: indices into the collectives of the first two ranks.
+    // With `differing`: indices into the collectives of the first two ranks.
     int collective = -1, other_collective = -1;
-    // cable: an index into the links of the first rank.
+    // With `cable`: an index into the links of the first rank.
     int link = -1;
 
     bool final() const { return kind <= Kind::gone; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all ranks of a job wait for at one moment, reported by themselves or observed by their
-// hosts. Plain values.
+// The waits of all ranks of a job at one moment, reported by themselves or observed by their hosts.
+// Plain values.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct RankState {
         stopped,    // by a signal
         traced,     // held by a debugger
         device,     // waits for a device, uninterruptibly
-        outside,    // has not joined the job: MPI_Init has not been called
+        outside,    // has not joined the job, because MPI_Init has not been called
         meeting,    // waits for all others at the start of the job
         finalized,  // has left the job
         ended,      // the process is gone

@@ -47,15 +47,17 @@ std::string call_of(const Waits& waits) {
     return call == nullptr || call->name.empty() ? "a call" : call->name;
 }
 
-// "MPI_Recv from rank 3, tag 7". alike: without the parts that differ from rank to rank.
+// The action in words, such as "MPI_Recv from rank 3, tag 7"; if `alike`, without the parts that
+// differ from rank to rank.
 std::string action(const Waits& waits, bool alike = false) {
     const Needed what = needed(waits);
     std::string text = call_of(waits);
     if (what.operation >= 0) {
         const Operation& it = waits.operations[std::size_t(what.operation)];
         if (it.kind == Operation::Kind::access)
-            return alike ? text : text + fmt::format(", for {} (its window, or a lock that it holds)",
-                                                     source_text(it.peer));
+            return alike ? text
+                         : text + fmt::format(", for {} (its window, or a lock that it holds)",
+                                              source_text(it.peer));
         const bool sends = it.kind == Operation::Kind::send;
         if (sends) text += fmt::format(" of {}", base::describe_size(it.bytes));
         if (!alike) text += fmt::format(" {} {}", sends ? "to" : "from", source_text(it.peer));
@@ -84,8 +86,8 @@ std::string sought_text(const Waits& waits) {
     if (waits.sought.empty()) return text;
     const Operation& it = waits.sought.front();
     if (it.kind == Operation::Kind::access)
-        return text + fmt::format(" for {} (its window, or a lock that it holds)",
-                                  source_text(it.peer));
+        return text +
+               fmt::format(" for {} (its window, or a lock that it holds)", source_text(it.peer));
     text += it.kind == Operation::Kind::send
                 ? fmt::format(" for its send of {} to {}", base::describe_size(it.bytes),
                               source_text(it.peer))

@@ -31,7 +31,7 @@ class WaitGraph {
         return nodes_[std::size_t(node)].clauses;
     }
 
-    // By node: whether it waits forever.
+    // Whether each node waits forever.
     std::vector<bool> stuck() const;
     // Groups of stuck nodes that do not depend on a stuck node outside the group: each is a circle
     // of dependences, or a single node that waits for a node that is gone. Every stuck node depends
@@ -48,7 +48,7 @@ class WaitGraph {
         std::vector<std::vector<Node>> clauses;
         bool gone = false;
     };
-    // By node: the stuck nodes that it waits for in clauses that cannot be fulfilled.
+    // The stuck nodes for which each node waits in clauses that cannot be fulfilled.
     std::vector<std::vector<Node>> blockers(const std::vector<bool>& stuck) const;
 
     std::vector<Entry> nodes_;

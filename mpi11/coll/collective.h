@@ -58,12 +58,13 @@ class Call : public Work {
 
     // The name of the MPI function; a literal.
     void set_name(const char* name) { name_ = name; }
-    // For a persistent request: members match such calls in the order in which they created them.
+    // Makes members match the calls of a persistent request in the order in which they created
+    // them.
     void match_by_making() { schedule_->fix(); }
     void match_by_start() { schedule_->unfix(); }
 
   protected:
-    // comm: outlives its calls, because its pools end with it.
+    // `comm` outlives its calls, because its pools end with it.
     Call(Communicator& comm, collectives::Schedule& schedule)
         : comm_(&comm), schedule_(&schedule) {}
     ~Call() = default;

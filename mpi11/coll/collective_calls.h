@@ -54,7 +54,7 @@ Call& exclusive_scan(Communicator& comm, const void* send, void* receive, MPI_Co
 Call& inter_barrier(Communicator& comm);
 Call& inter_broadcast(Communicator& comm, void* buffer, MPI_Count count, MPI_Datatype type,
                       int root);
-// list: at the root (MPI_ROOT) only.
+// `list` is used at the root (MPI_ROOT) only.
 Call& inter_gather(Communicator& comm, const void* send, MPI_Count send_count,
                    MPI_Datatype send_type, const BlockList* list, int root);
 Call& inter_scatter(Communicator& comm, const BlockList* list, void* receive,
@@ -66,7 +66,7 @@ Call& inter_reduce(Communicator& comm, const void* send, void* receive, MPI_Coun
                    MPI_Datatype type, MPI_Op op, int root);
 Call& inter_allreduce(Communicator& comm, const void* send, void* receive, MPI_Count count,
                       MPI_Datatype type, MPI_Op op);
-// counts: of the local group; none: `count` for each.
+// `counts` are those of the local group; without them, each member has `count`.
 Call& inter_reduce_scatter(Communicator& comm, const void* send, void* receive, Numbers counts,
                            MPI_Count count, MPI_Datatype type, MPI_Op op);
 

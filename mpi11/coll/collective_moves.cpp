@@ -53,7 +53,7 @@ class GatherCall final : public Call {
   public:
     static constexpr Slot slot = Slot::gather;
     explicit GatherCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
-    // list: at the root only.
+    // `list` is used at the root only.
     void prepare(const void* send, MPI_Count count, MPI_Datatype type, const BlockList* list,
                  int root) {
         root_ = root;
@@ -95,7 +95,7 @@ class ScatterCall final : public Call {
   public:
     static constexpr Slot slot = Slot::scatter;
     explicit ScatterCall(Communicator& comm) : Call(comm, schedule_), schedule_(comm.group()) {}
-    // list: at the root only.
+    // `list` is used at the root only.
     void prepare(const BlockList* list, void* receive, MPI_Count count, MPI_Datatype type,
                  int root) {
         root_ = root;

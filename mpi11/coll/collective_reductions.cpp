@@ -49,7 +49,8 @@ class ReductionCall : public Call {
         reduction_.prepare(op, type);
         vectors_ = vectors;
     }
-    // The memory of the result, filled with this rank's values. apart: not in the program's memory.
+    // The memory of the result, filled with this rank's values. With `apart`, it is not in the
+    // program's memory.
     std::byte* filled(bool apart = false) {
         const std::size_t bytes = reduction_.bytes(vectors_.count);
         apart_ = apart || !reduction_.direct();
@@ -250,7 +251,7 @@ Call& allreduce(Communicator& comm, const void* send, void* receive, MPI_Count c
 
 namespace {
 
-// counts: none: `count` for each.
+// Without `counts`, each member has `count`.
 Call& reduce_scatter_of(Communicator& comm, const void* send, void* receive, Numbers counts,
                         MPI_Count count, MPI_Datatype type, MPI_Op op) {
     refuse_inter_in_place(comm, send, receive);

@@ -75,7 +75,7 @@ class BroadcastSteps final : public collectives::Sequence {
         nest(between.exchange, first_part);
         nest(inside_, second_part);
     }
-    // memory: null if nothing is received.
+    // `memory` is null if nothing is received.
     void start(const char* name, std::byte* memory, std::size_t bytes) {
         memory_ = memory;
         bytes_ = bytes;

@@ -26,7 +26,7 @@ class Op : public Object {
 
     enum class What : std::uint8_t {
         built_in,
-        one_sided,      // MPI_REPLACE and MPI_NO_OP: only for windows
+        one_sided,      // MPI_REPLACE and MPI_NO_OP, only for windows
         function,       // of the program, in C
         wide_function,  // of the program, in C with a length of 64 bits
         fortran,        // of the program, in Fortran
@@ -65,8 +65,8 @@ class Op : public Object {
 // Creates the predefined operations, once.
 void make_operations();
 
-// Creates an operation of the program. fortran: the function is a subroutine of (invec, inoutvec,
-// len, type).
+// Creates an operation of the program. `fortran` means that the function is a subroutine of (invec,
+// inoutvec, len, type).
 Op& make_operation(MPI_User_function* function, bool commutes, bool fortran);
 
 // The loop of a predefined operation on a type. Throws Failure (MPI_ERR_OP), with an explanation,

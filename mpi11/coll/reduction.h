@@ -55,7 +55,7 @@ class Reduction {
     Reference<Op> held_op_;
     MPI_Datatype handle_ = MPI_DATATYPE_NULL;
     std::ptrdiff_t origin_ = 0;  // offset of an element's address from the start of its sent data
-    bool one_by_one_ = false;    // elements overlap or are in reverse order: one call per element
+    bool one_by_one_ = false;  // one call per element, as elements overlap or are in reverse order
     collectives::Scratch packed_;
     mutable collectives::Scratch spare_;
 };

@@ -45,7 +45,7 @@ struct BlockList {
     int blocks = 0;
     MPI_Count count = 0;             // even blocks, of `type`
     const Datatype* type = nullptr;  // null to use `types`
-    Numbers counts;                  // none: even
+    Numbers counts;                  // empty if even
     Numbers displacements;           // in extents of `type`; in bytes with `types`
     const MPI_Datatype* types = nullptr;
 
@@ -65,7 +65,7 @@ struct BlockList {
                               hold);
     }
 
-    // Throw Failure in terms of the call's arguments; `which`: "send" or "receive".
+    // Throw Failure in terms of the call's arguments. `which` is "send" or "receive".
     static BlockList even(const void* base, MPI_Count count, MPI_Datatype type, int blocks);
     static BlockList each(const void* base, Numbers counts, Numbers displacements,
                           MPI_Datatype type, int blocks, const char* which);
@@ -76,7 +76,7 @@ struct BlockList {
 // A block for each member of a group.
 class BlockPieces {
   public:
-    // together: the blocks must be contiguous, in order and without gaps.
+    // With `together`, the blocks must be contiguous, in order and without gaps.
     void set(const BlockList& list, bool together = false);
 
     std::byte* memory() const { return memory_; }

@@ -44,12 +44,14 @@ void gather_all(Communicator& comm, void* table, std::size_t bytes, const char* 
 void broadcast_bytes(Communicator& comm, void* data, std::size_t bytes, int root, const char* call);
 // A list whose length only the root knows.
 void broadcast_list(Communicator& comm, std::vector<int>& list, int root, const char* call);
-// Lists of any lengths one behind the other, by rank; counts: their lengths.
+// The lists of all members, of any lengths, one behind the other by rank. `counts` receives their
+// lengths.
 std::vector<int> gather_lists(Communicator& comm, const std::vector<int>& own,
                               std::vector<int>& counts, const char* call);
 
-// From one member of a group that has no communicator yet to all others, down a binomial tree. The
-// tag tells calls of the context apart that run at the same time. root: its place in the group.
+// Sends data from one member of a group that has no communicator yet to all others, down a binomial
+// tree. The tag distinguishes calls of the context that run at the same time. `root` is the
+// sender's place in the group.
 void hand_down(core::Runtime& runtime, const Members& group, int root, Context context,
                core::Tag tag, void* data, std::size_t bytes, const char* call);
 
@@ -57,7 +59,7 @@ void hand_down(core::Runtime& runtime, const Members& group, int root, Context c
 std::vector<int> swap_lists(core::Runtime& runtime, Context context, Rank peer, int tag,
                             const std::vector<int>& ours, const char* call);
 
-// Over an inter-communicator: the lists of rank 0 of each group, distributed to all members.
+// The lists of rank 0 of each group of an inter-communicator, distributed to all members.
 struct BothLists {
     std::vector<int> ours, theirs;
 };

@@ -52,13 +52,12 @@ class Communicator : public Object {
     static constexpr const char* null_name = "MPI_COMM_NULL";
     static constexpr const char* noun = "communicator";
 
-    // world: whose machine ranks and contexts these are.
-    // members: the machine rank of each rank, including the own one. first: its first context, of
-    // `contexts_each` consecutive ones; the same on all members and not used by any other
-    // communicator of any of them.
+    // `members` contains the machine rank of each rank, including the own one; machine ranks and
+    // contexts are those of `world`. `first` is the first of `contexts_each` consecutive contexts,
+    // which are the same on all members, and which no other communicator of any of them uses.
     Communicator(std::shared_ptr<World> world, std::vector<Rank> members, Context first);
-    // An inter-communicator. local_first: the first context of the local group's own collectives;
-    // the same on all members of that group.
+    // An inter-communicator. `local_first` is the first context of the local group's own
+    // collectives, the same on all members of that group.
     Communicator(std::shared_ptr<World> world, std::vector<Rank> local, Context local_first,
                  std::vector<Rank> remote, Context first);
     ~Communicator();
@@ -89,7 +88,7 @@ class Communicator : public Object {
 
     std::string name;
     Reference<ErrorHandler> error_handler;
-    // What its error handler gets instead of it: the file whose communicator it is; null if none.
+    // The file whose communicator it is, which its error handler gets instead; null if none.
     Object* error_object = nullptr;
     std::shared_ptr<Attributes> attributes;    // null if none yet
     std::shared_ptr<const Topology> topology;  // null if none

@@ -105,8 +105,8 @@ void dispose(Communicator& comm, const char* call) {
     release(comm);
 }
 
-// Whether this is the last communicator of a joined job, for each of its processes: so all leave the
-// job together, and none waits for a process that needs it.
+// Whether this is the last communicator of a joined job, for each of its processes: so all leave
+// the job together, and none waits for a process that needs it.
 bool ends_its_job(Communicator& comm, const char* call) {
     const World& world = *comm.world();
     const auto& names = world.roster()->names;
@@ -131,7 +131,8 @@ void disconnect(Communicator& comm, const char* call) {
     // The program has completed its requests, as before MPI_Finalize; these are the library's.
     partitioned::give_up(comm);
     const auto done = [&] {
-        return buffered_sends_done(comm) && orphans_done(comm) && partitioned::settled(comm);
+        return buffered_sends_done(comm) && orphans_done(comm) &&
+               partitioned::announcements_done(comm);
     };
     if (!done()) comm.runtime().wait_until(done, call);
     const std::shared_ptr<World> ended = ends_its_job(comm, call) ? comm.world() : nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Creates communicators from others (MPI-1.1, sections 5.4 and 5.6). Collective over `from`.
 //
-// New ones inherit the error handler and the session of `from`. A returned Communicator belongs to the caller, with
-// one reference; null if the calling process is not a member.
+// New ones inherit the error handler and the session of `from`. A returned Communicator belongs to
+// the caller, with one reference; null if the calling process is not a member.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace torusmp::mpi {
 
-// Without communication: all members already know members and contexts. Without `from` the new one
-// has neither an error handler nor a session.
+// Do not communicate, because all members already know members and contexts. Without `from` the new
+// communicator has neither an error handler nor a session.
 Communicator& make_intra(std::shared_ptr<World> world, std::vector<Rank> members, Context first);
 Communicator& make_inter(std::shared_ptr<World> world, std::vector<Rank> local,
                          std::vector<Rank> remote, Context first);

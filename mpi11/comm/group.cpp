@@ -96,8 +96,8 @@ int combined(const char* call, MPI_Group group1, MPI_Group group2, MPI_Group* ne
         for (const Rank rank : result.ranks())
             if (rank >= roster->size())
                 fail(MPI_ERR_GROUP,
-                     "found members of jobs that were not joined with each other: expected groups "
-                     "of which one job has all members");
+                     "found members of jobs that have not joined each other: expected groups "
+                     "whose members all belong to one job");
         *newgroup =
             make_group(roster, std::move(result), first.session ? first.session : second.session);
     });

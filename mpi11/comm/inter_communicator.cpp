@@ -21,7 +21,7 @@ struct Meeting {
     int code = MPI_SUCCESS;  // why the leader could not reach the other one
     bool apart = false;      // the leaders are in one job, but not all members: they have to join
     Context first = 0;
-    std::uint64_t world = 0;  // in which both groups are: its number; 0: that of the local group
+    std::uint64_t world = 0;  // number of the one of both groups; 0 for the local group's
     std::vector<Rank> remote;
 };
 
@@ -58,7 +58,7 @@ WayToLeader way_to(const Peer& peer) {
             peer.tag};
 }
 
-// On the leader: lists are the contexts it claims, then the machine ranks of its group; empty if
+// Returns, on the leader, the contexts it claims, then the machine ranks of its group; empty if
 // these are not all in the job of the peer communicator.
 Meeting meet(Communicator& local, const Peer& peer) {
     const Communicator& between = checked<Communicator>(peer.comm);
@@ -113,8 +113,7 @@ Meeting meet_and_tell(Communicator& local, int leader, const Peer& peer) {
 Communicator& make_there(const Communicator& local, Meeting meeting) {
     const std::shared_ptr<World> there = joined_job(meeting.world);
     if (there == nullptr)
-        fail(MPI_ERR_COMM,
-             "this process has not joined those to which the peer communicator belongs");
+        fail(MPI_ERR_COMM, "this process has not joined the processes of the peer communicator");
     Communicator& made = make_inter(there, members_there(local, *there).value(),
                                     std::move(meeting.remote), meeting.first);
     made.error_handler = local.error_handler;

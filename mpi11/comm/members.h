@@ -51,7 +51,8 @@ Members exclude(const Members& group, std::span<const int> positions);
 enum class Likeness { same, permuted, different };  // same members and order; same members; neither
 Likeness compare(const Members& a, const Members& b);
 
-// first, first + stride, ... up to last: the positions of one range. Precondition: stride is not 0.
+// The positions of one range, which are first, first + stride, ... up to last. Precondition: stride
+// is not 0.
 std::vector<int> positions_in_range(int first, int last, int stride);
 
 }  // namespace torusmp::mpi

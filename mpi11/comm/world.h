@@ -26,7 +26,7 @@ class Communicator;  // communicator.h
 
 // A process, for all that know it: the job in which it started, and its rank there.
 struct ProcessName {
-    std::uint64_t job = 0;  // 0: a rank that only passes messages on
+    std::uint64_t job = 0;  // 0 for a rank that only passes messages on
     std::int64_t rank = -1;
 
     friend auto operator<=>(const ProcessName&, const ProcessName&) = default;
@@ -46,7 +46,7 @@ struct Roster {
 
 class World {
   public:
-    // names: of all ranks; nullopt for those of a job that this process started in.
+    // `names` are those of all ranks, or nullopt for a job in which this process started.
     explicit World(std::shared_ptr<job::Process> process,
                    std::optional<std::vector<ProcessName>> names = std::nullopt);
     ~World();

@@ -100,12 +100,12 @@ enum class Basic : std::uint8_t {
 enum class Family : std::uint8_t {
     none,
     integer,         // C's integers and Fortran's
-    multi_language,  // MPI_AINT, MPI_OFFSET, MPI_COUNT: like integers
+    multi_language,  // MPI_AINT, MPI_OFFSET and MPI_COUNT, used like integers
     floating,        // float, double, long double, REAL, DOUBLE PRECISION
     logical,         // bool, LOGICAL
     complex,
     byte,
-    character,  // for text: moved, not used in operations
+    character,  // for text, which is moved, but not used in operations
     packed,
     pair,
     marker
@@ -119,7 +119,7 @@ struct BasicFacts {
     std::uint8_t size;       // bytes of data
     std::uint8_t alignment;  // bytes
     std::uint8_t extent;     // bytes; more than the data in some pairs
-    // For pairs: the value's type, and the offset and type of the index.
+    // The type of the value of a pair, and the offset and type of its index.
     Basic value = Basic::none;
     Basic index = Basic::none;
     std::uint8_t index_at = 0;
@@ -127,6 +127,6 @@ struct BasicFacts {
 
 // Every predefined type but Basic::none, in the order of the enumeration.
 std::span<const BasicFacts> basic_types();
-const BasicFacts& facts(Basic basic);  // precondition: not none
+const BasicFacts& facts(Basic basic);  // Precondition: basic is not none.
 
 }  // namespace torusmp::mpi

@@ -109,8 +109,8 @@ class Datatype : public Object {
     // A predefined type: with a name, or without one if it is described by a recipe.
     explicit Datatype(const BasicFacts& is, Recipe made_by = {});
     Datatype(TypeMap described, Recipe made_by);
-    // For one call: `element` in buffers some of which are array sections, given as
-    // Section::address(). Committed; the program never sees it.
+    // A datatype for one call, made of `element` in buffers some of which are array sections, given
+    // as Section::address(). Committed; the program never sees it.
     Datatype(Datatype& element, std::vector<Section> sections);
 
     std::size_t size() const { return size_; }  // bytes of data in one element

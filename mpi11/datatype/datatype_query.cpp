@@ -53,7 +53,7 @@ void check_narrow(const Recipe& recipe) {
              "int): use MPI_Type_get_envelope_c and MPI_Type_get_contents_c");
 }
 
-// counts: none in the narrow form.
+// `num_counts` is null in the narrow form.
 template <class Count>
 int get_envelope(const char* call, MPI_Datatype datatype, Count* num_integers, Count* num_addresses,
                  Count* num_counts, Count* num_datatypes, int* combiner) {

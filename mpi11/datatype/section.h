@@ -23,7 +23,7 @@ class Section {
         std::size_t extent;
         std::ptrdiff_t stride;  // bytes
     };
-    // place: different for the sections of one call.
+    // `place` is different for the sections of one call.
     Section(void* base, std::size_t element_bytes, int place);
     void add(Dimension dimension);
 

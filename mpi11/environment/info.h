@@ -42,8 +42,8 @@ class Info : public Object {
 Info::Entries entries_of(MPI_Info info);
 // The entries that are hints for communicators (MPI-4.0, section 7.4.4); others are ignored.
 Info::Entries hints_in(const Info::Entries& entries);
-// What a program may name as "mpi_hw_resource_type", and MPI_Get_hw_resource_info lists: the memory
-// that the ranks of a host share.
+// The resources that a program may name as "mpi_hw_resource_type", and MPI_Get_hw_resource_info
+// lists: the memory that the ranks of a host share.
 inline constexpr const char* shared_memory_resource = "mpi_shared_memory";
 // Creates MPI_INFO_ENV; called once, when MPI starts.
 void make_predefined_info();

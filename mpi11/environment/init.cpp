@@ -43,7 +43,7 @@ int PMPI_Init_thread(int*, char***, int required, int* provided) {
 #pragma weak MPI_Finalize = PMPI_Finalize
 int PMPI_Finalize(void) {
     return api("MPI_Finalize", [] {
-        if (!in_world()) fail(MPI_ERR_OTHER, "called without MPI_Init before");
+        if (!in_world()) fail(MPI_ERR_OTHER, "called before MPI_Init");
         end_world();
     });
 }

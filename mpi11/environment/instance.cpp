@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's membership in the job, and whoever uses it: the world model, sessions, QMP.
+// This process's membership in the job, and its users: the world model, sessions, QMP.
 #include "mpi11/environment/instance.h"
 
 #include <unistd.h>
@@ -59,6 +59,12 @@ void make_communicators(Library& lib) {
     begin_reports();
 }
 
+// Those of a job that was left, and with them its Runtime.
+void drop_communicators(Library& lib) {
+    release(*lib.self);
+    release(*lib.world);
+}
+
 // The state between the calls of the front ends and of sessions.
 struct Users {
     bool world = false;  // between MPI_Init and MPI_Finalize
@@ -86,6 +92,20 @@ bool is_level(int level) {
     job::end_process(2, text);
 }
 
+// MPI_COMM_WORLD and MPI_COMM_SELF are handles no more.
+void end_world_handles() {
+    for (const Communicator* const comm : {library().world, library().self})
+        predefined[comm->constant] = nullptr;
+}
+
+// Those that no job matters to.
+void make_lasting_objects() {
+    make_error_handlers();
+    make_operations();
+    make_datatypes();
+    make_predefined_group();
+}
+
 // Joins the job unless this process is in it. Returns the thread level that can be provided.
 int join(int level, const char* call) {
     Library& lib = library();
@@ -95,11 +115,11 @@ int join(int level, const char* call) {
             hot.runtime = &lib.process->runtime();
             shared_by_threads = level == MPI_THREAD_MULTIPLE && lib.process->threads();
             lib.main_thread = std::this_thread::get_id();
-            make_error_handlers();
-            make_operations();
-            make_datatypes();
+            if (lib.world == nullptr)
+                make_lasting_objects();
+            else
+                drop_communicators(lib);
             make_communicators(lib);
-            make_predefined_group();
             tool::watch_job();
         } catch (const std::exception& error) {
             refuse(call, error.what());
@@ -200,9 +220,8 @@ void end_world() {
     if (std::exchange(users.world, false)) job::go_down(*lib.process);
     users.qmp = false;
     lib.finalized = true;
+    end_world_handles();
     if (users.sessions_of < 0) return forget_job();
-    for (const Communicator* const comm : {lib.world, lib.self})
-        predefined[comm->constant] = nullptr;
     update_running();
 }
 
@@ -238,10 +257,6 @@ bool give_attention() {
     hot.running = true;
     tool::deliver_events();
     return true;
-}
-
-bool has_left_job() {
-    return library().finalized && !library().process;
 }
 
 bool had_sessions() {

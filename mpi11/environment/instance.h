@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process's membership in the job. The world model (MPI_Init to MPI_Finalize) and any number of
-// sessions use it: the first of them joins the job.
+// This process's membership in the job. The world model (MPI_Init to MPI_Finalize) and any number
+// of sessions use it: the first of them joins the job.
 //
 // The job is left by MPI_Finalize, or when the process exits if it has ever had a session, since a
-// session may follow at any time. Joining waits for all ranks of the job; leaving does, too. Any
-// thread may open and close sessions.
+// session may follow at any time. The first session after MPI_Finalize joins the job again. Joining
+// waits for all ranks of the job; leaving does, too. Any thread may open and close sessions.
 #pragma once
 
 namespace torusmp::mpi {
@@ -28,8 +28,6 @@ void want_attention();
 // Returns true if events waited, and were delivered, and MPI is running.
 bool give_attention();
 
-// No session can be opened any more.
-bool has_left_job();
 bool had_sessions();
 
 }  // namespace torusmp::mpi

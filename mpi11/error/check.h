@@ -62,13 +62,13 @@ inline void check_output(const char* name, const void* pointer) {
         wrong::output(name);
 }
 // A function that communicates and makes a request: body(Communicator&) sets *request. If the call
-// fails, *request is MPI_REQUEST_NULL, so a program that waits for it anyway does not wait for an
+// fails, *request is MPI_REQUEST_NULL, so a program that still waits for it does not wait for an
 // old value.
 template <class Body>
 [[gnu::always_inline]] inline int api_with_request(const char* call, MPI_Comm comm,
                                                    MPI_Request* request, Body&& body) noexcept {
-    const int code =
-        api_with_others(call, comm, [&](Communicator & c) __attribute__((always_inline)) {
+    const int code = api_with_others(
+        call, comm, [&](Communicator & c) __attribute__((always_inline)) {
             check_output("request", request);
             body(c);
         });
@@ -77,7 +77,7 @@ template <class Body>
     return code;
 }
 
-// Returns the name of an object to the program. parameter: the name of the call's parameter.
+// Returns the name of an object to the program. `parameter` is the name of the call's parameter.
 void copy_name(std::string_view found, const char* parameter, char* name, int* resultlen);
 
 }  // namespace torusmp::mpi

@@ -20,14 +20,14 @@
 
 namespace torusmp::mpi {
 
-// An error class or code, with a text of what was found, what was expected and where. cause: the
-// actual error, if the code only means that a status has one.
+// An error class or code, with a text of what was found, what was expected and where. `cause` is
+// the actual error, if the code only means that a status has one.
 class Failure : public std::exception {
   public:
     Failure(int code, std::string text) : Failure(code, std::move(text), code) {}
     Failure(int code, std::string text, int cause)
         : code_(code), cause_(cause), text_(std::move(text)) {}
-    // where: the communicator whose handler gets it, if the call does not know it.
+    // The handler of the communicator `where` gets it, if the call does not know the communicator.
     Failure(int code, std::string text, Communicator& where) : Failure(code, std::move(text)) {
         where_ = &where;
     }
@@ -86,8 +86,8 @@ inline Communicator& checked_even_revoked(MPI_Comm handle) {
     wrong_handle<Communicator>(handle);
 }
 
-// Handles an error; returns the code that the call returns. `comm`: null for MPI_COMM_WORLD. Does
-// not return if the handler ends the job, or if MPI is not running.
+// Handles an error; returns the code that the call returns. A null `comm` stands for
+// MPI_COMM_WORLD. Does not return if the handler ends the job, or if MPI is not running.
 int raise(const char* call, Communicator* comm, const std::exception& error) noexcept;
 // Passes an error code reported by the program to the handler; describe() keeps its text.
 void raise_for_program(const char* call, Communicator& comm, int code);
@@ -96,12 +96,12 @@ void raise_for_program(const char* call, Communicator& comm, int code);
 // text.
 std::string describe(int code);
 
-// The same for an object with a handler of its own, which belongs to no communicator. place: how
-// messages call it.
+// The same for an object with a handler of its own, which belongs to no communicator. Messages call
+// the object `place`.
 int raise(const char* call, const Reference<ErrorHandler>& handler, void* handle, const char* place,
           const std::exception& error) noexcept;
 
-// For an error that has no handler yet: keeps its text for MPI_Error_string; returns its code.
+// Keeps the text of an error that has no handler yet for MPI_Error_string; returns its code.
 int keep_error(const char* call, const std::exception& error) noexcept;
 void raise_for_program(const char* call, const Reference<ErrorHandler>& handler, void* handle,
                        const char* place, int code);

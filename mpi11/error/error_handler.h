@@ -30,7 +30,7 @@ class ErrorHandler : public Object {
 // The common part of the calls for communicators, files, sessions and windows. They throw Failure
 // for null arguments and for numbers that are not error codes.
 //
-// Makes a handler of the program's function. argument: its name in the standard.
+// Makes a handler of the program's function. `argument` is its name in the standard.
 void create_error_handler(const char* argument, MPI_Comm_errhandler_function* function,
                           MPI_Errhandler* errhandler);
 template <class Function>

@@ -14,7 +14,7 @@ namespace torusmp::mpi {
 // Where a call begins.
 enum class Where { at, pointer, shared, ordered };
 
-// What a function of the API is given.
+// The arguments of a function of the API.
 struct FileArguments {
     const char* call;
     bool write;
@@ -32,10 +32,10 @@ class FileMemory {
     void take(const File& file, const FileArguments& arguments);
     // In etypes of the view.
     Offset etypes() const { return etypes_; }
-    // What is moved to, or from, the file.
+    // The bytes that move to, or from, the file.
     const core::Buffer& buffer() const { return outside_; }
-    // After a call that moved so many bytes of the file: converts what was read, and returns the
-    // bytes in memory.
+    // Called after a call that moved so many bytes of the file. Converts what was read, and returns
+    // the bytes in memory.
     std::size_t finish(std::size_t bytes);
     void clear();
 
@@ -52,7 +52,7 @@ class FileMemory {
     std::unique_ptr<std::byte[]> converted_;
 };
 
-// A call that takes longer than itself: not blocking, collective, or begun and ended by two.
+// A call that is not complete when its function returns: a nonblocking, collective or split call.
 class FileCall final : public Work {
   public:
     explicit FileCall(File& file) : file_(file) {}
@@ -60,11 +60,12 @@ class FileCall final : public Work {
 
     // A free one; it keeps the file until it is given back.
     static FileCall& take(File& file, const char* name);
-    // One process: done at once. Throws Failure for wrong arguments.
+    // Accesses the file immediately, for this process alone. Throws Failure for wrong arguments.
     void do_alone(const FileArguments& arguments);
-    // All: to be started. What is wrong with the arguments of this process is thrown at the end.
+    // Prepares a call of all members, which is then started. Mistakes in the arguments of this
+    // process are thrown at the end.
     void prepare(const FileArguments& arguments);
-    // What the status says of it, after finish().
+    // The bytes for the status, after finish().
     std::size_t bytes() const { return bytes_; }
     const void* address() const { return address_; }
 

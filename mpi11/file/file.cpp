@@ -10,7 +10,8 @@
 namespace torusmp::mpi {
 namespace {
 
-// Ranks that move data in collective calls, where they all share a host and no hint says more.
+// The number of ranks that move data in collective calls if all share a host and no hint sets it,
+// at most.
 constexpr int most_on_one_host = 4;
 
 std::uint64_t next_number() {

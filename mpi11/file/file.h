@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is behind an MPI_File: a file that the members of a communicator have opened together
+// The object behind an MPI_File: a file that the members of a communicator have opened together
 // (MPI-5.0, chapter 14).
 //
 // It has a communicator of its own, a duplicate of the program's. One thread at a time makes
@@ -86,7 +86,8 @@ class File : public Object {
     Offset position_of(Offset etypes) const;
     // The first etype that begins at the end of the file or behind it.
     Offset end_in_etypes();
-    // The group's choice of who moves the data of collective calls; after the hints have changed.
+    // The group's choice of the ranks that move the data of collective calls; after the hints have
+    // changed.
     void choose_aggregators();
 
     // Free calls of the kind that needs a schedule; see access.cpp.
@@ -143,7 +144,7 @@ int file_api(const char* call, MPI_File handle, Body&& body) noexcept {
         return raise_on_file(call, file, error);
     }
 }
-// Of one that opens or deletes a file.
+// The body of a function that opens or deletes a file.
 template <class Body>
 int file_api(const char* call, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]

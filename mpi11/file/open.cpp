@@ -73,7 +73,8 @@ std::string node_name() {
     return names[std::size_t(node_of(settings, runtime().rank()))];
 }
 
-// Collective: who opens the file itself, and who goes through whom.
+// Collective. Decides which members open the file themselves, and through which of them the others
+// access it.
 void find_residence(File& file) {
     Communicator& comm = *file.comm;
     const auto members = std::size_t(comm.size());

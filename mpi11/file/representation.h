@@ -42,10 +42,10 @@ class Representation {
 };
 
 const Representation& native_representation();
-// Null: there is none of that name.
+// Returns null if that name is unknown.
 const Representation* find_representation(std::string_view name);
 
-// What MPI_Register_datarep was given. The conversions take an MPI_Count under its wide name.
+// The arguments of MPI_Register_datarep. The conversions take an MPI_Count under its wide name.
 struct ConversionFunctions {
     enum class Convention { narrow, wide, fortran, wide_fortran } convention = Convention::narrow;
     void (*read)() = nullptr;   // null if the file holds the bytes of memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators that are made while the program goes on: their INTEGER is written when the request is
-// complete, long after a handle of C on the stack of the wrapper would be gone.
+// Communicators that are made while the program goes on: their INTEGER is written when the request
+// is complete, long after a handle of C on the stack of the wrapper would be gone.
 #include "mpi11/comm/duplicate.h"
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/ft/shrink.h"

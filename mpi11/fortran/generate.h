@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the generator of the Fortran binding reads in mpi.h, and the texts it writes: generate.cpp
-// has mpif.h and the module mpi, generate_f08.cpp the module mpi_f08.
+// The contents of mpi.h for the generator of the Fortran binding, and the texts it writes:
+// generate.cpp has mpif.h and the module mpi, generate_f08.cpp the module mpi_f08.
 #pragma once
 
 #include <iosfwd>

@@ -226,7 +226,7 @@ void write_interface(std::ostream& out, const Header& header, const Function& fu
     out << "  end subroutine\n";
 }
 
-// The other width of a function, if Fortran can tell them apart.
+// The other width of a function, if Fortran can distinguish the two.
 const Function* wide_form(const Header& header, const Function& function) {
     for (const Function& other : header.functions)
         if (other.name == function.name + "_c" && !has(function, is_function) &&

@@ -47,8 +47,8 @@ concept IsHandle = kind_of<Handle>
 
 template <IsHandle Handle>
 bool is_kind_of(Kind kind) {
-    return kind == kind_of<Handle> || (kind == Kind::revoked_communicator &&
-                                       kind_of<Handle> == Kind::communicator);
+    return kind == kind_of<Handle> ||
+           (kind == Kind::revoked_communicator && kind_of<Handle> == Kind::communicator);
 }
 
 // A value that is not a handle is passed through, or becomes 0 or an unused constant: the call that

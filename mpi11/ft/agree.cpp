@@ -37,8 +37,9 @@ class SurvivorsCall : public Work {
     core::Agreement& agreement() { return agreement_; }
     const core::AgreedValue& value() const { return agreement_.value(); }
     Rank member(int place) const { return members_[std::size_t(place)]; }
-    // Fails if there is no value. Afterwards this process knows of all deaths on which it rests, so
-    // it can acknowledge them, also those of which the launcher's report has not arrived yet.
+    // Throws Failure if the members did not agree on a value. Afterwards this process knows of all
+    // deaths on which it rests, so it can acknowledge them, also those of which the launcher's
+    // report has not arrived yet.
     void check_decided() const {
         if (const auto& parted = agreement_.parted())
             fail(MPI_ERR_UNSUPPORTED_OPERATION,
@@ -66,7 +67,8 @@ class SurvivorsCall : public Work {
 
 class Agree final : public SurvivorsCall {
   public:
-    Agree(const char* name, Communicator& comm, int* flag) : SurvivorsCall(name, comm), flag_(flag) {
+    Agree(const char* name, Communicator& comm, int* flag)
+        : SurvivorsCall(name, comm), flag_(flag) {
         agreement().flags = std::uint32_t(*flag);
     }
     // All members that decide get the same flag, and the same error.
@@ -76,8 +78,10 @@ class Agree final : public SurvivorsCall {
         if (value().failed.within(value().acknowledged)) return;
         for (int place = 0; place < value().failed.members(); ++place)
             if (value().failed.has(place) && !value().acknowledged.has(place))
-                fail(MPI_ERR_PROC_FAILED, "rank {} has died, and not all members have acknowledged "
-                     "this before the call", member(place));
+                fail(MPI_ERR_PROC_FAILED,
+                     "rank {} has died, and not all members have acknowledged "
+                     "this before the call",
+                     member(place));
     }
 
   private:
@@ -120,8 +124,7 @@ class Shrink final : public SurvivorsCall {
             return;
         }
         std::vector<Rank> peers = living(comm().peers());
-        if (peers.empty())
-            fail(MPI_ERR_PROC_FAILED, "all members of the remote group have died");
+        if (peers.empty()) fail(MPI_ERR_PROC_FAILED, "all members of the remote group have died");
         give_(handle_of(make_inter(comm(), std::move(members), std::move(peers), first)));
     }
 

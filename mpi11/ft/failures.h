@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each communicator knows of dead members, and its revocation (User Level Failure Mitigation:
+// The dead members that each communicator knows, and its revocation (User Level Failure Mitigation:
 // Bland et al., Int. J. High Perform. Comput. Appl. 27, 2013; the Forum's proposal for MPI).
 //
 // The Runtime reports lost ranks and revoked groups; this module finds the communicators that they
@@ -42,7 +42,7 @@ inline void check_not_revoked(const Communicator& comm) {
 
 // The class of an error of core in a message or collective.
 int class_of_fault(core::Error error);
-// For receives and probes from any source: fails if the communicator has a dead member that is not
+// Fails, for receives and probes from any source, if the communicator has a dead member that is not
 // acknowledged.
 void check_any_source(const Communicator& comm);
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shrinking and voting for other calls of the library, and MPI_Comm_ishrink for callers whose handles
-// are not those of C.
+// Shrinking and voting for other calls of the library, and MPI_Comm_ishrink for callers whose
+// handles are not those of C.
 #pragma once
 
 #include "mpi11/comm/duplicate.h"
 
 namespace torusmp::mpi {
 
-// What all living members of a communicator have agreed on; the same on each of them.
+// The result on which all living members of a communicator have agreed; the same on each of them.
 struct Outcome {
     bool all = false;   // of the living members said yes
     bool died = false;  // a member has

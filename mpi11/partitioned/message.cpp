@@ -29,15 +29,16 @@ class Register {
         ended_.emplace_back(&message);
         sweep();
     }
-    // comm: null for all. Without the lock, since cancelling takes the Runtime's: a thread that waits
-    // with that asks settled(). Meanwhile no other thread finds the messages that it could destroy.
+    // A null `comm` stands for all. Does not hold the lock, because cancelling takes the Runtime's,
+    // and a thread that waits with that asks announcements_done(). Meanwhile no other thread finds
+    // the messages that it could destroy.
     void give_up(const Communicator* comm) {
         std::vector<std::unique_ptr<Message>> ended;
         std::vector<Message*> all;
         {
             const SharedLock lock(mutex_);
-            const auto others = std::partition(
-                ended_.begin(), ended_.end(), [&](const auto& it) { return !is_of(*it, comm); });
+            const auto others = std::partition(ended_.begin(), ended_.end(),
+                                               [&](const auto& it) { return !is_of(*it, comm); });
             std::move(others, ended_.end(), std::back_inserter(ended));
             ended_.erase(others, ended_.end());
             for (Message* const message : living_)
@@ -48,9 +49,11 @@ class Register {
         const SharedLock lock(mutex_);
         std::move(ended.begin(), ended.end(), std::back_inserter(ended_));
     }
-    bool settled(const Communicator* comm) {
+    bool announcements_done(const Communicator* comm) {
         const SharedLock lock(mutex_);
-        const auto open = [&](const auto& it) { return is_of(*it, comm) && !it->settled(); };
+        const auto open = [&](const auto& it) {
+            return is_of(*it, comm) && !it->announcements_done();
+        };
         return std::none_of(living_.begin(), living_.end(), open) &&
                std::none_of(ended_.begin(), ended_.end(), open);
     }
@@ -64,7 +67,7 @@ class Register {
         return comm == nullptr || &message.communicator() == comm;
     }
     void sweep() {
-        std::erase_if(ended_, [](const auto& message) { return message->settled(); });
+        std::erase_if(ended_, [](const auto& message) { return message->announcements_done(); });
     }
 
     std::mutex mutex_;
@@ -91,7 +94,7 @@ void Message::check_partition(int partition, int partitions) {
 void finish() {
     Register& all = Register::only();
     all.give_up(nullptr);
-    runtime().wait_until([&] { return all.settled(nullptr); }, "MPI_Finalize");
+    runtime().wait_until([&] { return all.announcements_done(nullptr); }, "MPI_Finalize");
     all.sweep_up();
 }
 
@@ -99,8 +102,8 @@ void give_up(const Communicator& comm) {
     Register::only().give_up(&comm);
 }
 
-bool settled(const Communicator& comm) {
-    return Register::only().settled(&comm);
+bool announcements_done(const Communicator& comm) {
+    return Register::only().announcements_done(&comm);
 }
 
 }  // namespace torusmp::mpi::partitioned

@@ -27,7 +27,7 @@ class Message : public Work {
     virtual ~Message() = default;
     void give_back() final;
     // Whether the announcement has been sent or received, so that the object may be destroyed.
-    virtual bool settled() const = 0;
+    virtual bool announcements_done() const = 0;
     // Called when MPI or a joined job ends: cancels receives that can no longer be matched.
     virtual void give_up() {}
     const Communicator& communicator() const { return comm_; }
@@ -48,11 +48,11 @@ class Message : public Work {
     Reference<Communicator> hold_;
 };
 
-// Cancels what can no longer be matched, and waits until all announcements are settled. Called by
-// MPI_Finalize.
+// Cancels what can no longer be matched, and waits until all announcements are sent or received.
+// Called by MPI_Finalize.
 void finish();
 // The same for one communicator, by MPI_Comm_disconnect: the first call cancels, the second waits.
 void give_up(const Communicator& comm);
-bool settled(const Communicator& comm);
+bool announcements_done(const Communicator& comm);
 
 }  // namespace torusmp::mpi::partitioned

@@ -55,9 +55,9 @@ class Pieces {
     int each_ = 1;  // partitions of a piece; the last may have fewer
 };
 
-// What MPI_Psend_init sends to the receiver. Announcements are matched by communicator, source and
-// tag, in the order of the calls. Pieces are matched by the context and the tags that the sender has
-// chosen here.
+// The announcement that MPI_Psend_init sends to the receiver. Announcements are matched by
+// communicator, source and tag, in the order of the calls. Pieces are matched by the context and
+// the tags that the sender has chosen here.
 struct Announcement {
     std::uint64_t partition_bytes = 0;
     std::int32_t partitions = 0;

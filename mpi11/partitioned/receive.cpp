@@ -137,7 +137,7 @@ void Receive::list(core::Awaited::List& list) const {
             list.ids.push_back(static_cast<const core::Request*>(&piece_[std::size_t(k)].request));
 }
 
-bool Receive::settled() const {
+bool Receive::announcements_done() const {
     if (!announced_.complete() || pending_) return false;
     for (int k = 0; k < count(); ++k)
         if (!has(k)) return false;

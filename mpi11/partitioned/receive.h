@@ -29,7 +29,7 @@ class Receive final : public Message, public core::Task {
     const char* name() const override { return call; }
     bool advance() override;
     void report(core::Waits&) const override {}  // the announcement is an ordinary receive
-    bool settled() const override;
+    bool announcements_done() const override;
     void give_up() override;
 
     static constexpr char call[] = "MPI_Precv_init";
@@ -62,7 +62,7 @@ class Receive final : public Message, public core::Task {
     Announcement announcement_;
     core::ReceiveRequest announced_;
 
-    // What follows is set before posted_, under the Runtime's lock.
+    // The following members are set before posted_, under the Runtime's lock.
     Pieces pieces_;
     std::unique_ptr<Piece[]> piece_;
     std::string wrong_;  // why the two ends do not fit; empty if they do

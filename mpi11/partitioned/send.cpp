@@ -63,7 +63,7 @@ void Send::start() {
 void Send::ready(int partition) {
     check_partition(partition, pieces_.partitions());
     if (ready_[std::size_t(partition)].exchange(true, std::memory_order_acq_rel))
-        fail(MPI_ERR_ARG, "partition {} was marked as ready before, since the request was started",
+        fail(MPI_ERR_ARG, "partition {} is already marked as ready in this start of the request",
              partition);
     const int piece = pieces_.piece_of(partition);
     if (piece_[std::size_t(piece)].missing.fetch_sub(1, std::memory_order_acq_rel) == 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sending end of a partitioned message. Any thread may mark partitions as ready. A piece is sent
-// by the thread that marks its last partition.
+// The sending end of a partitioned message. Any thread may mark partitions as ready. A piece is
+// sent by the thread that marks its last partition.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class Send final : public Message {
     void finish() override;
     void list(core::Awaited::List& list) const override;
     const char* name() const override { return call; }
-    bool settled() const override { return announcing_.complete(); }
+    bool announcements_done() const override { return announcing_.complete(); }
 
     static constexpr char call[] = "MPI_Psend_init";
 

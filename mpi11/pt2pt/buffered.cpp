@@ -42,7 +42,7 @@ std::pair<void*, std::size_t> SendBuffer::detach(const char* call) {
     const AwaitedMessages awaited(*this, ~std::uint64_t{0});
     runtime().wait_until(
         [&] {
-            // Always: the progress thread may make a report of what this call awaits.
+            // Always locks, because the progress thread may report what this call awaits.
             const SharedLock lock(mutex_, true);
             sweep();
             if (!messages_.empty()) return false;
@@ -218,8 +218,7 @@ int send_buffered(const char* call, const void* buf, Count count, MPI_Datatype d
 
 template <class Count>
 int detach(const char* call, void* buffer_addr, Count* size) {
-    return api(call,
-               [&] { detach_buffer(call, buffer_of_process().get(), buffer_addr, size); });
+    return api(call, [&] { detach_buffer(call, buffer_of_process().get(), buffer_addr, size); });
 }
 
 template <class Count>
@@ -234,8 +233,7 @@ int attach(const char* call, void* buffer, MPI_Count size) {
 }
 
 int attach(const char* call, MPI_Comm handle, void* buffer, MPI_Count size) {
-    return api(call, handle,
-               [&](Communicator& comm) { attach_buffer(comm.buffer, buffer, size); });
+    return api(call, handle, [&](Communicator& comm) { attach_buffer(comm.buffer, buffer, size); });
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffered sends: messages wait in memory that the program has attached to the process, a session or
-// a communicator (MPI-4.1, section 3.6).
+// Buffered sends: messages wait in memory that the program has attached to the process, a session
+// or a communicator (MPI-4.1, section 3.6).
 #pragma once
 
 #include <list>
@@ -17,7 +17,7 @@ namespace torusmp::mpi {
 // The memory, and the messages that wait in it. Any thread may call.
 class SendBuffer {
   public:
-    // memory: MPI_BUFFER_AUTOMATIC for memory of the library, as much as the messages need.
+    // With MPI_BUFFER_AUTOMATIC as `memory`, the library allocates as much as the messages need.
     void attach(void* memory, std::size_t bytes);
     bool attached() const;
     // Waits for all messages, also those that other threads send meanwhile, then returns the memory
@@ -30,7 +30,7 @@ class SendBuffer {
     bool sent(std::uint64_t number) const;
     // Whether no message of the communicator is waiting.
     bool done(const Communicator& comm) const;
-    // For reports: what a call that waits for all messages up to a number is waiting for.
+    // Lists, for reports, what a call that waits for all messages up to a number is waiting for.
     void list_awaited(core::Awaited::List& list, std::uint64_t number) const;
 
   private:
@@ -54,7 +54,7 @@ class SendBuffer {
 };
 
 // Sends from the communicator's buffer; if none is attached, from its session's; if none is, from
-// that of the process. dest may be MPI_PROC_NULL.
+// the buffer of the process. dest may be MPI_PROC_NULL.
 void send_buffered(const core::Buffer& message, Communicator& comm, int dest, int tag);
 
 // Whether no message of the communicator is waiting in any buffer.
@@ -63,7 +63,7 @@ bool buffered_sends_done(const Communicator& comm);
 // Waits for all messages in the buffer of the process, and detaches it: at MPI_Finalize.
 void finish_buffered_sends();
 
-// --- the bodies of the functions on a buffer, whosever it is. buffer: null if none was attached yet
+// --- the bodies of the functions on any buffer. `buffer` is null if none was attached yet ---
 void attach_buffer(std::shared_ptr<SendBuffer>& buffer, void* memory, MPI_Count size);
 std::pair<void*, std::size_t> detach_buffer(const char* call, SendBuffer* buffer);
 void flush_buffer(const char* call, SendBuffer* buffer);

@@ -17,7 +17,7 @@ class ExchangeCall final : public Call {
         : Call(comm, schedule_),
           schedule_(comm.inter() ? SchedulePools::both(comm) : comm.group()) {}
 
-    // what: for the comparison of calls; a literal.
+    // `what`, a literal, is compared between the members' calls.
     void prepare(const char* what, const collectives::Call& compared = {}) {
         schedule_.clear();
         holds_.clear();

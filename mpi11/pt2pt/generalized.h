@@ -17,7 +17,8 @@ struct GeneralizedFunctions {
     void (*query)();
     void (*free)();
     void (*cancel)();
-    // In Fortran the program's variable itself: its functions may change it, as with other MPIs.
+    // The variable of a Fortran program itself, because its functions may change it, as with other
+    // MPIs.
     void* extra_state;
 };
 

@@ -41,7 +41,7 @@ class Work {
     virtual void cancel();
     // The task that progress advances for it, for reports; null if none.
     virtual const core::Task* task() const { return nullptr; }
-    // What it waits for, for reports.
+    // The events for which it waits, for reports.
     virtual void list(core::Awaited::List& list) const { list.ids.push_back(task()); }
     // The program frees the request. Returns true if the work ends the request itself, now or
     // later.
@@ -98,7 +98,7 @@ class Request : public Object {
     bool active = true;       // started and not yet completed; false only for persistent ones
     bool is_receive = false;  // also true for a receive from MPI_PROC_NULL
     bool sends_too = false;   // a receive with a send attached
-    bool plain = false;       // one message of one block, not persistent: without further resources
+    bool plain = false;       // one message of one block, not persistent, without further resources
     const char* call = "";
     Reference<Communicator> comm;
     int peer = MPI_PROC_NULL;  // rank, or a wildcard
@@ -107,7 +107,7 @@ class Request : public Object {
     LayoutHold layout;                  // of the buffer, if it is not one block
     LayoutHold second_layout;           // of the data sent together with a receive
     std::unique_ptr<std::byte[]> copy;  // of the data to send, if the receive replaces it
-    core::SendRequest send;             // for a receive: the send attached to it, if any
+    core::SendRequest send;             // the send attached to a receive, if any
     core::ReceiveRequest receive{true};
     Work* work = nullptr;
 
@@ -163,7 +163,7 @@ class AwaitedWork final : public core::Awaited {
 
 class AwaitedRequests final : public core::Awaited {
   public:
-    // any: one of them is enough.
+    // If `any`, one of the requests is enough.
     AwaitedRequests(std::span<const MPI_Request> handles, bool any)
         : handles_(handles), any_(any) {}
     void list(List& list) const override;
@@ -176,8 +176,9 @@ class AwaitedRequests final : public core::Awaited {
 // Starts the operation of the request, for the first time or, if it is persistent, once more.
 void start(Request& request);
 
-// After complete(): fills the status except for MPI_ERROR, ends the request or makes it inactive,
-// and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request ends.
+// Called after complete(). Fills the status except for MPI_ERROR, ends the request or makes it
+// inactive, and throws Failure for its error. `handle` becomes MPI_REQUEST_NULL if the request
+// ends.
 void finish(Request& request, MPI_Request& handle, MPI_Status* status);
 
 // Finishes a plain request without an error; false if it is not such a request, and is unchanged.
@@ -193,8 +194,8 @@ bool orphans_done(const Communicator& comm);
 // Reports persistent requests that are not started, from this call to the end of MPI.
 void begin_reports();
 void end_reports();
-// For MPI_Finalize: cancels the receives that can no longer match, and waits for the sends that
-// were freed while in progress.
+// Called by MPI_Finalize. Cancels the receives that can no longer match, and waits for the sends
+// that were freed while in progress.
 void finish_orphans();
 
 // Waits for work that belongs to a blocking call, finishes it and gives it back.
@@ -251,9 +252,10 @@ inline void check_received(const core::ReceiveRequest& receive, const Communicat
     if (receive.status().error != core::Error::none) [[unlikely]]
         wrong::received(receive, comm);
 }
-// With the hold of its layout: a message that ends inside a basic element of scattered memory is of
-// another type, which is an error (MPI-4.1, section 3.3.1). One block of memory takes any number of
-// bytes, as in other libraries, and MPI_Get_count then returns MPI_UNDEFINED.
+// The same, with the hold of the receive's layout. A message that ends inside a basic element of
+// scattered memory is of another type, which is an error (MPI-4.1, section 3.3.1). One block of
+// memory takes any number of bytes, as in other libraries, and MPI_Get_count then returns
+// MPI_UNDEFINED.
 inline void check_received(const core::ReceiveRequest& receive, const Communicator& comm,
                            const LayoutHold& hold) {
     check_received(receive, comm);

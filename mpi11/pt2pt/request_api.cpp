@@ -6,7 +6,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// handles: all that the call waits for, for reports.
+// `handles` contains all that the call waits for, for reports.
 void wait_for(const Request& request, const char* call, std::span<const MPI_Request> handles) {
     const AwaitedRequests awaited(handles, false);
     runtime().wait_until([&] { return request.complete(); }, call, &awaited);
@@ -22,7 +22,7 @@ Request* find_plain(const MPI_Request* handle) {
 
 // Waits for the plain requests at the beginning, which often are all; returns the number of
 // completed ones.
-int settle_plain(int count, MPI_Request* handles, MPI_Status* statuses) {
+int finish_plain_ones(int count, MPI_Request* handles, MPI_Status* statuses) {
     for (int i = 0; i < count; ++i) {
         MPI_Status* const status =
             statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
@@ -158,10 +158,10 @@ int PMPI_Waitall(int count, MPI_Request array_of_requests[], MPI_Status* array_o
     return api("MPI_Waitall", [&] {
         check_count(count);
         if (count > 0) check_output("array_of_requests", array_of_requests);
-        const int settled = settle_plain(count, array_of_requests, array_of_statuses);
-        if (settled == count) return MPI_SUCCESS;
-        Batch batch("MPI_Waitall", count - settled, array_of_requests + settled);
-        if (array_of_statuses != MPI_STATUSES_IGNORE) array_of_statuses += settled;
+        const int finished = finish_plain_ones(count, array_of_requests, array_of_statuses);
+        if (finished == count) return MPI_SUCCESS;
+        Batch batch("MPI_Waitall", count - finished, array_of_requests + finished);
+        if (array_of_statuses != MPI_STATUSES_IGNORE) array_of_statuses += finished;
         for (std::size_t i = 0; i < batch.size(); ++i) {
             if (batch.active(i))
                 wait_for(*find<Request>(batch.handle(i)), "MPI_Waitall", batch.handles());

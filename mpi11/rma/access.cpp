@@ -29,12 +29,12 @@ struct Memory {
 struct Access {
     const char* name;
     Action action;
-    Memory origin;             // what is put or accumulated, or where a get stores
-    Memory result;             // of fetching ones
+    Memory origin;  // what is put or accumulated, or where a get stores
+    Memory result;  // of fetching ones
     int target;
     MPI_Aint displacement;
-    Memory there;              // the target's; no address
-    MPI_Op op = MPI_OP_NULL;   // of accumulates
+    Memory there;             // the target's; no address
+    MPI_Op op = MPI_OP_NULL;  // of accumulates
     MPI_Request* request = nullptr;
     const void* compare = nullptr;
 };
@@ -71,9 +71,8 @@ void check_bounds(const Window& window, const Access& call, std::uint64_t& at) {
     if (__builtin_add_overflow(begin, type.true_lb() + std::min<MPI_Aint>(rest, 0), &low) ||
         __builtin_add_overflow(begin, type.true_ub() + std::max<MPI_Aint>(rest, 0), &high) ||
         low < 0 || high > member.size)
-        fail(MPI_ERR_RMA_RANGE,
-             "found bytes {} to {} of the window of rank {}, which has {} bytes", low, high,
-             call.target, member.size);
+        fail(MPI_ERR_RMA_RANGE, "found bytes {} to {} of the window of rank {}, which has {} bytes",
+             low, high, call.target, member.size);
 }
 
 void check_sizes(const Buffer& here, const Place& there) {
@@ -82,7 +81,7 @@ void check_sizes(const Buffer& here, const Place& there) {
          there.bytes);
 }
 
-// The target's memory, if this process reaches it; false: it does not.
+// Finds the target's memory. Returns false if this process does not reach it.
 bool find_here(const Window& window, const Access& call, const Place& place, Buffer& there) {
     const core::rma::Window& core = window.core;
     std::byte* memory = core.parts[std::size_t(call.target)].memory;
@@ -122,9 +121,8 @@ void access_here(Window& window, const Access& call, const core::rma::Arithmetic
 }
 
 // The kernel copies; the target is on this host and does not map the memory.
-void access_reached(Window& window, const Access& call,
-                    const core::rma::Arithmetic& arithmetic, const Buffer& origin,
-                    const Buffer& result, const Place& place) {
+void access_reached(Window& window, const Access& call, const core::rma::Arithmetic& arithmetic,
+                    const Buffer& origin, const Buffer& result, const Place& place) {
     const core::rma::Window::Part& part = window.core.parts[std::size_t(call.target)];
     const auto lock = window.comm->runtime().lock();
     window.core.count_direct();
@@ -150,7 +148,7 @@ void access_reached(Window& window, const Access& call,
         fail(class_of_fault(core::Error::unreachable), "rank {}: {}", call.target,
              window.comm->runtime().state().why_failed(core::Error::unreachable, peer));
     if (!done)
-        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} is no longer there",
+        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} no longer exists",
              call.target);
 }
 
@@ -166,7 +164,7 @@ Transfer* move_data(Window& window, const Access& call) {
     if (accumulates && call.there.count > 0) chosen = arithmetic_of(call.op, call.there.type);
     const bool keeps = accumulates && call.op == MPI_NO_OP;
     if (keeps && call.action == Action::accumulate)
-        fail(MPI_ERR_OP, "found MPI_NO_OP, expected it in a call that fetches only");
+        fail(MPI_ERR_OP, "found MPI_NO_OP, which is valid only in calls that fetch");
     Place place;
     check_bounds(window, call, place.at);
     AnyLayout origin_hold, result_hold, place_hold;
@@ -184,7 +182,9 @@ Transfer* move_data(Window& window, const Access& call) {
     place = {reinterpret_cast<std::uint64_t>(there.base), there.bytes, there.layout};
     if (place.bytes == 0) {
         const bool moves = call.origin.count > 0 && committed(call.origin.type).size() != 0;
-        if (moves && !keeps) check_sizes(Buffer(static_cast<void*>(nullptr), committed(call.origin.type).size()), place);
+        if (moves && !keeps)
+            check_sizes(Buffer(static_cast<void*>(nullptr), committed(call.origin.type).size()),
+                        place);
         return nullptr;
     }
     Buffer origin, result;
@@ -198,8 +198,7 @@ Transfer* move_data(Window& window, const Access& call) {
         if (accumulates) check_element(chosen, call.result.type, "result");
         check_sizes(result, place);
     }
-    if (window.log != nullptr)
-        window.log->note(call.name, call.action, call.target, place);
+    if (window.log != nullptr) window.log->note(call.name, call.action, call.target, place);
     if (find_here(window, call, place, there)) {
         access_here(window, call, chosen.arithmetic, origin, result, there);
         return nullptr;
@@ -244,10 +243,9 @@ int run_call(const Access& call, MPI_Win win) {
         Transfer* under_way = nullptr;
         if (call.target != MPI_PROC_NULL) under_way = move_data(window, call);
         if (call.request == nullptr) return;
-        Request& request =
-            under_way != nullptr
-                ? make_request(*under_way, *window.comm, false)
-                : Request::take(Request::What::nothing, call.name, *window.comm);
+        Request& request = under_way != nullptr
+                               ? make_request(*under_way, *window.comm, false)
+                               : Request::take(Request::What::nothing, call.name, *window.comm);
         *call.request = handle_of(request);
     });
 }
@@ -275,28 +273,32 @@ int compare_and_swap(const Access& call, MPI_Win win) {
 
 using namespace torusmp::mpi;
 
-#define PUT(origin_address, action_)                                                         \
-    windows::Access {                                                                        \
-        .name = name, .action = torusmp::core::rma::Action::action_,                                             \
-        .origin = {origin_address, origin_count, origin_datatype}, .result = {nullptr, 0, MPI_DATATYPE_NULL}, \
-        .target = target_rank, .displacement = target_disp,                                  \
-        .there = {nullptr, target_count, target_datatype}                                    \
+#define PUT(origin_address, action_)                                      \
+    windows::Access {                                                     \
+        .name = name, .action = torusmp::core::rma::Action::action_,      \
+        .origin = {origin_address, origin_count, origin_datatype},        \
+        .result = {nullptr, 0, MPI_DATATYPE_NULL}, .target = target_rank, \
+        .displacement = target_disp, .there = {                           \
+            nullptr,                                                      \
+            target_count,                                                 \
+            target_datatype                                               \
+        }                                                                 \
     }
 
 TORUSMP_ENTRIES(Put,
                 (const void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win),
-                windows::quick::put(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                                    target_count, target_datatype, win)
+                windows::quick::put(origin_addr, origin_count, origin_datatype, target_rank,
+                                    target_disp, target_count, target_datatype, win)
                     ? MPI_SUCCESS
                     : windows::run_call(PUT(origin_addr, put), win))
 TORUSMP_ENTRIES(Get,
                 (void* origin_addr, Count origin_count, MPI_Datatype origin_datatype,
                  int target_rank, MPI_Aint target_disp, Count target_count,
                  MPI_Datatype target_datatype, MPI_Win win),
-                windows::quick::get(origin_addr, origin_count, origin_datatype, target_rank, target_disp,
-                                    target_count, target_datatype, win)
+                windows::quick::get(origin_addr, origin_count, origin_datatype, target_rank,
+                                    target_disp, target_count, target_datatype, win)
                     ? MPI_SUCCESS
                     : windows::run_call(PUT(origin_addr, get), win))
 TORUSMP_ENTRIES(Rput,
@@ -311,12 +313,12 @@ TORUSMP_ENTRIES(Rget,
                 windows::run_requested(PUT(origin_addr, get), win, request))
 #undef PUT
 
-#define ACCUMULATE                                                                        \
-    windows::Access {                                                                                \
-        .name = name, .action = torusmp::core::rma::Action::accumulate,                                       \
-        .origin = {origin_addr, origin_count, origin_datatype}, .result = {nullptr, 0, MPI_DATATYPE_NULL}, \
-        .target = target_rank, .displacement = target_disp,                               \
-        .there = {nullptr, target_count, target_datatype}, .op = op                       \
+#define ACCUMULATE                                                                               \
+    windows::Access {                                                                            \
+        .name = name, .action = torusmp::core::rma::Action::accumulate,                          \
+        .origin = {origin_addr, origin_count, origin_datatype},                                  \
+        .result = {nullptr, 0, MPI_DATATYPE_NULL}, .target = target_rank,                        \
+        .displacement = target_disp, .there = {nullptr, target_count, target_datatype}, .op = op \
     }
 
 TORUSMP_ENTRIES(Accumulate,
@@ -335,13 +337,12 @@ TORUSMP_ENTRIES(Raccumulate,
                 windows::run_requested(ACCUMULATE, win, request))
 #undef ACCUMULATE
 
-#define GET_ACCUMULATE                                            \
-    windows::Access {                                                        \
-        .name = name, .action = torusmp::core::rma::Action::get_accumulate,           \
-        .origin = {origin_addr, origin_count, origin_datatype},   \
-        .result = {result_addr, result_count, result_datatype},   \
-        .target = target_rank, .displacement = target_disp,       \
-        .there = {nullptr, target_count, target_datatype}, .op = op \
+#define GET_ACCUMULATE                                                                           \
+    windows::Access {                                                                            \
+        .name = name, .action = torusmp::core::rma::Action::get_accumulate,                      \
+        .origin = {origin_addr, origin_count, origin_datatype},                                  \
+        .result = {result_addr, result_count, result_datatype}, .target = target_rank,           \
+        .displacement = target_disp, .there = {nullptr, target_count, target_datatype}, .op = op \
     }
 
 TORUSMP_ENTRIES(Get_accumulate,
@@ -367,14 +368,14 @@ int PMPI_Fetch_and_op(const void* origin_addr, void* result_addr, MPI_Datatype d
                                                              target_disp, 1, datatype, op, win))
         return MPI_SUCCESS;
     return windows::run_call({.name = "MPI_Fetch_and_op",
-                     .action = torusmp::core::rma::Action::get_accumulate,
-                     .origin = {origin_addr, 1, datatype},
-                     .result = {result_addr, 1, datatype},
-                     .target = target_rank,
-                     .displacement = target_disp,
-                     .there = {nullptr, 1, datatype},
-                     .op = op},
-                    win);
+                              .action = torusmp::core::rma::Action::get_accumulate,
+                              .origin = {origin_addr, 1, datatype},
+                              .result = {result_addr, 1, datatype},
+                              .target = target_rank,
+                              .displacement = target_disp,
+                              .there = {nullptr, 1, datatype},
+                              .op = op},
+                             win);
 }
 
 #pragma weak MPI_Compare_and_swap = PMPI_Compare_and_swap
@@ -385,13 +386,13 @@ int PMPI_Compare_and_swap(const void* origin_addr, const void* compare_addr, voi
                                          target_rank, target_disp, win))
         return MPI_SUCCESS;
     return windows::compare_and_swap({.name = "MPI_Compare_and_swap",
-                                           .action = torusmp::core::rma::Action::compare_and_swap,
-                                           .origin = {origin_addr, 1, datatype},
-                                           .result = {result_addr, 1, datatype},
-                                           .target = target_rank,
-                                           .displacement = target_disp,
-                                           .there = {nullptr, 1, datatype},
-                                           .compare = compare_addr},
-                                          win);
+                                      .action = torusmp::core::rma::Action::compare_and_swap,
+                                      .origin = {origin_addr, 1, datatype},
+                                      .result = {result_addr, 1, datatype},
+                                      .target = target_rank,
+                                      .displacement = target_disp,
+                                      .there = {nullptr, 1, datatype},
+                                      .compare = compare_addr},
+                                     win);
 }
 }

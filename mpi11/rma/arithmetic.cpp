@@ -50,7 +50,7 @@ ArithmeticOf arithmetic_of(MPI_Op handle, MPI_Datatype datatype) {
     if (chosen.element == Basic::none) {
         if (code < op_codes)
             fail(MPI_ERR_TYPE,
-                 "found {}, expected a predefined type or one that consists of a single one",
+                 "found {}, expected a predefined type, or a type made of only one of them",
                  type.describe());
         chosen.element = Basic::byte;
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of accumulates, their element types, and the numbers that identify them in packets.
+// The operations of accumulates, their element types, and the numbers that identify them in
+// packets.
 #pragma once
 
 #include <memory>
@@ -30,7 +31,7 @@ bool find_arithmetic(std::uint16_t number, core::rma::Arithmetic& found);
 inline bool has_gap(Basic element) {
     return facts(element).extent != facts(element).size;
 }
-// The memory of `count` elements with padding. hold: keeps the layout alive.
+// The memory of `count` elements with padding. `hold` keeps the layout alive.
 core::Buffer padded(const void* address, std::size_t count, const Datatype& type, Basic element,
                     std::shared_ptr<const core::Layout>& hold);
 

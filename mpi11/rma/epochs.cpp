@@ -52,10 +52,11 @@ void check_dealings(Window& window, int target) {
 void check_answer(Window& window, const Operation& operation) {
     if (operation.status().error != core::Error::none) check_dealings(window, operation.target);
     if (operation.refused())
-        fail(MPI_ERR_RMA_RANGE,
-             "accesses to rank {} since the last synchronization lay outside of the memory that it "
-             "has attached; they did nothing",
-             operation.target);
+        fail(
+            MPI_ERR_RMA_RANGE,
+            "accesses to rank {} since the last synchronization were outside of the memory that it "
+            "has attached; they had no effect",
+            operation.target);
 }
 
 void begin(Window& window, Operation& operation, Action action, int target) {
@@ -74,7 +75,7 @@ Members members_of(const Window& window, MPI_Group handle) {
         const int member =
             std::find(all.begin(), all.end(), rank) == all.end() ? -1 : window.comm->rank_of(rank);
         if (member < 0)
-            fail(MPI_ERR_GROUP, "found a group with a process that is not one of the window");
+            fail(MPI_ERR_GROUP, "found a group with a process that is not a member of the window");
         found.push_back(member);
     }
     return Members(std::move(found));
@@ -203,7 +204,7 @@ void wait(Window& window, const char* call) {
 
 void check_assert(int found, int allowed) {
     if ((found & ~allowed) != 0)
-        fail(MPI_ERR_ASSERT, "found assertion {}, of which this call does not know {}", found,
+        fail(MPI_ERR_ASSERT, "found assertion {}, of which {} is not valid in this call", found,
              found & ~allowed);
 }
 
@@ -276,8 +277,7 @@ int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
 #pragma weak MPI_Win_start = PMPI_Win_start
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_start";
-    return window_api(call, win,
-                      [&](Window& w) { windows::start(w, call, group, assertion); });
+    return window_api(call, win, [&](Window& w) { windows::start(w, call, group, assertion); });
 }
 
 #pragma weak MPI_Win_complete = PMPI_Win_complete

@@ -105,7 +105,7 @@ void check_epoch(Window& window, int target) {
     if (window.locked[std::size_t(target)].load(std::memory_order_acquire) != Window::Lock::none)
         return;
     if (window.lock_all) {
-        // Taken with the first access, so that locks of ranks that nobody accesses cost nothing.
+        // Taken with the first access, so that locks of ranks that are not accessed cost nothing.
         // Threads may take it twice, and give it up twice.
         if (!window.lock_all_unchecked) lock_target(window, "MPI_Win_lock_all", target, false);
         const Window::Lock taken =

@@ -29,7 +29,7 @@ std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
 
-// What a member says before anything is made.
+// The proposal of a member before anything is made.
 struct Wish {
     Window::Member member;
     int error = MPI_SUCCESS;
@@ -73,10 +73,10 @@ std::vector<Wish> agree_on_wishes(Communicator& comm, const Plan& plan,
 
 // Where the parts of this host's members are in their block.
 struct Offsets {
-    std::vector<int> mates;            // members of the window on this host
-    std::vector<std::size_t> memory;   // by position among them
-    std::size_t control = 0;           // bytes of a Control
-    std::size_t names = 0;             // of the program's memory
+    std::vector<int> mates;           // members of the window on this host
+    std::vector<std::size_t> memory;  // by position among them
+    std::size_t control = 0;          // bytes of a Control
+    std::size_t names = 0;            // of the program's memory
     std::size_t bytes = 0;
 };
 
@@ -86,8 +86,8 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     const Rank host = state.host_of(window.comm->runtime().rank());
     for (int member = 0; member < window.size(); ++member)
         if (state.host_of(window.comm->peer(member)) == host) offsets.mates.push_back(member);
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
     offsets.control = core::rma::Control::bytes(offsets.mates.size());
@@ -131,7 +131,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
         const auto lock = machine.lock();
         setup.made =
             machine.shared().make(*window.block, offsets.bytes, int(offsets.mates.size()) - 1) ? 1
-                                                                                             : 0;
+                                                                                               : 0;
     }
     if (setup.made != 0)
         std::memset(window.block->memory(), 0, offsets.mates.size() * offsets.control);
@@ -153,8 +153,8 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
 
 void use_block(Window& window, const Offsets& offsets) {
     std::byte* const start = window.block->memory();
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     for (std::size_t i = 0; i < offsets.mates.size(); ++i) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
@@ -170,8 +170,8 @@ int make_alone(Window& window) {
     window.own_control = std::make_unique<core::rma::Control>();
     core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
     own.control = window.own_control.get();
-    const bool made = window.flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                      window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made =
+        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
     if (!made) return MPI_SUCCESS;
     if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
@@ -187,8 +187,8 @@ void check_one_host(const Window& window) {
         if (window.comm->runtime().state().host_of(rank) !=
             window.comm->runtime().state().host_of(window.comm->runtime().rank()))
             fail(MPI_ERR_RMA_SHARED,
-                 "found members on several hosts, expected those of MPI_Comm_split_type with "
-                 "MPI_COMM_TYPE_SHARED");
+                 "found members on several hosts, expected the members of one host, as from "
+                 "MPI_Comm_split_type with MPI_COMM_TYPE_SHARED");
 }
 
 // Collective: the members' ids of the window, and whether each of them has what it needs.
@@ -208,12 +208,13 @@ void exchange_ids(Window& window, const char* call, int error) {
                  "over links (transport.local), or shared memory is used up (ulimit -v)",
                  rank);
         if (words[rank].error != MPI_SUCCESS)
-            fail(words[rank].error, "rank {} has no memory for its {} bytes", rank,
+            fail(words[rank].error, "rank {} cannot allocate its {} bytes", rank,
                  window.members[rank].size);
     }
 }
 
-// The memory of MPI_Win_create: the members of a host tell each other by their block where it is.
+// The name of the memory of a place, which the members of a host publish in their common block
+// (MPI_Win_create).
 std::byte* name_place(const Window& window, const Offsets& offsets, std::size_t place) {
     return window.block->memory() + offsets.names + place * sizeof(core::SharedMemory::Name);
 }
@@ -296,8 +297,7 @@ int query(const char* call, MPI_Win win, int rank, MPI_Aint* size, Unit* unit, v
         check_output("disp_unit", unit);
         check_output("baseptr", baseptr);
         check_target(window, rank);
-        if (window.dynamic())
-            fail(MPI_ERR_RMA_FLAVOR, "found a window of MPI_Win_create_dynamic");
+        if (window.dynamic()) fail(MPI_ERR_RMA_FLAVOR, "found a window of MPI_Win_create_dynamic");
         for (int member = 0; rank == MPI_PROC_NULL && member < window.size(); ++member)
             if (window.members[std::size_t(member)].size > 0) rank = member;
         const bool reached = rank != MPI_PROC_NULL &&
@@ -328,7 +328,7 @@ void attach(Window& window, void* base, MPI_Aint size) {
     const bool meets_former =
         next != attached.begin() && std::prev(next)->first + std::prev(next)->second > start;
     if (meets_next || meets_former)
-        fail(MPI_ERR_RMA_ATTACH, "found memory of which a part is attached already");
+        fail(MPI_ERR_RMA_ATTACH, "found memory of which a part is already attached");
     attached.emplace(start, std::size_t(size));
 }
 
@@ -343,7 +343,7 @@ void detach(Window& window, const void* base) {
 void free_window(MPI_Win* win, Window& window) {
     constexpr const char* call = "MPI_Win_free";
     if (window.started || window.exposed || window.locks != 0 || window.lock_all)
-        fail(MPI_ERR_RMA_SYNC, "found an open epoch, expected its end first");
+        fail(MPI_ERR_RMA_SYNC, "found an open epoch, which must end first");
     delete_attributes(window);
     flush(window, call, -1, false);
     if (window.size() > 1) run(barrier(*window.comm));
@@ -364,14 +364,14 @@ TORUSMP_ENTRIES(Win_create,
                                    {name, MPI_WIN_FLAVOR_CREATE, base, {size, disp_unit}, info},
                                    win, nullptr))
 TORUSMP_ENTRIES(Win_allocate,
-                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm,
-                 void* baseptr, MPI_Win* win),
-                windows::make_from(name, comm,
-                                   {name, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {size, disp_unit}, info},
-                                   win, baseptr))
+                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                 MPI_Win* win),
+                windows::make_from(
+                    name, comm, {name, MPI_WIN_FLAVOR_ALLOCATE, nullptr, {size, disp_unit}, info},
+                    win, baseptr))
 TORUSMP_ENTRIES(Win_allocate_shared,
-                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm,
-                 void* baseptr, MPI_Win* win),
+                (MPI_Aint size, Displacement disp_unit, MPI_Info info, MPI_Comm comm, void* baseptr,
+                 MPI_Win* win),
                 windows::make_from(name, comm,
                                    {name, MPI_WIN_FLAVOR_SHARED, nullptr, {size, disp_unit}, info},
                                    win, baseptr))
@@ -404,7 +404,8 @@ int PMPI_Win_detach(MPI_Win win, const void* base) {
 int PMPI_Win_free(MPI_Win* win) {
     // The error handler may still need it.
     Window* const window = win == nullptr ? nullptr : find<Window>(*win);
-    const Reference<Window> hold = window == nullptr ? Reference<Window>() : Reference<Window>(*window);
+    const Reference<Window> hold =
+        window == nullptr ? Reference<Window>() : Reference<Window>(*window);
     return window_api("MPI_Win_free", win == nullptr ? MPI_WIN_NULL : *win,
                       [&](Window& freed) { windows::free_window(win, freed); });
 }

@@ -96,7 +96,7 @@ inline bool is_integer(const Datatype& type) {
     return family == Family::integer || family == Family::multi_language;
 }
 
-// Accumulates few elements; result: where their former values go, or null.
+// Accumulates few elements. `result` receives their former values, or is null.
 inline bool accumulate(const void* origin, void* result, int target, MPI_Aint displacement,
                        MPI_Count count, MPI_Datatype type, MPI_Op op, MPI_Win win) {
     constexpr std::size_t most = 4096;  // bytes: the lock is held for a short time

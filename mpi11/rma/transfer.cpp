@@ -59,9 +59,10 @@ void Transfer::finish() {
         fail(class_of_fault(error), "rank {}: {}", operation.target,
              window->comm->runtime().state().why_failed(error, operation.peer()));
     if (operation.refused())
-        fail(MPI_ERR_RMA_RANGE,
-             "an access to rank {} lay outside of the memory that it has attached; it did nothing",
-             operation.target);
+        fail(
+            MPI_ERR_RMA_RANGE,
+            "an access to rank {} was outside of the memory that it has attached; it had no effect",
+            operation.target);
 }
 
 }  // namespace torusmp::mpi

@@ -32,7 +32,7 @@ class Window : public Object {
     static constexpr const char* null_name = "MPI_WIN_NULL";
     static constexpr const char* noun = "window";
 
-    // What the members know of each other.
+    // The facts that the members exchange.
     struct Member {
         MPI_Aint size = 0;  // bytes
         MPI_Aint unit = 1;  // displacement unit, in bytes
@@ -46,9 +46,7 @@ class Window : public Object {
 
     int size() const { return comm->size(); }
     bool dynamic() const { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
-    core::rma::Window::Dealings& dealings(int target) {
-        return core.dealings[std::size_t(target)];
-    }
+    core::rma::Window::Dealings& dealings(int target) { return core.dealings[std::size_t(target)]; }
     // Returns whether accesses to the target have to be flushed, and marks them as flushed.
     bool clean(int target) {
         const auto lock = comm->runtime().lock();
@@ -59,8 +57,8 @@ class Window : public Object {
     // The value of an attribute that the standard defines; null for other keys.
     const Attributes::Entry* predefined_attribute(int number) const;
     void set_predefined_attributes(void* base);
-    // The call that has opened an epoch which is still open; null if there is none. A fence opens one
-    // only if accesses follow it.
+    // The call that has opened an epoch which is still open; null if there is none. A fence opens
+    // one only if accesses follow it.
     const char* open_epoch() const {
         if (locks != 0) return "MPI_Win_lock";
         if (lock_all) return "MPI_Win_lock_all";
@@ -83,9 +81,9 @@ class Window : public Object {
     std::atomic<unsigned> orders{0};  // calls of windows::order()
 
     // ---- epochs ----
-    bool fence_open = false;         // the last fence has opened an epoch
+    bool fence_open = false;              // the last fence has opened an epoch
     std::atomic<bool> fence_used{false};  // there were accesses in that epoch
-    std::optional<Members> started;  // the targets of MPI_Win_start, as members of the window
+    std::optional<Members> started;       // the targets of MPI_Win_start, as members of the window
     bool started_unchecked = false;
     std::optional<Members> exposed;  // the origins of MPI_Win_post
     int locks = 0;                   // number of targets locked by MPI_Win_lock

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2): members that make one at the
-// same time are told apart by their group and the program's tag.
+// Communicators from groups alone (MPI-4.1, sections 7.4.2 and 7.6.2). The group and the program's
+// tag distinguish communicators that are made at the same time.
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -55,8 +55,8 @@ const Members& checked_members(MPI_Group handle) {
     const ProcessGroup& group = checked<ProcessGroup>(handle);
     if (group.roster != nullptr && group.roster != hot.world->world()->roster())
         fail(MPI_ERR_GROUP,
-             "found a group of processes that have joined, expected processes that started "
-             "together");
+             "found a group with processes of several jobs that have joined, expected processes of "
+             "one job");
     return group.members;
 }
 

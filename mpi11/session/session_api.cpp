@@ -114,13 +114,6 @@ extern "C" {
 int PMPI_Session_init(MPI_Info info, MPI_Errhandler errhandler, MPI_Session* session) {
     constexpr const char* call = "MPI_Session_init";
     if (session != nullptr) *session = MPI_SESSION_NULL;
-    if (has_left_job()) {
-        const Failure failure(MPI_ERR_OTHER,
-                              "called after MPI_Finalize by a process that had no session before: "
-                              "it has left the job. Open a session before MPI_Finalize");
-        if (errhandler == MPI_ERRORS_RETURN) return keep_error(call, failure);
-        torusmp::job::end_process(1, fmt::format("{}: {}", call, failure.text()));
-    }
     return api_at_any_time(call, [&] {
         const int provided = open_session(wanted_level(info), call);
         try {
@@ -147,8 +140,8 @@ int PMPI_Session_finalize(MPI_Session* session) {
 int PMPI_Session_get_info(MPI_Session session, MPI_Info* info_used) {
     return session_api("MPI_Session_get_info", session, [&](Session& s) {
         check_output("info_used", info_used);
-        *info_used = handle_of(
-            make<Info>(Info::Entries{{"thread_level", name_of_level(s.thread_level)}}));
+        *info_used =
+            handle_of(make<Info>(Info::Entries{{"thread_level", name_of_level(s.thread_level)}}));
     });
 }
 
@@ -176,14 +169,12 @@ int PMPI_Session_get_pset_info(MPI_Session session, const char* pset_name, MPI_I
     return session_api("MPI_Session_get_pset_info", session, [&](Session&) {
         check_output("info", info);
         const Members members = set_of(pset_name);
-        *info =
-            handle_of(make<Info>(Info::Entries{{"mpi_size", std::to_string(members.size())}}));
+        *info = handle_of(make<Info>(Info::Entries{{"mpi_size", std::to_string(members.size())}}));
     });
 }
 
 #pragma weak MPI_Group_from_session_pset = PMPI_Group_from_session_pset
-int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name,
-                                 MPI_Group* newgroup) {
+int PMPI_Group_from_session_pset(MPI_Session session, const char* pset_name, MPI_Group* newgroup) {
     return session_api("MPI_Group_from_session_pset", session, [&](Session& s) {
         check_output("newgroup", newgroup);
         *newgroup =
@@ -208,9 +199,8 @@ int PMPI_Session_set_errhandler(MPI_Session session, MPI_Errhandler errhandler) 
 
 #pragma weak MPI_Session_get_errhandler = PMPI_Session_get_errhandler
 int PMPI_Session_get_errhandler(MPI_Session session, MPI_Errhandler* errhandler) {
-    return session_api("MPI_Session_get_errhandler", session, [&](Session& s) {
-        get_error_handler(*s.error_handler, errhandler);
-    });
+    return session_api("MPI_Session_get_errhandler", session,
+                       [&](Session& s) { get_error_handler(*s.error_handler, errhandler); });
 }
 
 #pragma weak MPI_Session_call_errhandler = PMPI_Session_call_errhandler

@@ -48,7 +48,7 @@ std::string find_in(const Strings& folders, const std::string& program) {
 // Known only for this host; torus-run looks on the others.
 void check_program(const Command& command) {
     if (!command.folder.empty() && access(command.folder.c_str(), X_OK) != 0)
-        fail(MPI_ERR_SPAWN, "info key wdir: found no folder {}", command.folder);
+        fail(MPI_ERR_SPAWN, "info key wdir: the folder {} does not exist", command.folder);
     const bool path = command.program.find('/') != std::string::npos;
     const char* const folders = std::getenv("PATH");
     const std::string full = path && command.program.front() != '/' && !command.folder.empty()
@@ -72,22 +72,22 @@ void check_hosts(const Strings& hosts, const Strings& all) {
                                        : std::find(all.begin(), all.end(), host) != all.end();
         if (!known)
             fail(MPI_ERR_SPAWN,
-                 "info key host: \"{}\" is not a host of this job's machine (expected {})",
-                 host, all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
+                 "info key host: \"{}\" is not a host of this job's machine (expected {})", host,
+                 all.empty() ? std::string(self) : fmt::format("{}", fmt::join(all, ", ")));
     }
 }
 
 // Beyond the universe only if the user has set its size.
 void check_number(int processes) {
     constexpr int most = 16384;  // the table of their places is an argument of a program
-    if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in all, expected 1 or more");
+    if (processes < 1) fail(MPI_ERR_SPAWN, "found 0 processes in total, expected 1 or more");
     if (processes > most)
-        fail(MPI_ERR_SPAWN, "found {} processes in all, expected {} or fewer", processes, most);
+        fail(MPI_ERR_SPAWN, "found {} processes in total, expected {} or fewer", processes, most);
     const int universe = library().process->settings()[launch::setting::universe];
     const int running = library().process->size() + living_children();
     if (universe != 0 && processes > universe - running)
         fail(MPI_ERR_SPAWN,
-             "cannot start {} processes beside {} that run: launch.universe allows {} in all",
+             "cannot start {} processes in addition to the {} that run: launch.universe allows {}",
              processes, running, universe);
 }
 
@@ -101,9 +101,9 @@ void add_program(Strings& to, const Command& command) {
     to.insert(to.end(), command.arguments.begin(), command.arguments.end());
 }
 
-// arguments: options of torus-run. meeting: the value of env_parents.
-std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands,
-                                            Strings arguments, const std::string& meeting,
+// `arguments` are options of torus-run. `meeting` is the value of env_parents.
+std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands, Strings arguments,
+                                            const std::string& meeting, Deaths deaths,
                                             const base::Descriptor& input = {}) {
     bool first = true;
     for (const Command& command : commands) {
@@ -111,10 +111,11 @@ std::unique_ptr<job::Subjob> start_children(const std::vector<Command>& commands
         if (!std::exchange(first, false)) arguments.emplace_back(":");
         add_program(arguments, command);
     }
-    return std::make_unique<job::Subjob>(
+    auto children = std::make_unique<job::Subjob>(
         commands.size() > 1 ? "mpirun" : "torus-run", std::move(arguments),
-        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false,
-        input);
+        std::vector{fmt::format("{}={}", launch::env_parents, meeting)}, false, input);
+    children->hand_over(*library().process, deaths == Deaths::are_mended);
+    return children;
 }
 
 std::string meeting_text(const MeetingPlace& place) {
@@ -136,13 +137,12 @@ void watch_children(Arrangement& arranged, const std::shared_ptr<Jobs>& children
     };
     arranged.why = [children, program] {
         job::Subjob* const ended = find_ended(*children);
-        if (ended == nullptr)
-            return std::string("the processes have started, but could not join");
+        if (ended == nullptr) return std::string("the processes have started, but could not join");
         const int code = *ended->ended();
         return fmt::format("\"{}\" ended with code {} before its processes called MPI_Init{}",
                            program, code,
-                           code == 0 ? ": is it an MPI program of torusmp?"
-                                     : "; torus-run or the program has said why");
+                           code == 0 ? ": is it an MPI program built with torusmp?"
+                                     : "; see the message of torus-run or of the program");
     };
 }
 
@@ -173,8 +173,7 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
         processes += command.processes;
         if (commands.size() > 1 && std::find(command.arguments.begin(), command.arguments.end(),
                                              ":") != command.arguments.end())
-            fail(MPI_ERR_SPAWN,
-                 "found \":\" among the arguments of \"{}\", which separates programs",
+            fail(MPI_ERR_SPAWN, "the arguments of \"{}\" contain \":\", which separates programs",
                  command.program);
         if (!command.hosts.empty() && !hosts.empty() && hosts != command.hosts)
             fail(MPI_ERR_SPAWN,
@@ -195,12 +194,11 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
             if (command.processes > 0) check_program(command);
     Arrangement arranged;
     const int parents = int(nodes.size());
-    arranged.place = {.name = new_meeting_name(),
-                      .first_side = parents,
-                      .processes = parents + processes};
+    arranged.place = {
+        .name = new_meeting_name(), .first_side = parents, .processes = parents + processes};
     const auto children = std::make_shared<Jobs>();
-    children->push_back(
-        start_children(commands, std::move(placed.options), meeting_text(arranged.place)));
+    children->push_back(start_children(commands, std::move(placed.options),
+                                       meeting_text(arranged.place), Deaths::end_the_job));
     nodes.insert(nodes.end(), placed.nodes.begin(), placed.nodes.end());
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, parents);
     watch_children(arranged, children, commands.front().program);
@@ -236,8 +234,7 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
     const auto lifeline = std::make_shared<const base::Descriptor>(ends[1]);
     for (std::size_t i = 0; i < replacements.size(); ++i) {
         Strings host;
-        if (!hosts.empty())
-            host.push_back(job::host_of(beside.settings(), replacements[i].node));
+        if (!hosts.empty()) host.push_back(job::host_of(beside.settings(), replacements[i].node));
         Strings options;
         try {
             options = job::place_ranks(beside.settings(), own_node(beside), 1, host).options;
@@ -249,7 +246,7 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
         children->push_back(start_children(
             {one}, std::move(options),
             fmt::format("{}:{}:{}", meeting_text(arranged.place), i, fmt::join(ranks, ",")),
-            input));
+            Deaths::are_mended, input));
     }
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors);
     watch_children(arranged, children, command.program);

@@ -23,8 +23,8 @@ struct Command {
 // Throws Failure.
 Command read_command(const char* program, char** arguments, int processes, MPI_Info info);
 
-// One job of all processes. beside: the job in which the members of the communicator are. nodes: of
-// these members. Throws Failure.
+// Arranges one job of all processes. `beside` is the job of the communicator's members, and `nodes`
+// contains the nodes of these members. Throws Failure.
 Arrangement arrange_children(const std::vector<Command>& commands, const job::Process& beside,
                              std::vector<int> nodes);
 

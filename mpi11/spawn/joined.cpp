@@ -45,6 +45,7 @@ struct State {
     bool accompanied = false;  // the Runtime of the own job is among the companions
     std::vector<Joined> joined;
     std::vector<Children> children;
+    std::vector<Children> unattended;  // after the end of MPI, without a torus-run that waits
 };
 
 State& state() {
@@ -52,7 +53,7 @@ State& state() {
     return *only;
 }
 
-// What each process of a joined job says of itself.
+// The introduction of each process of a joined job.
 struct Identity {
     int index;
     ProcessName name;
@@ -89,6 +90,31 @@ bool is_mended_death(const Children& children) {
     return children.deaths == Deaths::are_mended && *children.job->ended() >= first_signal;
 }
 
+// At the exit of a process without a torus-run.
+void wait_for_unattended_children() {
+    int code = 0;
+    for (const Children& it : state().unattended)
+        if (const int own = it.job->wait(); code == 0 && !is_mended_death(it)) code = own;
+    if (code == 0) return;
+    fmt::print(stderr, "processes that MPI_Comm_spawn started have ended with code {}\n", code);
+    std::fflush(nullptr);
+    _exit(code);
+}
+
+void let_children_go() {
+    State& all = state();
+    for (Children& it : std::exchange(all.children, {})) {
+        it.lifeline.reset();
+        if (it.job->ended() == 0) continue;
+        if (it.job->adopted()) {
+            it.job->let_go();
+            continue;
+        }
+        if (all.unattended.empty()) std::atexit(wait_for_unattended_children);
+        all.unattended.push_back(std::move(it));
+    }
+}
+
 // Alone again: the waits of the own job pay for no others.
 void end_company() {
     State& all = state();
@@ -113,9 +139,9 @@ std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::P
         job::seat_processes(process.settings(), own_node(process), nodes, running);
     std::vector<std::string> arguments = std::move(seating.options);
     // A process may end without the others; bound to processors, ranks of other jobs are not.
-    arguments.insert(arguments.end(), {"--keep-going", "--bind", "none", "--export",
-                                       launch::env_meeting, "--", job::stand_in_path(),
-                                       seating.table});
+    arguments.insert(arguments.end(),
+                     {"--keep-going", "--bind", "none", "--export", launch::env_meeting, "--",
+                      launch::stand_in_path(job::torus_run_path()), seating.table});
     return std::make_unique<job::Subjob>(
         "torus-run", std::move(arguments),
         std::vector{fmt::format("{}={}", launch::env_meeting, name)}, true);
@@ -153,7 +179,7 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
     });
     joiner.join();
     if (failed) std::rethrow_exception(failed);
-    if (cancelled) throw std::runtime_error("the others have given up");
+    if (cancelled) throw std::runtime_error("the other processes have given up");
 
     std::vector<ProcessName> names(identities.size());
     std::vector<Rank> ranks(std::size_t(place.processes), -1);  // by index
@@ -166,8 +192,8 @@ Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeti
             ranks[std::size_t(identity.index)] = Rank(rank);
     }
     if (const auto missing = std::ranges::count(ranks, -1); missing != 0)
-        throw std::runtime_error(fmt::format("{} of {} processes have not come", missing,
-                                             place.processes));
+        throw std::runtime_error(
+            fmt::format("{} of {} processes have not joined", missing, place.processes));
     const auto second = ranks.begin() + place.first_side;
     std::vector<Rank> members[2] = {{ranks.begin(), second}, {second, ranks.end()}};
     auto world = std::make_shared<World>(std::move(process), std::move(names));
@@ -262,17 +288,8 @@ void leave_joined_jobs() {
             failed = std::current_exception();
         }
     end_company();
+    let_children_go();
     if (failed) std::rethrow_exception(failed);
-    int code = 0;
-    for (const Children& it : all.children) {
-        wait_idly([&] { return it.job->ended().has_value(); });
-        if (code == 0 && !is_mended_death(it)) code = *it.job->ended();
-    }
-    all.children.clear();
-    if (code != 0)
-        library().process->abort(
-            code,
-            fmt::format("processes that MPI_Comm_spawn started have ended with code {}", code));
 }
 
 }  // namespace torusmp::mpi

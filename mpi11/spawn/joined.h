@@ -24,7 +24,7 @@ namespace torusmp::mpi {
 // Where both sides meet.
 struct MeetingPlace {
     std::string name;    // the same for all; cannot be guessed
-    int index = 0;       // this process: first those of the first side, then those of the second
+    int index = 0;       // this process's; the first side's come before the second side's
     int first_side = 0;  // processes of the first side
     int processes = 0;   // of both sides
 };
@@ -47,22 +47,22 @@ std::string new_meeting_name();
 // The node of the machine on which this process runs (job/subjob.h).
 int own_node(const job::Process& process);
 
-// The job for processes on these nodes, by index, in which they meet. process: of a job whose machine
-// has all of them. running: the first processes run already.
+// Starts the job in which processes on these nodes, by index, meet. The machine of the job of
+// `process` has all of these nodes. The first `running` processes run already.
 std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
                                            const std::vector<int>& nodes, int running);
 
 // Takes this process's place in the job, as soon as all others have taken theirs; own jobs go on
-// meanwhile. given_up(): is asked now and then; if it returns true, this ends with an exception.
-// meeting: null unless this process has started it. Returns the inter-communicator of both sides,
-// without an error handler. Throws std::exception.
+// meanwhile. `given_up` is called now and then; if it returns true, this ends with an exception.
+// `meeting` is null unless this process has started it. Returns the inter-communicator of both
+// sides, without an error handler. Throws std::exception.
 Communicator& join(const MeetingPlace& place, std::unique_ptr<job::Subjob> meeting,
                    const std::function<bool()>& given_up);
 
-// What the death of a child means: other processes may take its place (torusmp_replace).
+// How the death of a child is handled: another process may take its place (torusmp_replace).
 enum class Deaths { end_the_job, are_mended };
-// The children of a job: the processes started by MPI_Comm_spawn and torusmp_replace.
-// lifeline: stays open until they have ended.
+// Keeps the children of a job, which are the processes started by MPI_Comm_spawn and
+// torusmp_replace. `lifeline` stays open until they have ended, or MPI has.
 void keep_children(std::unique_ptr<job::Subjob> children, int processes, Deaths deaths,
                    std::shared_ptr<const base::Descriptor> lifeline = nullptr);
 // How many of them run.
@@ -79,10 +79,10 @@ std::shared_ptr<World> joined_job(std::uint64_t number);
 void abandon_job(std::shared_ptr<World> world);
 // Leaves a job of which no process has a communicator left. Collective over it.
 void leave_job(const std::shared_ptr<World>& world, const char* call);
-// At the end of MPI: leaves all of them, and waits for the processes that this one has started.
-// Ends the job if one of these failed.
+// Called when MPI ends. Leaves all joined jobs. The processes that this one has started may go on:
+// torus-run waits for them or, without it, the exit of this process.
 void leave_joined_jobs();
-// At the end of MPI: closes the ports that this process has opened, and takes back their names.
+// Called when MPI ends. Closes the ports that this process has opened, and takes back their names.
 void close_ports();
 
 }  // namespace torusmp::mpi

@@ -12,21 +12,22 @@
 
 namespace torusmp::mpi {
 
-// What the root has arranged. The functions may be empty.
+// The arrangements of the root. The functions may be empty.
 struct Arrangement {
     MeetingPlace place;                    // without the index
     int first_index = 0;                   // of the members of the communicator, by rank
-    std::unique_ptr<job::Subjob> meeting;  // null: the other side has started it
+    std::unique_ptr<job::Subjob> meeting;  // null if the other side has started it
     std::function<bool()> given_up;        // the other side will not come any more
     std::function<std::string()> why;      // after that, or another failure
     std::function<void()> succeeded;
 };
 
-// On the root. nodes: of all members, as the communicator's job numbers them. Throws Failure.
+// Called on the root. `nodes` contains the nodes of all members, as the communicator's job numbers
+// them. Throws Failure.
 using Arrange = std::function<Arrangement(const job::Process& job, std::vector<int> nodes)>;
 
-// error: the class of a failure after arrange(). number: set by arrange(), received by all others,
-// also if the call fails. Collective; fails if a member dies or revokes the
+// `error` is the class of a failure after arrange(). The root's arrange() sets `number`, and all
+// others receive it, also if the call fails. Collective; fails if a member dies or revokes the
 // communicator.
 Communicator& join_through(Communicator& comm, int root, const char* call, int error,
                            const Arrange& arrange, int* number = nullptr);

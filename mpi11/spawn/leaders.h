@@ -7,7 +7,7 @@
 
 namespace torusmp::mpi {
 
-// From one leader to the other: a machine rank of the job in which both are.
+// Leads from one leader to the other, as a machine rank of the job in which both are.
 struct WayToLeader {
     core::Runtime& runtime;
     Context context;
@@ -15,7 +15,7 @@ struct WayToLeader {
     int tag;
 };
 
-// Collective over both groups. way: on the leader; null on all others. Throws Failure.
+// Collective over both groups. `way` is null except on the leader. Throws Failure.
 Communicator& join_over_leaders(Communicator& local, int leader, const WayToLeader* way,
                                 const char* call);
 

@@ -88,12 +88,11 @@ std::vector<int> nodes_of(const Introduction& others, const job::Process& job) {
     for (const std::string& host : others.hosts) {
         const auto found = std::find(all.begin(), all.end(), host);
         if (found == all.end())
-            fail(
-                MPI_ERR_PORT,
-                "the other job has a process on {}, which is not a host of this job's machine: "
-                "expected jobs that use one geometry file",
-                host.starts_with("machine ") ? "another machine, or without a geometry file"
-                                             : host);
+            fail(MPI_ERR_PORT,
+                 "the other job has a process on {}, which is not a host of this job's machine: "
+                 "expected jobs that use the same geometry file",
+                 host.starts_with("machine ") ? "another machine, or without a geometry file"
+                                              : host);
         nodes.push_back(int(found - all.begin()));
     }
     return nodes;
@@ -145,13 +144,13 @@ Arrangement host_only_meeting(std::shared_ptr<Talk> talk, const Introduction& ot
                               const job::Process& job, const std::vector<int>& nodes) {
     if (auto arranged = host_meeting(std::move(talk), others, job, nodes))
         return std::move(*arranged);
-    nodes_of(others, job);  // says why not
+    nodes_of(others, job);  // throws the reason
     throw std::runtime_error(has_left);
 }
 
 Arrangement visit_meeting(std::shared_ptr<Talk> talk, const Invitation& invitation) {
     if (invitation.meeting.empty())
-        fail(MPI_ERR_PORT, "the other side refuses: {}", invitation.why);
+        fail(MPI_ERR_PORT, "the other side has refused: {}", invitation.why);
     Arrangement arranged;
     arranged.place = {.name = invitation.meeting,
                       .first_side = invitation.first_side,

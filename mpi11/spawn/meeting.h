@@ -17,14 +17,14 @@ std::string await_message(Talk& talk);
 // Throws Failure.
 Invitation await_invitation(Talk& talk);
 
-// nodes: of the members of the group, by rank.
+// `nodes` contains the nodes of the members of the group, by rank.
 Introduction introduction(const job::Process& job, const std::vector<int>& nodes);
 // The nodes of the others. Throws Failure.
 std::vector<int> nodes_of(const Introduction& others, const job::Process& job);
 bool are_on_hosts_of(const job::Process& job, const Introduction& others);
 
-// On one side: starts the job in which both meet. Throws Failure if this side cannot; returns
-// nothing if the other side cannot join, or has left.
+// Called on one side. Starts the job in which both meet. Throws Failure if this side cannot;
+// returns nothing if the other side cannot join, or has left.
 std::optional<Arrangement> host_meeting(std::shared_ptr<Talk> talk, const Introduction& others,
                                         const job::Process& job, std::vector<int> nodes);
 // The same if no other caller can come. Throws Failure, or std::runtime_error.

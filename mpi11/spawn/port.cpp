@@ -41,7 +41,7 @@ base::Unpacker unpacker_of(const std::string& text) {
 }
 
 [[noreturn]] void damaged() {
-    throw std::runtime_error("the other side does not keep the protocol of torusmp");
+    throw std::runtime_error("the other side does not use the protocol of torusmp");
 }
 
 }  // namespace

@@ -26,9 +26,9 @@ struct Introduction {
     std::vector<std::string> hosts;
 };
 
-// What the other side answers.
+// The answer of the other side.
 struct Invitation {
-    std::string meeting;  // empty: refused
+    std::string meeting;  // empty if refused
     std::string why;      // of a refusal
     int first_side = 0;   // its processes
     int processes = 0;    // of both sides
@@ -50,11 +50,11 @@ class Talk {
     void conclude();
 };
 
-// Over a socket: a length, then the bytes, not more than the protocol allows.
+// Talks over a socket. A message is a length, then the bytes, not more than the protocol allows.
 class SocketTalk final : public Talk {
   public:
     SocketTalk() = default;
-    // carrier: carries the bytes to and from another host; or null.
+    // `carrier` carries the bytes to and from another host, or is null.
     explicit SocketTalk(base::Descriptor socket, std::unique_ptr<job::Subjob> carrier = {})
         : carrier_(std::move(carrier)), socket_(std::move(socket)) {}
 
@@ -77,7 +77,7 @@ inline constexpr const char* concluded = "joined";
 
 class Port {
   public:
-    // host: as the geometry of this job names it; or empty. Throws std::runtime_error.
+    // `host` is this host's name in the geometry of this job, or empty. Throws std::runtime_error.
     explicit Port(const std::string& host);
     std::string name() const { return name_.text(); }
 

@@ -43,8 +43,8 @@ std::shared_ptr<Port> find_port(const char* port_name) {
     const auto found = all.open.find(port_name);
     if (found == all.open.end())
         fail(MPI_ERR_PORT,
-             "this process has opened no port \"{:.64}\" (expected what "
-             "MPI_Open_port has returned)",
+             "this process has not opened the port \"{:.64}\" (expected a name that "
+             "MPI_Open_port returned)",
              port_name);
     return found->second;
 }
@@ -209,7 +209,7 @@ int PMPI_Publish_name(const char* service_name, MPI_Info info, const char* port_
                 return !look_up_on_hosts(service_name, *library().process, Hosts::of_job) &&
                        torusmp::launch::publish(service_name, port_name);
             }))
-            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is published already", service_name);
+            fail(MPI_ERR_SERVICE, "the name \"{:.64}\" is already published", service_name);
         Ports& all = ports();
         const std::lock_guard lock(all.mutex);
         all.published[service_name] = port_name;

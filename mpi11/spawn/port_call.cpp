@@ -19,6 +19,7 @@
 #include "launch/meeting_socket.h"
 #include "launch/port_name.h"
 #include "launch/published_names.h"
+#include "launch/stand_in.h"
 #include "mpi11/spawn/joined.h"
 #include "mpi11/spawn/meeting.h"
 
@@ -37,7 +38,8 @@ Carried carry(Strings arguments, const Strings& what) {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
         throw std::runtime_error(fmt::format("cannot open a socket: {}", std::strerror(errno)));
     base::Descriptor here(ends[0]), there(ends[1]);
-    arguments.insert(arguments.end(), {"--bind", "none", "--", job::stand_in_path()});
+    arguments.insert(arguments.end(),
+                     {"--bind", "none", "--", launch::stand_in_path(job::torus_run_path())});
     arguments.insert(arguments.end(), what.begin(), what.end());
     auto carrier = std::make_unique<job::Subjob>("torus-run", std::move(arguments), Strings{}, true,
                                                  there, there);
@@ -49,8 +51,8 @@ Carried carry(Strings arguments, const Strings& what) {
     throw std::runtime_error(fmt::format("cannot reach {}: {}", host, carrier.errors()));
 }
 
-// known: the host of the port is this one. Otherwise this host may have another name in the
-// geometry of the other job.
+// `known` means that the host of the port is this one. Otherwise this host may have another name in
+// the geometry of the other job.
 std::shared_ptr<Talk> call_here(const launch::PortName& port, bool known) {
     base::Descriptor socket;
     // Too many callers may wait there at present.
@@ -123,7 +125,7 @@ std::shared_ptr<Talk> call_port(const std::string& name, const Introduction& int
     const auto port = launch::PortName::read(name);
     if (!port)
         throw std::runtime_error(
-            "this is not the name of a port: expected what MPI_Open_port has returned");
+            "not the name of a port: expected a name that MPI_Open_port returned");
     const Strings& hosts = job::machine_hosts(job.settings());
     const bool known = std::ranges::count(hosts, port->host) != 0;
     if (known && port->host != own_host(job)) return call_there(*port, introduction, job);

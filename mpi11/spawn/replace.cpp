@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torusmp_replace: the survivors shrink the communicator, start a process for each dead member, join
-// these, and put all in the old order. Each step may fail because somebody dies; then the survivors
-// agree on that, and begin again.
+// torusmp_replace: the survivors shrink the communicator, start a process for each dead member,
+// join these, and put all in the old order. Each step may fail because a process dies; then the
+// survivors agree on that, and begin again.
 #include "mpi11/spawn/replace.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ struct Release {
 };
 using Owned = std::unique_ptr<Communicator, Release>;
 
-// All in the old order. ranks: the places of the new processes.
+// All members in the old order. `ranks` contains the places of the new processes.
 std::vector<Rank> in_order(const std::vector<Rank>& survivors, const std::vector<Rank>& fresh,
                            const std::vector<int>& ranks) {
     std::vector<Rank> members(survivors.size() + fresh.size(), -1);
@@ -87,9 +87,8 @@ std::vector<Replacement> places_for(const Communicator& comm, const job::Process
     for (int node = 0; node < int(job::machine_hosts(settings).size()); ++node)
         if (std::ranges::count(used, node) == 0) free.push_back(node);
     const auto& spares = settings.whole()[config::setting::spares].names;
-    std::ranges::stable_partition(free, [&](int node) {
-        return std::ranges::count(spares, host_of_node(job, node)) != 0;
-    });
+    std::ranges::stable_partition(
+        free, [&](int node) { return std::ranges::count(spares, host_of_node(job, node)) != 0; });
     std::vector<Replacement> places;
     for (const int rank : ranks) {
         const std::size_t next = places.size();
@@ -116,12 +115,12 @@ class Replace {
         for (int tries = comm_.size() + 2; tries > 0; --tries)
             if (Communicator* const made = try_once()) return *made;
         fail(MPI_ERR_PROC_FAILED,
-             "a process has died in each of {} tries to replace the dead members of {}",
+             "a process has died in each of {} attempts to replace the dead members of {}",
              comm_.size() + 2, comm_.describe());
     }
 
   private:
-    // Null, on all survivors alike, if somebody has died meanwhile.
+    // Returns null, on all survivors, if a process has died meanwhile.
     Communicator* try_once() {
         const Owned survivors(&shrunk(comm_, replace_call));
         const std::vector<int> ranks = missing_ranks(comm_, *survivors);
@@ -139,17 +138,18 @@ class Replace {
         return made;
     }
 
-    // Null if somebody has died. Throws, on all survivors alike, if the processes cannot be started.
+    // Returns null if a process has died. Throws, on all survivors, if the processes cannot be
+    // started.
     Communicator* join_fresh(Communicator& survivors, const std::vector<int>& ranks) {
         OwnedJoined inter;
         std::optional<Failure> failure;
         try {
-            inter.reset(&join_through(
-                survivors, 0, replace_call, MPI_ERR_SPAWN,
-                [&](const job::Process& job, std::vector<int> nodes) {
-                    places_ = places_for(comm_, job, ranks);
-                    return arrange_replacements(command_, job, std::move(nodes), places_);
-                }));
+            inter.reset(&join_through(survivors, 0, replace_call, MPI_ERR_SPAWN,
+                                      [&](const job::Process& job, std::vector<int> nodes) {
+                                          places_ = places_for(comm_, job, ranks);
+                                          return arrange_replacements(command_, job,
+                                                                      std::move(nodes), places_);
+                                      }));
         } catch (const Failure& caught) {
             failure = caught;
             if (!is_known_to_all(caught)) revoke(survivors);
@@ -194,8 +194,9 @@ MPI_Comm take_replaced() {
     Library& lib = library();
     if (lib.replaced == nullptr)
         fail(MPI_ERR_COMM,
-             "comm is MPI_COMM_NULL, which is for a process that was started by {} and calls it the "
-             "first time",
+             "comm is MPI_COMM_NULL, which is valid only in the first call of {} by a process that "
+             "it "
+             "has started",
              replace_call);
     if (lib.parent != nullptr) release(*std::exchange(lib.parent, nullptr));
     return handle_of(*std::exchange(lib.replaced, nullptr));

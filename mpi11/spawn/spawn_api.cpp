@@ -15,12 +15,12 @@ int sum_of(std::span<const int> numbers) {
     int sum = 0;
     for (const int number : numbers)
         if (__builtin_add_overflow(sum, std::max(number, 0), &sum))
-            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs is above the range of int");
+            fail(MPI_ERR_ARG, "the sum of array_of_maxprocs exceeds the range of int");
     return sum;
 }
 
-// On the root: read(processes) returns the commands; it sets the number of all processes first,
-// which all members need for the error codes.
+// Called on the root, read(processes) returns the commands; it sets the number of all processes
+// first, which all members need for the error codes.
 template <class Read>
 int start_processes(const char* call, MPI_Comm from, int root, MPI_Comm* intercomm, int* errcodes,
                     Read&& read) {

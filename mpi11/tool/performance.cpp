@@ -40,8 +40,8 @@ Counters count() {
         const int way = connection.link ? connection.link->index() : core::other_ways;
         add(counters.links[std::size_t(way)], connection.statistics);
         if (connection.link) {
-            const LinkState told = last_state(*connection.link);
-            counters.states[std::size_t(way)] = told != link_absent ? told
+            const LinkState last = last_state(*connection.link);
+            counters.states[std::size_t(way)] = last != link_absent ? last
                                                 : connection.down   ? link_down
                                                                     : link_on_cable;
         }
@@ -49,9 +49,8 @@ Counters count() {
             if (list[i]->name == connection.transport)
                 add(counters.transports[i], connection.statistics);
     }
-    state.for_each_unexpected([&](core::Context, const core::Status&) {
-        ++counters.unexpected_messages;
-    });
+    state.for_each_unexpected(
+        [&](core::Context, const core::Status&) { ++counters.unexpected_messages; });
     counters.unexpected_bytes = state.unexpected_bytes();
     counters.faults = state.faults();
     return counters;
@@ -85,7 +84,8 @@ constexpr Field fields[] = {
     {"rendezvous_messages", &Statistics::rendezvous, "Large messages of this rank."},
     {"bytes_streamed", &Statistics::bytes_streamed, "Bytes of large messages sent in packets."},
     {"packets_of_protocol", &Statistics::control, "Packets of the protocol itself."},
-    {"credit_waits", &Statistics::credit_waits, "Times that a packet waited for a credit."},
+    {"credit_waits", &Statistics::credit_waits,
+     "Number of times that a packet waited for a credit."},
     {"packets_resent", &Statistics::resent,
      "Packets and remote writes that were sent again after a cable's death."},
 };
@@ -107,7 +107,9 @@ struct Variable {
 
     bool counts() const { return var_class == MPI_T_PVAR_CLASS_COUNTER; }
     bool is_state() const { return var_class == MPI_T_PVAR_CLASS_STATE; }
-    std::size_t bytes() const { return std::size_t(count) * (is_state() ? sizeof(int) : sizeof(Value)); }
+    std::size_t bytes() const {
+        return std::size_t(count) * (is_state() ? sizeof(int) : sizeof(Value));
+    }
 };
 
 std::vector<Variable> make_variables() {
@@ -118,8 +120,9 @@ std::vector<Variable> make_variables() {
                        [&field](const Counters& counters, int way) {
                            return Value(counters.links[std::size_t(way)].*field.of);
                        }});
-    all.push_back({"link.state", "Whether each link uses its cable, a detour, or is down.", of_links,
-                   MPI_T_PVAR_CLASS_STATE, core::other_ways, [](const Counters& counters, int way) {
+    all.push_back({"link.state", "Whether each link uses its cable, a detour, or is down.",
+                   of_links, MPI_T_PVAR_CLASS_STATE, core::other_ways,
+                   [](const Counters& counters, int way) {
                        return Value(counters.states[std::size_t(way)]);
                    }});
     all.push_back({"link.detours", "Links whose cable is dead, and which use other cables.",
@@ -135,8 +138,9 @@ std::vector<Variable> make_variables() {
                            [i, &field](const Counters& counters, int) {
                                return Value(counters.transports[i].*field.of);
                            }});
-    all.push_back({"unexpected.messages", "Messages that have arrived and that no receive matches.",
-                   of_messages, MPI_T_PVAR_CLASS_LEVEL, 1,
+    all.push_back({"unexpected.messages",
+                   "Messages that have arrived and have not matched a receive.", of_messages,
+                   MPI_T_PVAR_CLASS_LEVEL, 1,
                    [](const Counters& counters, int) { return counters.unexpected_messages; }});
     all.push_back({"unexpected.bytes", "Memory that these messages use.", of_messages,
                    MPI_T_PVAR_CLASS_LEVEL, 1,
@@ -157,8 +161,9 @@ struct VariableHandle {
     MPI_T_pvar_session session;
     const Variable& variable;
     bool started = false;
-    std::vector<Value> before = std::vector<Value>(std::size_t(variable.count));  // until the last start
-    std::vector<Value> base = std::vector<Value>(std::size_t(variable.count));    // at that start
+    std::vector<Value> before =
+        std::vector<Value>(std::size_t(variable.count));  // until the last start
+    std::vector<Value> base = std::vector<Value>(std::size_t(variable.count));  // at that start
 
     Value value(const Counters& counters, int i) const {
         const Value now = variable.element(counters, i);
@@ -287,8 +292,7 @@ int PMPI_T_pvar_get_index(const char* name, int var_class, int* pvar_index) {
 #pragma weak MPI_T_pvar_session_create = PMPI_T_pvar_session_create
 int PMPI_T_pvar_session_create(MPI_T_pvar_session* session) {
     return tool::call([&] {
-        tool::required(session) =
-            tool::sessions.add(std::make_unique<tool::PerformanceSession>());
+        tool::required(session) = tool::sessions.add(std::make_unique<tool::PerformanceSession>());
     });
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Beginning and end of the tools interface, enumerations, categories: one for each table of settings
-// and those of performance variables and events.
+// Beginning and end of the tools interface, enumerations, categories: one for each table of
+// settings and those of performance variables and events.
 #include "mpi11/tool/tool.h"
 
 #include <array>
@@ -34,12 +34,14 @@ const std::vector<Category>& categories() {
     static const auto* const made = [] {
         auto list = std::make_unique<std::vector<Category>>();
         for (const std::string_view section : job::schema().sections())
-            list->push_back({std::string(section), "The settings whose keys begin with " +
-                                                       std::string(section) + "."});
-        list->push_back({"link counters", "What passes over each link of this rank, and the cables "
-                                          "that die and return."});
-        list->push_back({"transport counters", "What each transport has carried for this rank."});
-        list->push_back({"message counters", "Messages that no receive has matched, and faults."});
+            list->push_back({std::string(section),
+                             "The settings whose keys begin with " + std::string(section) + "."});
+        list->push_back({"link counters",
+                         "The traffic of each link of this rank, and cables that "
+                         "die and return."});
+        list->push_back({"transport counters", "The traffic of each transport of this rank."});
+        list->push_back(
+            {"message counters", "Messages that have not matched a receive, and faults."});
         return list.release();
     }();
     return *made;

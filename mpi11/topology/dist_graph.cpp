@@ -106,8 +106,7 @@ Gathered gather_edges(Communicator& comm, const std::vector<Edge>& own, bool wei
     return gathered;
 }
 
-// For processes that supplied their own neighbours: the neighbours of another process, in the order
-// in which it supplied them.
+// The neighbours of another process that supplied its own, in the order in which it supplied them.
 DistributedGraph unpack(const std::vector<int>& all, const std::vector<int>& counts, int rank) {
     std::size_t at = 0;
     for (int i = 0; i < rank; ++i) at += std::size_t(counts[std::size_t(i)]);

@@ -45,7 +45,7 @@ struct Neighbourhood {
 class Topology {
   public:
     using Shape = std::variant<CartesianGrid, Graph, DistributedGraph>;
-    // rank: of the calling process.
+    // `rank` is the rank of the calling process.
     Topology(Shape shape, int rank);
 
     const CartesianGrid* cartesian() const { return std::get_if<CartesianGrid>(&shape_); }
@@ -64,8 +64,9 @@ const Graph& graph_of(const Communicator& comm);
 const DistributedGraph& distributed_of(const Communicator& comm);
 const Neighbourhood& neighbourhood_of(const Communicator& comm);
 
-// Collective over `from`: a communicator whose rank i is the process on ranks[i], with that
-// topology; MPI_COMM_NULL for processes that are not among them. call: as in comm/creation.h.
+// Collective over `from`. Makes a communicator whose rank i is the process on ranks[i], with that
+// topology; returns MPI_COMM_NULL on processes that are not among them. For `call` see
+// comm/creation.h.
 MPI_Comm make_with_topology(Communicator& from, const std::vector<Rank>& ranks,
                             Topology::Shape shape, const char* call);
 

@@ -24,7 +24,8 @@ void check_room(int maxdims) {
 
 Rank checked_peer(const Communicator& comm, int rank) {
     if (comm.world()->joined())
-        fail(MPI_ERR_COMM, "found {}, whose processes have joined and have no common torus",
+        fail(MPI_ERR_COMM,
+             "found {}, whose processes belong to joined jobs, which do not share a torus",
              comm.describe());
     if (rank < 0 || rank >= comm.remote_size())
         fail(MPI_ERR_RANK, "found rank {}, expected 0 to {} in {}", rank, comm.remote_size() - 1,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cables between hosts, from the packets that they received on their devices. A device name is a
-// port with the same number on all hosts. Immutable; any thread.
+// The cables between hosts, from the packets that they received on their devices. A device name is
+// a port with the same number on all hosts. Immutable; any thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ class CableMap {
         number_ports();
     }
 
-    // Devices on which nothing is heard, and that nobody hears.
+    // Devices that receive nothing, and whose packets do not arrive anywhere.
     std::vector<routing::CableEnd> idle() const {
         std::vector<routing::CableEnd> ends;
         for (const EndKey& end : idle_) ends.push_back({end.first, port(end)});
@@ -65,14 +65,13 @@ class CableMap {
                     ++shared[end.second];
                 else if (end < *twin)
                     found.push_back({{end.first, port(end)}, {twin->first, port(*twin)}});
-            }
-            else if (end < other)
+            } else if (end < other)
                 found.push_back({{end.first, port(end)}, {other.first, port(other)}});
         }
         for (const auto& [device, count] : shared)
             notes.push_back(
-                fmt::format("{} of {} host{} hears more than one far end: taken for a "
-                            "switched network and left out",
+                fmt::format("{} of {} host{} hears more than one far end, as on a switched "
+                            "network, and is left out",
                             device, count, count == 1 ? "" : "s"));
         return found;
     }
@@ -95,7 +94,8 @@ class CableMap {
             for (const EndKey& each : std::set<EndKey>(together))
                 for (const EndKey& far : far_.at(each)) more |= together.insert(far).second;
         std::vector<EndKey> own, others;
-        for (const EndKey& each : together) (each.first == end.first ? own : others).push_back(each);
+        for (const EndKey& each : together)
+            (each.first == end.first ? own : others).push_back(each);
         const auto place = std::size_t(std::find(own.begin(), own.end(), end) - own.begin());
         if (place >= others.size() || others.front().first != others.back().first)
             return std::nullopt;

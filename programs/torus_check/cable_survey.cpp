@@ -134,7 +134,7 @@ class CableSurvey {
     }
 
   private:
-    // Adds the likely cause to what is found of cables on which packets arrive that nobody hears.
+    // Adds the likely cause to the findings of cables whose packets arrive but are not received.
     void name_firewalls(const std::vector<std::set<std::string>>& blocked) {
         for (CableResult& cable : survey_.cables)
             for (const LinkEnd* end : {&cable.a, &cable.b})
@@ -203,8 +203,8 @@ class CableSurvey {
             });
             const Speeds::Way way = both.front();
             const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
-            const bool either = both.size() > 1 &&
-                                speeds.refusal(way).find("refused") == std::string::npos;
+            const bool either =
+                both.size() > 1 && speeds.refusal(way).find("refused") == std::string::npos;
             cable.findings.push_back(
                 {Fault::blocked,
                  fmt::format(
@@ -260,7 +260,7 @@ class CableSurvey {
         return known.empty() ? from.host : known;
     }
 
-    // `beside`: number of transfers that start on one machine at the same time.
+    // `beside` is the number of transfers that start on one machine at the same time.
     Coordinator::Order order(Speeds::Way way, Coordinator::Pace pace, std::size_t beside) const {
         const CableResult& cable = survey_.cables[way / 2];
         const LinkEnd &from = start_of(cable, way), &to = end_of(cable, way);
@@ -278,7 +278,8 @@ class CableSurvey {
         return {from.node, push};
     }
 
-    // The address to which jobs connect, which rules of a firewall may name; empty: there is none.
+    // The address to which jobs connect, which rules of a firewall may name; empty if there is
+    // none.
     std::string ipv4_of(const LinkEnd& from, const LinkEnd& to) const {
         const auto address = [&](const LinkEnd& end) -> const base::Address* {
             const config::Device* device =

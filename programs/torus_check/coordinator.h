@@ -45,7 +45,7 @@ class Coordinator : private Reach::Listener {
     void ask_hosts();
     // The trouble, if any, and the facts of every host.
     std::vector<HostResult> hosts() const;
-    // Sends a round of probes and returns the reports by node. `of`: the round for a node.
+    // Sends a round of probes and returns the reports by node. `of` returns the round for a node.
     std::vector<ProbeReport> send_round(const std::function<Round(int node)>& of);
     // Returns the current reports of the last round, by node.
     std::vector<ProbeReport> ask_reports();

@@ -24,7 +24,7 @@ namespace torusmp::torus_check {
 
 class DeviceProbe {
   public:
-    // `sends`: in rounds for all devices of the job. `job` must outlive this.
+    // `sends` means that it sends in rounds for all devices of the job. `job` must outlive this.
     DeviceProbe(const config::Device& device, const Job& job, bool sends);
 
     const config::Device& device() const { return device_; }
@@ -40,7 +40,7 @@ class DeviceProbe {
     // Adds the packets sent and received in this round.
     void add_to(ProbeReport& report) const;
 
-    // The source address of a far end's packets; nothing: none has been received.
+    // The source address of a far end's packets; nothing if none has been received.
     std::optional<sockaddr_storage> address_of(int node, const std::string& device) const;
 
   private:

@@ -124,7 +124,7 @@ std::string write_geometry(const Recognized& torus, const Devices& devices,
     for (std::size_t node = 0; node < hosts.size(); ++node)
         by_rank[std::size_t(torus.rank_of[node])] = quote_toml(hosts[node]);
     std::string out = fmt::format(
-        "# Written by torus-check --discover from what was found on the cables.\n[torus]\n"
+        "# Written by torus-check --discover from the cables.\n[torus]\n"
         "dims = [{}]\nperiodic = [{}]\n\n[nodes]\nhosts = [\n    {}\n]\n\n{}",
         fmt::join(torus.torus.extents(), ", "), fmt::join(periodic, ", "),
         fmt::join(by_rank, ",\n    "), write_links(torus, devices, hosts));
@@ -183,8 +183,8 @@ void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& c
     }
 }
 
-// Whether at least one end of each missing cable is a device on which nothing is heard. Without one
-// there is no sign that the cable ever was.
+// Whether at least one end of each missing cable is a device on which nothing is heard. Without
+// such a device, nothing shows that the cable ever existed.
 bool are_likely(const std::vector<Cable>& missing, const std::vector<CableEnd>& idle) {
     const auto is_idle = [&](const CableEnd& end) {
         return std::any_of(idle.begin(), idle.end(), [&](const CableEnd& other) {
@@ -300,7 +300,7 @@ class CableGraphFile {
         for (const Cable& cable : sorted)
             lines.push_back(quote_toml(fmt::format("{} - {}", end(cable.a), end(cable.b))));
         std::string out = fmt::format(
-            "# Written by torus-check --discover from what was found on the cables, which form no "
+            "# Written by torus-check --discover from the cables, which do not form a "
             "torus.\n[torus]\ncables = [\n    {}\n]\n\n[nodes]\nhosts = [\n    {}\n]\n",
             fmt::join(lines, ",\n    "), fmt::join(by_rank, ",\n    "));
         if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));

@@ -15,10 +15,10 @@ namespace torusmp::torus_check {
 std::vector<std::set<std::string>> blocked_devices(const std::vector<ProbeReport>& before,
                                                    const std::vector<ProbeReport>& after);
 
-// What was found at such a device, as a sentence.
+// The finding at such a device, as a sentence.
 std::string describe_block(const std::string& host, const std::string& device);
 
-// What to do about a block by this host on this device, as a sentence.
+// The remedy for a block by this host on this device, as a sentence.
 std::string advise_firewall(const std::string& device);
 
 }  // namespace torusmp::torus_check

@@ -48,7 +48,7 @@ struct Health {
     std::vector<std::string> wrong;    // now, whether new or not
 };
 
-// Updates the state from a sample. `memory`: how long damaged packets count as a fault.
+// Updates the state from a sample. Damaged packets count as a fault for `memory`.
 Health update_health(HealthState& state, const std::string& boot, std::int64_t time,
                      const std::map<std::string, LinkSample>& looks, std::chrono::seconds memory);
 

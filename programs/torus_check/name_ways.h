@@ -14,10 +14,10 @@ namespace torusmp::torus_check {
 
 class NameWays {
   public:
-    // `start`: this host, or -1 if it is not one of them; then it tries all by itself first.
+    // `start` is this host, or -1 if it is not one of them; then it tries all by itself first.
     NameWays(int hosts, int start);
 
-    // For each host, the host that starts its daemon (-1: this process). No host starts the daemon
+    // The host that starts the daemon of each host (-1 for this process). No host starts the daemon
     // of `start`, or of hosts that wait until another host is reached.
     const std::vector<int>& parents() const { return parents_; }
 

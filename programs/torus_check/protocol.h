@@ -59,7 +59,7 @@ struct Round {
     int small = 0;                     // on each device
     int large = 0;                     // of the size of its MTU
     bool all = true;                   // on all devices of the job
-    std::vector<std::string> devices;  // otherwise: on these
+    std::vector<std::string> devices;  // otherwise on these
     friend bool operator==(const Round&, const Round&) = default;
 };
 inline constexpr int most_rounds = 1024, most_probes = 1 << 20;

@@ -30,7 +30,7 @@ class Pushes {
 
     // Accepts connections on a device. If this fails, the other ends notice.
     void listen(const std::string& device);
-    // `far`: the address of the far end on that cable, with a port that does not matter.
+    // `far` is the address of the far end on that cable, with a port that does not matter.
     void start(const Push& push, sockaddr_storage far);
     bool busy() const { return !outgoing_.empty(); }
     // Ends transfers that take too long.

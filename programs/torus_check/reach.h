@@ -16,7 +16,8 @@ class Reach {
   public:
     struct Listener {
         virtual void said(int node, std::string_view text) = 0;
-        // Called once, unless the node was dropped; no more lines follow. `why`: for people.
+        // Called once, unless the node was dropped; no more lines follow. `why` is meant for
+        // people.
         virtual void lost(int node, const std::string& why) = 0;
         virtual ~Listener() = default;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-check prints: a table for people, JSON for scripts. Pure; any thread may call.
+// The output of torus-check: a table for people, JSON for scripts. Pure; any thread may call.
 #pragma once
 
 #include <string>

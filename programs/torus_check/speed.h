@@ -23,7 +23,8 @@ class Speeds {
     // A cable in one direction; its two directions are 2 * cable and 2 * cable + 1.
     using Way = std::size_t;
 
-    // By cable: nominal speed of its slower end in Mbit/s; nothing if the driver reports none.
+    // `megabits` contains for each cable the nominal speed of its slower end in Mbit/s, or nothing
+    // if the driver reports none.
     explicit Speeds(std::vector<std::optional<int>> megabits);
 
     void add(Way way, const Pushed& pushed);
@@ -34,8 +35,8 @@ class Speeds {
     bool is_nominal(Way way) const;
     // Measured ways that are far slower than similar cables, or did not connect.
     std::vector<Way> suspects() const;
-    // A reference link: one that is not a suspect, of the same nominal speed if possible; nothing:
-    // all are suspects.
+    // A reference link, which is not a suspect and has the same nominal speed if possible; nothing
+    // if all are suspects.
     std::optional<Way> reference(Way way) const;
     // Whether another comparison may change the verdict on a suspect: because there were few, or
     // because the good cables beside it were often as slow.
@@ -49,7 +50,7 @@ class Speeds {
     std::string refusal(Way way) const;
 
     Rate rate(Way way) const;
-    // The finding for a way that remains slow. `from`, `to`: its ends.
+    // The finding for a way that remains slow, whose ends are `from` and `to`.
     Finding finding(Way way, const std::string& from, const std::string& to) const;
     // Why no way could be measured; empty if some were.
     std::string why_nothing() const;

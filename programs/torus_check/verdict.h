@@ -20,9 +20,9 @@ enum class Fault {
     swapped,    // its far end was exchanged with another cable's
     crossed,    // the same, with both far ends on one host
     misplaced,  // it leads to the wrong end, and no second cable explains this
-    shared,     // more than one far end answers: a switch or bridge
-    slow,       // speed, duplex or measured rate below that of the machine
-    small_mtu,  // an MTU below that of the machine, or large packets do not arrive
+    shared,     // more than one far end answers, as over a switch or bridge
+    slow,       // speed, duplex or measured rate below the machine's
+    small_mtu,  // an MTU below the machine's, or large packets do not arrive
     lossy       // part of the packets is lost or damaged
 };
 const char* name_of(Fault fault);
@@ -53,7 +53,7 @@ struct CableResult {
 };
 
 struct Expectation {
-    std::optional<int> megabits;  // nothing: the most common value of the machine
+    std::optional<int> megabits;  // empty for the most common value of the machine
     std::optional<int> mtu;       // the same
     double loss = 0.01;           // the share of probes that may be lost
 };
@@ -61,7 +61,8 @@ struct Expectation {
 // "n0 eth1 (0+)"
 std::string describe(const LinkEnd& end);
 
-// Every cable of the geometry file, in the order of nodes and dimensions. `results`: by node.
+// Every cable of the geometry file, in the order of nodes and dimensions. `results` is indexed by
+// node.
 std::vector<CableResult> judge(const config::Settings& settings,
                                const std::vector<HostResult>& results,
                                const Expectation& expectation);

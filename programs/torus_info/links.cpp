@@ -28,12 +28,12 @@ LinkReport report_on(const Settings& settings, const CableEnd& end, int peer) {
     try {
         const CableEnd far{peer, end.direction.opposite(), nullptr};
         const transport::LinkChoice choice = transport::choose_link(settings, end, far);
-        const transport::LinkChoice crowded =
+        const transport::LinkChoice shared =
             transport::choose_link(settings, end, far, {.shares_cores = true});
         link.carrier = choice.carrier->name;
         link.why = choice.warning.empty() ? choice.reason : choice.warning;
-        if (crowded.carrier != choice.carrier)
-            link.why += fmt::format("; {} where ranks share processors", crowded.carrier->title);
+        if (shared.carrier != choice.carrier)
+            link.why += fmt::format("; {} where ranks share processors", shared.carrier->title);
         link.advice = choice.advice;
     } catch (const ConfigError& error) {
         link.why = error.what();

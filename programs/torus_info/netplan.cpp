@@ -86,8 +86,8 @@ po::options_description make_options() {
              ->value_name("ip|networkd|ifupdown|netplan|networkmanager|hosts|mlx|torchrun")
              ->default_value("ip"),
          "output format: ip (for ip -batch), hosts (for /etc/hosts), the files of networkd, "
-         "ifupdown, netplan (of Ubuntu) or networkmanager, or a hostfile of mlx.launch or "
-         "torchrun")  //
+         "ifupdown, netplan (of Ubuntu) or networkmanager, mlx (a hostfile for mlx.launch) or "
+         "torchrun (the commands)")  //
         ("node", po::value<std::string>()->value_name("N"),
          "plan only this node, by number or host name")                               //
         ("apply", "apply the plan to this host instead of printing it (needs root)")  //
@@ -264,7 +264,7 @@ std::string title(const NodePlan& plan) {
                              : fmt::format("node {}, host {}", plan.node, plan.host);
 }
 
-// `format`: null for ip -batch.
+// `format` is null for ip -batch.
 std::vector<PlannedFile> files_of(const NodePlan& plan, const NetplanFormat* format) {
     if (format) return format->files(plan);
     std::vector<PlannedFile> files{{"/ip.batch", as_ip_batch(plan)}};
@@ -300,7 +300,7 @@ int show_forwarding(const Settings& settings, int node) {
     return exit_failure;
 }
 
-// Without --apply and --remove: prints the current state.
+// Prints the current state if neither --apply nor --remove is given.
 int run_forwarding(const Settings& settings, const po::variables_map& given) {
     for (const char* other : {"output", "cables", "nodes", "mtu", "format", "routes"})
         if (given.count(other) && !given[other].defaulted())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a job would do with a file: for each of its hosts the file system there, and how its ranks
+// How a job would access a file: for each of its hosts the file system there, and how its ranks
 // reach the file.
 #pragma once
 

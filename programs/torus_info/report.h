@@ -34,8 +34,8 @@ struct Report {
 // ConfigError, HostError.
 Report make_report(const config::Settings& settings, std::optional<int> ranks);
 
-// `here`: also print this host and its ranks' processors, which are always printed if no hosts are
-// named.
+// With `here`, also prints this host and its ranks' processors, which are always printed if no
+// hosts are named.
 std::string report_text(const Report& report, bool here);
 std::string report_json(const Report& report);
 

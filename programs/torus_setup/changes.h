@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-setup changes on one host: as text for people, and as calls of host_script.sh.
-// Pure functions; any thread may call.
+// The changes of torus-setup on one host: as text for people, and as calls of host_script.sh. Pure
+// functions; any thread may call.
 #pragma once
 
 #include <string>
@@ -18,13 +18,13 @@ struct Changes {
     std::vector<config::PlannedFile> files;                     // whole texts
 };
 
-// `format`: config::netplan_format(), or null: changes end with a restart. `names`: the block for
-// /etc/hosts. Throws ConfigError if the block in /etc/hosts is damaged.
-// `geometry`: the text of the geometry file, for the services of the host.
+// `format` is config::netplan_format(), or null if changes end with a restart. `names` is the block
+// for /etc/hosts. `geometry` is the text of the geometry file, for the services of the host. Throws
+// ConfigError if the block in /etc/hosts is damaged.
 Changes plan_changes(const config::NodePlan& plan, const config::NetplanFormat* format,
                      const std::string& names, const std::string& geometry, const Facts& facts);
 
-// Lines for people, indented. `texts`: with the text of each file.
+// Lines for people, indented. With `texts`, they include the text of each file.
 std::string describe(const Changes& changes, bool texts);
 std::string as_calls(const Changes& changes);
 

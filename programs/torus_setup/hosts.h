@@ -29,7 +29,7 @@ std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std:
                                 const std::vector<std::string>& calls,
                                 std::chrono::milliseconds timeout, const Ended& ended);
 
-// What an agent said about its end, as a sentence for people with the next step.
+// The message of an agent about its end, as a sentence for people with the next step.
 std::string advise(const std::string& host, const std::string& agent, const std::string& why);
 
 }  // namespace torusmp::torus_setup

@@ -20,7 +20,7 @@ std::string advice(const config::NodePlan& relay) {
     std::vector<std::string> commands;
     for (const config::PlannedLink& link : relay.links)
         commands.push_back(fmt::format("iptables -I FORWARD -i {} -j ACCEPT", link.device));
-    return fmt::format("Allow it there, now and for each restart: \"{}\"",
+    return fmt::format("Allow it there, now and after each reboot: \"{}\"",
                        fmt::join(commands, "; "));
 }
 
@@ -71,13 +71,13 @@ std::vector<std::string> IpCheck::troubles(const std::vector<Reply>& replies) co
         lines.push_back(fmt::format(
             "IP from {} to {} does not arrive: {}. {}", hosts[std::size_t(pair.first)],
             hosts[std::size_t(pair.second)],
-            drops ? fmt::format("a firewall of {}, between them, drops what it forwards (policy of "
-                                "the chain FORWARD; Docker sets it)",
+            drops ? fmt::format("a firewall of {}, between them, drops forwarded packets (policy "
+                                "of the chain FORWARD; Docker sets it)",
                                 host)
-                  : fmt::format("{}, between them, does not forward it, or {} does not accept it",
+                  : fmt::format("{}, between them, does not forward packets, or {} rejects them",
                                 host, hosts[std::size_t(pair.second)]),
             drops ? advice(plans_[std::size_t(relay)])
-                  : std::string("Programs of torus-run do not need it")));
+                  : std::string("Programs that torus-run starts do not need it")));
     }
     return lines;
 }

@@ -16,9 +16,10 @@ class IpCheck {
     // `plans` by node, with fixed routes. `settings` must outlive this object.
     IpCheck(const config::Settings& settings, const std::vector<config::NodePlan>& plans);
 
-    // By node: the calls of host_script.sh that try the connections.
+    // The calls of host_script.sh that try the connections, by node.
     std::vector<std::string> calls() const;
-    // One line for each host that does not forward. `replies`: by node, to the calls.
+    // One line for each host that does not forward. `replies` are the replies to the calls, by
+    // node.
     std::vector<std::string> troubles(const std::vector<Reply>& replies) const;
 
   private:

@@ -23,9 +23,9 @@ struct Options {
     bool dry_run = false, yes = false, undo = false;
     std::string agent;    // if empty, launch.agent
     std::string devices;  // globs; if empty, all that may be cables
-    std::string program;  // the first to run (default: torus-halo-exchange)
+    std::string program;  // the first program to run, by default torus-halo-exchange
     std::optional<std::string>
-        service;  // a format of netplan, or none (default: as each host has it)
+        service;  // a format of netplan, or none; by default as each host has it
     std::optional<int> mtu;
     std::chrono::milliseconds timeout{};
     std::vector<config::Flag> flags;  // of --set

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A drawing of a machine for the terminal: a plane of hosts for each place in the other dimensions,
-// or each host with its neighbours if the cables form no torus.
+// or each host with its neighbours if the cables do not form a torus.
 // Pure; any thread may call.
 #pragma once
 

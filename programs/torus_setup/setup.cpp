@@ -92,7 +92,7 @@ class Setup {
     }
 
     // Makes the calls on every host and prints one line for each host. Returns true if all
-    // succeeded. `line`: what to print of a host that did.
+    // succeeded. `line` makes the line of a host that did.
     bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;
@@ -135,11 +135,13 @@ class Setup {
         return false;
     }
 
-    // With consent; true: all hosts that did not answer have the user's key now.
+    // Copies the keys if the user agrees. Returns true if all hosts that did not answer have the
+    // user's key now.
     bool copy_keys() const {
         const auto commands = commands_for_keys(settings_agent_, options_.hosts, replies_);
         if (commands.empty() || options_.dry_run || ::isatty(STDIN_FILENO) != 1) return false;
-        fmt::print("These commands give hosts the key of this user; they ask for passwords:\n");
+        fmt::print(
+            "These commands copy the key of this user to the hosts, and ask for passwords:\n");
         for (const auto& command : commands) fmt::print("  {}\n", fmt::join(command, " "));
         return consent("Run them?") && std::all_of(commands.begin(), commands.end(), succeeds);
     }

@@ -10,13 +10,14 @@
 
 namespace torusmp::torus_setup {
 
-// Adds the settings of the command line to that of another program.
+// Adds the settings of the command line to the command line of another program.
 void add_settings(std::vector<std::string>& words, const Options& options);
 
 // Returns whether all cables are good.
 bool test_cables(const Options& options, const std::string& geometry);
 
-// Returns whether the program succeeded, and prints how to run others. `good`: no cable is faulty.
+// Returns whether the program succeeded, and prints how to run others. `good` means that no cable
+// is faulty.
 bool run_first_program(const Options& options, const std::string& geometry, bool good);
 
 }  // namespace torusmp::torus_setup

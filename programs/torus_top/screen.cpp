@@ -102,14 +102,14 @@ std::vector<Row> rank_rows(const JobView& view, const Choice& choice, Line& name
         const std::string state = torus_run::name_of(it.state), mark = marks_of(*rank);
         const std::string what = view.describe(*rank);
         Row row;
-        row.line = {{fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
-                    {fmt::format("{:<10}", state), style_of(it.state)},
-                    {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}{}  ",
-                                 rank->cpu * 100, rate_text(rank->out), rate_text(rank->in),
-                                 rank->messages, it.posted, it.unexpected,
-                                 windows ? fmt::format(" {:>9.0f}", rank->accesses) : "")},
-                    {mark.empty() ? "" : mark + " ", Style::mark},
-                    {what == state ? "" : what, style_of(it.state)}};
+        row.line = {
+            {fmt::format("{:>5} {:<12.12} ", it.rank, rank->host)},
+            {fmt::format("{:<10}", state), style_of(it.state)},
+            {fmt::format(" {:>5.0f} {:>11} {:>11} {:>9.0f} {:>6} {:>6}{}  ", rank->cpu * 100,
+                         rate_text(rank->out), rate_text(rank->in), rank->messages, it.posted,
+                         it.unexpected, windows ? fmt::format(" {:>9.0f}", rank->accesses) : "")},
+            {mark.empty() ? "" : mark + " ", Style::mark},
+            {what == state ? "" : what, style_of(it.state)}};
         row.text = fmt::format("{} {} {} {} {}", it.rank, rank->host, state, mark, what);
         rows.push_back(std::move(row));
     }
@@ -207,7 +207,8 @@ std::vector<Row> plane_rows(const JobView& view, const Choice& choice, Line& nam
         if (down >= 0) at[std::size_t(down)] = y;
         return torus.rank(at);
     };
-    // The link in that direction; if the cables form no torus, any link between the two ranks.
+    // The link in that direction; if the cables do not form a torus, any link between the two
+    // ranks.
     const auto link_between = [&](int from, int to, int way) {
         const auto usual = links.find({from, way});
         if (usual == links.end() || usual->second.to == to) return usual;

@@ -55,7 +55,7 @@ enum Key : int { key_up = 1001, key_down, key_page_up, key_page_down, key_backsp
 
 Choice press(Choice choice, int key, const JobView& view);
 
-// `height` 0: all lines.
+// A `height` of 0 means all lines.
 std::vector<Line> draw(const JobView& view, const Choice& choice, int width, int height);
 std::string plain_text(const std::vector<Line>& lines);
 

@@ -52,8 +52,8 @@ class Board {
         const std::lock_guard lock(mutex_);
         return metrics_;
     }
-    // Waits for the state after `seen`; empty text: none within that time. Returns false after the
-    // last one.
+    // Waits for the state after `seen`; an empty text means that none came within that time.
+    // Returns false after the last one.
     bool next(std::uint64_t& seen, std::string& json, std::chrono::milliseconds timeout) const {
         std::unique_lock lock(mutex_);
         changed_.wait_for(lock, timeout, [&] { return closed_ || version_ != seen; });

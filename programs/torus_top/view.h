@@ -40,7 +40,7 @@ struct LinkView {
     double messages = 0;  // of its own, per second
     double relayed = 0;   // bytes per second
     double share = -1;    // of the cable's capacity; -1 if unknown
-    double load = 0;      // from 0 to 1: the share, or relative to the busiest
+    double load = 0;      // from 0 to 1, the share, or relative to the busiest
     const torus_run::DeviceRecord* device = nullptr;
     bool busiest = false;
 

@@ -261,6 +261,7 @@ for f in {' '.join(map(str, range(len(trips))))}; do [ -e $f ] && cat $f && rm $
             for library, times in (("ours", 1), ("mpich", 10)):
                 runs[library].append((modes.end_run(modes.probe()), times * value))
         self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1, 2], "mpich": [10, 20]})
+        self.assertIsNone(modes.warning(), "each run stayed in one mode")
         self.assertEqual(modes.text(), "a cache line goes from one processor to the other and back in 90 ns (4 runs) "
                          "or 400 ns (2 runs); 2 samples are left out, whose run was in another mode than "
                          "most of their measure")
@@ -270,6 +271,7 @@ for f in {' '.join(map(str, range(len(trips))))}; do [ -e $f ] && cat $f && rm $
         runs = {"ours": [(modes.end_run(modes.probe()), value) for value in (7, 1)]}
         self.assertEqual(modes.divide("shm.latency.8", runs), {"ours": [1]})
         self.assertIn("90 ns (1 run); it changed during 1 run; 1 samples", modes.text())
+        self.assertIn("the mode changed during runs of shm.latency.8, and may", modes.warning())
         modes = self.machine(90, 400)
         self.assertEqual(modes.divide("x", {"ours": [(modes.end_run(modes.probe()), 7)]}), {"ours": [7]},
                          "all are kept if no run stayed in one mode")

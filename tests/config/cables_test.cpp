@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus.cables: machines whose cables form no torus.
+// torus.cables: machines whose cables do not form a torus.
 #include <fmt/format.h>
 
 #include <catch2/catch.hpp>
@@ -114,10 +114,9 @@ TEST_CASE("jobs take some hosts of a graph, or put several ranks on each") {
 }
 
 TEST_CASE("cables that cannot be are refused with the reason") {
-    CHECK_THAT(refusal("a 1 - b 1,c 1 - d 1"),
-               Contains("no cable leads from a and b to c and d"));
+    CHECK_THAT(refusal("a 1 - b 1,c 1 - d 1"), Contains("no cable leads from a and b to c and d"));
     CHECK_THAT(refusal("a 1 - b 1,b 1 - c 1,c 2 - d 1"),
-               Contains("\"b 1 - c 1\" of torus.cables: b 1 is also the end of cable 1"));
+               Contains("\"b 1 - c 1\" of torus.cables: b 1 is also an end of cable 1"));
     CHECK_THAT(refusal("a 1 - nod 1", {}, "a,node"), Contains("did you mean node?"));
     CHECK_THAT(refusal("a 1 - a 2"), Contains("both ends are on a"));
     CHECK_THAT(refusal(mesh, {{"torus.dims", "2x2", "--torus"}}),

@@ -54,8 +54,8 @@ TEST_CASE("owed credits are due at the threshold of their virtual channel", "[cr
     for (int i = 0; i < 5; ++i) CHECK_FALSE(credits.owe(1));
     CHECK(credits.owe(1));
     CHECK(credits.owe(0));
-    CHECK(credits.settle(lanes_below(1)) == 2 * credit_of(0));
-    CHECK(credits.settle() == 6 * credit_of(1));
+    CHECK(credits.take_owed(lanes_below(1)) == 2 * credit_of(0));
+    CHECK(credits.take_owed() == 6 * credit_of(1));
     CHECK(credits.owed() == 0);
 }
 

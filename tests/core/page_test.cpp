@@ -194,8 +194,7 @@ TEST_CASE("a rank that waits for a window names the target, and for a lock its h
     while (std::string(locking.call.data()) != "MPI_Win_lock");
     CHECK(locking.wait == WaitKind::access);
     CHECK(locking.peer == 1);
-    CHECK(std::string(locking.detail.data()) ==
-          "the lock of a window of rank 1, held by rank 1");
+    CHECK(std::string(locking.detail.data()) == "the lock of a window of rank 1, held by rank 1");
     CHECK(locking.windows.lock_waits == 1);
 
     pair.ranks[1]->windows().unlock(all.windows[1], 1, true);

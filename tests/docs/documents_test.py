@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The pages as a site: made without warnings, and no link between them leads nowhere. The reference
-of the interfaces likewise.
+"""The pages make a site, and the interfaces a reference, without warnings and without dead links.
 
     documents_test.py SOURCES SETTINGS WORK [unittest's arguments]
 """
@@ -38,7 +37,7 @@ def dead_links(folder):
     for path, page in pages.items():
         for link in page.links:
             parts = urllib.parse.urlsplit(link)
-            # What is outside of this machine is not asked for; 404.html is for a server.
+            # Links to other machines are not tried; 404.html is for a server.
             if parts.scheme or parts.netloc or path.name == "404.html":
                 continue
             target = pathlib.Path(os.path.normpath(path.parent / urllib.parse.unquote(parts.path))) if parts.path else path
@@ -61,7 +60,7 @@ class Documents(unittest.TestCase):
         config = (SOURCES / "docs/site/mkdocs.yml.in").read_text().replace("@site@", str(site))
         (site / "mkdocs.yml").write_text(config)
         self.run_quietly(sys.executable, "-B", SOURCES / "docs/site/stage.py", SOURCES, site / "pages", f"settings.md={SETTINGS}")
-        # Every page stands in the contents: mkdocs only mentions those that do not.
+        # Every page is in the contents; mkdocs does not fail if one is not.
         for page in (site / "pages").glob("*.md"):
             self.assertIn(f": {page.name}\n", config)
         self.run_quietly("mkdocs", "build", "--strict", "--quiet", "--config-file", site / "mkdocs.yml")
@@ -87,4 +86,7 @@ class Documents(unittest.TestCase):
 
 
 if __name__ == "__main__":
+    if not SETTINGS.is_file():
+        sys.exit(f"documents: the page of the settings, {SETTINGS}, is not built. Build the target settings_page, for "
+                 "example with cmake --build --preset release --target settings_page")
     unittest.main()

@@ -31,8 +31,8 @@ HERE = Path(__file__).resolve().parent
 TESTBED = HERE.parent / "testbed/torus-netns"
 ATTACK = HERE / "attack.py"
 TIMEOUT = 3  # seconds, transport.timeout where a fault is deadly
-PATIENCE = 60  # where nothing may happen, also on a crowded machine
-# From a deadly fault to the end of the job: the timeout, the news, the launcher, and what a crowded
+PATIENCE = 60  # where nothing may happen, also on a busy machine
+# From a deadly fault to the end of the job: the timeout, the news, the launcher, and what a busy
 # machine takes for it.
 IN_TIME = TIMEOUT + 17
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Machines whose cables form no torus, from their discovery to programs:
+"""Machines whose cables do not form a torus, from their discovery to programs:
 graph_testbed_test.py SOURCE TORUS_RUN TORUS_CHECK TORUS_INFO RELAY_SOAK_JOB COLLECTIVES REDUCTIONS [PROGRAM...] [CLASS].
 
 The programs behind them are examples that must end well on four ranks.
@@ -187,7 +187,7 @@ class BadInput(GraphTest):
 
     def test_each_mistake_is_one_message_with_its_line(self):
         self.refused(["a x - b x"], "no cable leads from a and b to c")
-        self.refused(["a x - b x", "a x - b x"], "a x is also the end of cable 1 of the list")
+        self.refused(["a x - b x", "a x - b x"], "a x is also an end of cable 1 of the list")
         self.refused(["a x - b x", "b y - d x"], "d is not in nodes.hosts")
         self.refused(["a x - a y"], "both ends are on a")
         self.refused(["a x b x"], "is not a cable")

@@ -53,32 +53,32 @@ const int processors = int(job::processor_count(job::processors_of_job()));
 TEST_CASE("ranks of hosts that share machine and processors crowd these together") {
     if (processors == 0) return;
     Others others;
-    CHECK_FALSE(job::find_crowds(others, false).here);
+    CHECK_FALSE(job::find_core_sharing(others, false).here);
     others.add(processors - 1, "here");
     others.add(1, "elsewhere");
     others.add(1, "dead");
-    CHECK_FALSE(job::find_crowds(others, false).here);
-    CHECK_FALSE(job::find_crowds(others, false).somewhere);
+    CHECK_FALSE(job::find_core_sharing(others, false).here);
+    CHECK_FALSE(job::find_core_sharing(others, false).somewhere);
     others.add(1, "here");
-    CHECK(job::find_crowds(others, false).here);
-    CHECK(job::find_crowds(others, false).somewhere);
+    CHECK(job::find_core_sharing(others, false).here);
+    CHECK(job::find_core_sharing(others, false).somewhere);
 }
 
-TEST_CASE("a crowd on another machine is known here, and crowds no rank here") {
+TEST_CASE("more ranks than cores on another machine are known here, and do not count here") {
     if (processors == 0) return;
     Others others;
     others.add(processors, "elsewhere");
-    CHECK_FALSE(job::find_crowds(others, false).somewhere);
+    CHECK_FALSE(job::find_core_sharing(others, false).somewhere);
     others.add(1, "elsewhere");
-    CHECK_FALSE(job::find_crowds(others, false).here);
-    CHECK(job::find_crowds(others, false).somewhere);
+    CHECK_FALSE(job::find_core_sharing(others, false).here);
+    CHECK(job::find_core_sharing(others, false).somewhere);
 }
 
 TEST_CASE("a host that has all ranks asks no other") {
     Others others;
     others.local.resize(std::size_t(processors) + 1);
-    CHECK(job::find_crowds(others, false).here);
-    CHECK_FALSE(job::find_crowds(others, false).somewhere);
+    CHECK(job::find_core_sharing(others, false).here);
+    CHECK_FALSE(job::find_core_sharing(others, false).somewhere);
 }
 
 // Two ranks of one host, the other of which may use half a processor.
@@ -93,8 +93,8 @@ struct Apart final : Others {
 
 TEST_CASE("ranks of one host that were started apart agree on the smallest number of processors") {
     Apart others;
-    CHECK(job::find_crowds(others, false).here == (processors < 2));
-    CHECK(job::find_crowds(others, true).here);
+    CHECK(job::find_core_sharing(others, false).here == (processors < 2));
+    CHECK(job::find_core_sharing(others, true).here);
 }
 
 // The exit code of what a child process returns.

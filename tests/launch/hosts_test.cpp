@@ -57,7 +57,8 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
     using Catch::Matchers::Contains;
     CHECK_THAT(refused({"-np", "6"}), Contains("-np 4 or 8"));
     CHECK_THAT(refused({"-H", "qa,qc"}), Contains("form no box"));
-    CHECK_THAT(refused({"-H", "qa,zz"}), Contains("no host zz: expected some of qa, qb, qc, qd"));
+    CHECK_THAT(refused({"-H", "qa,zz"}),
+               Contains("no host zz: expected hosts among qa, qb, qc, qd"));
     CHECK_THAT(refused({"-H", "qa:2,qb"}), Contains("the same number for all hosts"));
     const Outcome map = run(cluster.start({"/bin/true"}, {"-np", "8", "--display-map"}));
     CHECK_THAT(map.output,

@@ -4,6 +4,8 @@
  *     joined_roles apart SERVICE
  *     joined_roles parent CHILD-ROLE CHILDREN
  *     joined_roles spread CHILDREN ROUNDS
+ *     joined_roles leaves CHILDREN CODE FILE: ends before its children, which end with that code once
+ *     there is that file
  *     joined_roles again HOST: starts a child on that host, and with it two more
  * and as a child: joined_roles child ROLE. Prints one line at each step that the test waits for. */
 #include "both_sides.h"
@@ -214,6 +216,31 @@ static void child_again(void) {
     start_more(parent, 1);
 }
 
+static void leaves(char* code, char* file, int children) {
+    char child[] = "child", name[] = "stays";
+    char* arguments[] = {child, name, code, file, NULL};
+    MPI_Comm inter;
+    MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, ranks - 1, MPI_COMM_WORLD, &inter,
+                   MPI_ERRCODES_IGNORE);
+    talk(inter, 0);
+    MPI_Comm_disconnect(&inter);
+    MPI_Finalize();
+    if (me == ranks - 1) say("finalized");
+    exit(0);
+}
+
+static void child_stays(int code, const char* file) {
+    MPI_Comm parent;
+    MPI_Comm_get_parent(&parent);
+    talk(parent, 1);
+    MPI_Comm_disconnect(&parent);
+    while (access(file, F_OK) != 0) usleep(10000);
+    MPI_Barrier(MPI_COMM_WORLD);
+    say("child");
+    MPI_Finalize();
+    exit(code);
+}
+
 int main(int argc, char** argv) {
     const char* const role = argc > 2 ? argv[1] : "";
     program = argv[0];
@@ -222,11 +249,13 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (strcmp(role, "child") == 0)
-        strcmp(argv[2], "spread") == 0  ? child_spread()
+        strcmp(argv[2], "stays") == 0  ? child_stays(atoi(argv[3]), argv[4])
+        : strcmp(argv[2], "spread") == 0  ? child_spread()
         : strcmp(argv[2], "again") == 0 ? child_again()
                                         : be_child(argv[2]);
     if (strcmp(role, "spread") == 0) spread(atoi(argv[2]), atoi(argv[3]));
     if (strcmp(role, "again") == 0) again(argv[2]);
+    if (strcmp(role, "leaves") == 0) leaves(argv[3], argv[4], atoi(argv[2]));
     if (strcmp(role, "parent") == 0) be_parent(argv[2], atoi(argv[3]));
     if (strcmp(role, "apart") == 0) names_of_other_hosts(argv[2]);
     if (strcmp(role, "accept") == 0 || strcmp(role, "connect") == 0) {

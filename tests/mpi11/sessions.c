@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: PROGRAM [before|beside|after|alone|exit] [code]. Each way works on any number of
- * processes. */
+/* Sessions: PROGRAM [before|beside|after|late|late_some|late_children|alone] [code]. Each way works
+ * on any number of processes. */
 #include <mpi.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define CHECK(condition)                                                        \
     do {                                                                        \
@@ -218,6 +219,59 @@ static void world(int with_session) {
     CHECK(flag);
 }
 
+/* The even ranks of the world. */
+static void even_ranks(void) {
+    MPI_Session session;
+    MPI_Group world, even;
+    MPI_Comm comm;
+    int size, range[1][3] = {{0, 0, 2}};
+    MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
+    comm = comm_of(session, "mpi://SELF", "alone");
+    CHECK(sum_over(comm) == 1);
+    MPI_Comm_free(&comm);
+    MPI_Group_from_session_pset(session, "mpi://WORLD", &world);
+    MPI_Group_size(world, &size);
+    range[0][1] = size - 1;
+    MPI_Group_range_incl(world, 1, range, &even);
+    CHECK(MPI_Comm_create_from_group(even, "even", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm) ==
+          MPI_SUCCESS);
+    CHECK(sum_over(comm) == (size + 1) / 2);
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&world);
+    MPI_Group_free(&even);
+    MPI_Session_finalize(&session);
+}
+
+/* Every odd rank ends after MPI_Finalize, with or without its exit handlers. */
+static void late_some(void) {
+    int rank;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Finalize();
+    if (rank % 4 == 1) exit(0);
+    if (rank % 4 == 3) _exit(0);
+    even_ranks();
+}
+
+/* Parents and children disconnect; then both have their first sessions. */
+static void late_children(char* program, int children) {
+    MPI_Comm parent, inter;
+    char way[] = "late_children";
+    char* arguments[] = {way, NULL};
+    int size;
+    MPI_Init(NULL, NULL);
+    MPI_Comm_get_parent(&parent);
+    inter = parent;
+    if (parent == MPI_COMM_NULL)
+        MPI_Comm_spawn(program, arguments, children, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &inter,
+                       MPI_ERRCODES_IGNORE);
+    MPI_Comm_remote_size(inter, &size);
+    CHECK(sum_over(inter) == size);
+    MPI_Comm_disconnect(&inter);
+    MPI_Finalize();
+    everything();
+}
+
 int main(int argc, char** argv) {
     const char* way = argc > 1 ? argv[1] : "alone";
     int flag = 1, i;
@@ -237,14 +291,15 @@ int main(int argc, char** argv) {
         MPI_Comm_free(&comm);
         MPI_Session_finalize(&session);
         everything();
-    } else if (strcmp(way, "too_late") == 0) {
-        MPI_Session session;
-        char text[MPI_MAX_ERROR_STRING];
-        int length, code;
+    } else if (strcmp(way, "late") == 0) {
         world(0);
-        code = MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_RETURN, &session);
-        MPI_Error_string(code, text, &length);
-        CHECK(class_of(code) == MPI_ERR_OTHER && strstr(text, "before MPI_Finalize") != NULL);
+        for (i = 0; i < 3; i++) everything();
+        MPI_Finalized(&flag);
+        CHECK(flag);
+    } else if (strcmp(way, "late_some") == 0) {
+        late_some();
+    } else if (strcmp(way, "late_children") == 0) {
+        late_children(argv[0], 3);
     } else {
         for (i = 0; i < 3; i++) everything(); /* in and out, again and again */
         MPI_Initialized(&flag);

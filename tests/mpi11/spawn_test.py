@@ -171,6 +171,59 @@ class Joined(unittest.TestCase):
             self.assertIn(f'" ended with code {code} before its processes called MPI_Init', text)
             self.expect_no_trace()
 
+    # ---- parents that end before their children ----
+
+    def start_parents_that_leave(self, code, launch=None):
+        self.gate = os.path.join(self.folder.name, "gate")
+        words = ["leaves", 2, code, self.gate]
+        if launch is None:
+            job = self.start(*words, ranks=2)
+        else:
+            environment = dict(os.environ, SPAWN_TEST=self.mark, XDG_RUNTIME_DIR=self.folder.name)
+            job = subprocess.Popen([*launch, ROLES, *map(str, words)], env=environment, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.line(job, "finalized")
+        return job
+
+    def parents(self):
+        return [command for command in self.marked().values() if command.startswith(f"{ROLES} leaves")]
+
+    def open_gate(self):
+        with open(self.gate, "w"):
+            pass
+
+    def test_parents_end_before_children_that_have_disconnected(self):
+        for code in 0, 5:
+            job = self.start_parents_that_leave(code)
+            eventually("the end of the parents", lambda: not self.parents())
+            self.assertIsNone(job.poll())
+            self.open_gate()
+            text = self.finish(job, code)
+            self.assertEqual(len([line for line in text.splitlines() if line.startswith("child ")]), 2, text)
+            told = [line for line in text.splitlines() if not line.startswith("child ")]
+            if code == 0:
+                self.assertEqual(told, [])
+            else:
+                self.assertRegex(told[-1], r"processes that rank 1 \(.*\) started have ended with code 5\Z")
+            os.remove(self.gate)
+            self.expect_no_trace()
+
+    def test_an_interrupt_ends_children_without_parents(self):
+        job = self.start_parents_that_leave(0)
+        eventually("the end of the parents", lambda: not self.parents())
+        job.send_signal(signal.SIGINT)
+        self.finish(job, 130)
+        self.expect_no_trace()
+
+    def test_a_parent_without_a_launcher_ends_with_its_children(self):
+        for code in 0, 5:
+            job = self.start_parents_that_leave(code, launch=())
+            self.open_gate()
+            text = self.finish(job, code)
+            self.assertEqual("ended with code 5" in text, code == 5, text)
+            os.remove(self.gate)
+            self.expect_no_trace()
+
     # ---- deaths on one side ----
 
     def test_a_child_that_is_killed(self):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Processes that join over the cables of a testbed of namespaces:
-spawn_testbed_test.py SOURCE TORUS_RUN SPAWN PORTS JOINED_ROLES."""
+spawn_testbed_test.py SOURCE TORUS_RUN SPAWN PORTS JOINED_ROLES SESSIONS."""
+import contextlib
 import os
 import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-SOURCE, TORUS_RUN, SPAWN, PORTS, ROLES = (sys.argv.pop(1) for _ in range(5))
+SOURCE, TORUS_RUN, SPAWN, PORTS, ROLES, SESSIONS = (sys.argv.pop(1) for _ in range(6))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
 from harness import TestbedTest, eventually, main, tool                # noqa: E402
 from netns import kernel                                               # noqa: E402
@@ -108,7 +109,7 @@ class Joined(TestbedTest):
         host = self.hosts()[0]
         for line, expected in zip(text.splitlines(), (
                 'no open port is published as "meeting" on a host of the machine',
-                'the name "meeting" is published already',
+                'the name "meeting" is already published',
                 'the name "meeting" is not published for this port on this host',
                 f"no process of {host} has this port open",
                 f"{host}x is not a host of this job's machine",
@@ -116,6 +117,37 @@ class Joined(TestbedTest):
                 'no open port is published as "meeting" on a host of the machine'), strict=True):
             self.assertIn(expected, line)
         self.expect_no_trace()
+
+    def test_children_outlive_a_parent_on_another_host(self):
+        for code in 0, 5:
+            gate = os.path.join(self.folder.name, "gate")
+            job = self.start(ROLES, "leaves", "8", str(code), gate)
+            self.assertTrue(job.stdout.readline().startswith("finalized "))
+            ids = {kernel.namespace_id(name) for name in self.namespaces(self.testbed)}
+
+            def command(pid):
+                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                    with open(f"/proc/{pid}/cmdline", "rb") as f:
+                        return f.read()
+                return b""
+
+            def parents():
+                start = f"{ROLES}\0leaves\0".encode()
+                return any(command(pid).startswith(start) for pid in kernel.processes_in(ids))
+            eventually("the end of the parents", lambda: not parents())
+            self.assertIsNone(job.poll())
+            with open(gate, "w"):
+                pass
+            text = self.finish(job, code)
+            self.assertEqual(sum(line.startswith("child ") for line in text.splitlines()), 8, text)
+            self.assertEqual("that rank 7 (" in text, code == 5, text)
+            os.remove(gate)
+            self.expect_no_trace()
+
+    def test_sessions_after_the_end_of_other_ranks(self):
+        for way in "late", "late_some":
+            self.assertEqual(self.finish(self.start(SESSIONS, way)), "")
+            self.expect_no_trace()
 
     def test_a_child_that_dies(self):
         text = self.finish(self.start(ROLES, "parent", "killed", "8"), code=137)

@@ -299,7 +299,7 @@ class Cabling(SetupTest):
             "add table ip filter; add chain ip filter FORWARD { type filter hook forward priority 0; policy drop; }")
         done = self.setup("--yes")
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
-        self.assertIn(f"a firewall of {self.hosts[1]}, between them, drops what it forwards", done.stderr)
+        self.assertIn(f"a firewall of {self.hosts[1]}, between them, drops forwarded packets", done.stderr)
         self.assertIn('iptables -I FORWARD -i d0p -j ACCEPT', done.stderr)
         run("ip", "netns", "exec", self.hosts[1], "nft", "delete table ip filter")
         self.assertEqual(self.setup("--yes").stderr, "")

@@ -74,7 +74,7 @@ class Channel {
     // other end is unreachable, on_down() reports it.
     virtual bool connecting() const { return false; }
 
-    // For a channel that went down: whether the two ends had met.
+    // Whether the two ends had met, for a channel that went down.
     virtual bool has_met() const { return true; }
 
     // ---- packets ----
@@ -82,16 +82,16 @@ class Channel {
     // Sink::on_down() reports a dead link, which drops packets. A whole payload in the slot that
     // on_packet() is delivering may be sent from there, because the slot belongs to the transport.
     virtual void send(const PacketHeader& header, ConstBytes payload) = 0;
-    // send() with a payload in two pieces: the part in front of a piece of a large message, and
-    // that piece, sent from where it is.
+    // Sends a payload in two pieces: the part in front of a piece of a large message, and that
+    // piece, which is sent from where it is.
     virtual void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
         std::byte* const slot = reserve(header.virtual_channel, front.size() + payload.size());
         std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
         commit(header);
     }
-    // send() in two steps, for payload that is packed on the way: reserve() returns room for
-    // `bytes` in the next slot of a virtual channel, and commit() sends it with header.length ==
-    // bytes and the same virtual channel.
+    // Sends in two steps a payload that is packed on the way. reserve() returns room for `bytes` in
+    // the next slot of a virtual channel, and commit() sends it with header.length == bytes and the
+    // same virtual channel.
     virtual std::byte* reserve(int virtual_channel, std::size_t bytes) = 0;
     virtual void commit(const PacketHeader& header) = 0;
     // Only if the transport places packets: sends `front` as send() would, but writes `payload` to
@@ -115,8 +115,9 @@ class Channel {
     // possible now, and faster than packets.
     virtual bool can_write(const RemoteMemory& /*remote*/) const { return false; }
     // Whether accesses are possible at all, regardless of the channel's present state, as long as
-    // the channel lives: a write that core has started over a link continues when its cable is back.
-    virtual bool could_write(const RemoteMemory& remote) const { return can_write(remote); }
+    // the channel lives: a write that core has started over a link continues when its cable is
+    // back.
+    virtual bool can_ever_write(const RemoteMemory& remote) const { return can_write(remote); }
     virtual bool can_read(const RemoteMemory& /*remote*/) const { return false; }
     // Local memory consists of up to can().most_pieces pieces, whose array need not outlive the
     // call; a read may have several only if reads complete on return. If a write in pieces was not
@@ -158,7 +159,7 @@ class Channel {
     };
     virtual Unanswered unanswered() const { return {}; }
 
-    // What a transport that makes up for losses itself has counted at this end; where the kernel
+    // The counters at this end of a transport that makes up for losses itself; where the kernel
     // does it, nothing.
     struct Arrivals {
         unsigned device = 0;        // index of the network device; 0 if nothing is counted

@@ -36,7 +36,7 @@ class Probe {
   public:
     virtual ~Probe() = default;
 
-    // What this host offers on these network devices, or on all if none are given: lines of
+    // The offers of this host on these network devices, or on all if none are given: lines of
     // space-separated words.
     virtual std::vector<std::string> offers(const std::vector<std::string>& /*devices*/) const {
         return {};
@@ -76,13 +76,13 @@ class Probe {
                                   const config::HostFacts& /*facts*/) const {
         return {};
     }
-    // What the transport uses on a cable if nothing prevents it, as text for users.
+    // The resource that the transport uses on a cable if nothing prevents it, as text for users.
     virtual std::string reason(const config::Settings& /*settings*/,
                                const config::CableEnd& /*one*/,
                                const config::CableEnd& /*other*/) const {
         return {};
     }
-    // What could be better in that case, and what to do; empty if nothing.
+    // A possible improvement in that case, and how to get it; empty if none.
     virtual std::string warning(const config::Settings& /*settings*/,
                                 const config::CableEnd& /*one*/,
                                 const config::CableEnd& /*other*/) const {
@@ -107,8 +107,8 @@ class Forwarding {
 };
 
 struct Descriptor {
-    std::string_view name;   // in settings and messages: "tcp"
-    std::string_view title;  // the medium of its links, for sentences: "TCP"
+    std::string_view name;   // in settings and messages, such as "tcp"
+    std::string_view title;  // the medium of its links in sentences, such as "TCP"
     std::string_view help;   // one line
     // A link uses the transport with the highest rank that can carry it.
     int rank = 0;

@@ -24,10 +24,10 @@ struct ChannelOptions {
     std::uint32_t local_port = 0;   // the local port, at which this channel's packets arrive
     std::uint32_t remote_port = 0;  // the port at the peer
     bool mutual = false;            // both ends connect this channel at start, without being asked
-    // For a link that is connected again: the cable is not tried before this time has passed,
-    // unless the other end tries it.
+    // The cable of a link that is connected again is not tried before this time has passed, unless
+    // the other end tries it.
     std::chrono::nanoseconds pause{0};
-    // For a link that is connected again: if its cable is missing, this is reported after the
+    // If the cable of a link that is connected again is missing, this is reported after the
     // timeout, as if the link had just died, though an earlier channel has reported it.
     bool afresh = false;
     // Not mutual, and connected again by either end once one of them has closed or lost it: see
@@ -92,8 +92,8 @@ class Interface {
                         std::size_t /*bytes*/) {
         return {};
     }
-    // The rate at which the kernel copies long messages between the private memories of two ranks of
-    // this host, MB/s; 0: they take another way.
+    // The rate at which the kernel copies long messages between the private memories of two ranks
+    // of this host, MB/s; 0: they take another way.
     virtual double copy_rate() { return 0; }
     // Whether peers reach this memory by plain stores, so that even small messages gain.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }

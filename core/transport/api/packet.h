@@ -48,7 +48,7 @@ struct PacketHeader {
     std::uint32_t stamp;           // private to the transport
     std::uint32_t length;          // payload bytes after this header
     std::uint64_t grants;          // CreditWord: credits returned to the receiver of this packet
-    std::uint8_t virtual_channel;  // of its slot: the number of dimensions it has finished
+    std::uint8_t virtual_channel;  // its slot's, the number of dimensions it has finished
     std::uint8_t kind;             // core::PacketKind
     std::uint8_t transport_byte;   // private to the transport
     std::uint8_t hops;             // links crossed so far

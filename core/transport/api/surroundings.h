@@ -22,7 +22,7 @@ using Secret = std::array<std::byte, 32>;
 struct PortDevice {
     std::uint32_t port;
     std::string name;
-    // For a connection that the nodes in between forward: the torus coordinates of its other end.
+    // The torus coordinates of the other end, for a connection that the nodes in between forward.
     std::optional<routing::Coordinates> node = {};
 };
 
@@ -32,9 +32,9 @@ struct Surroundings {
     // The network devices behind ports: those of links and, if the transport needs a device for
     // every port, of connections that leave by a link. Some may be ports of other transports.
     std::vector<PortDevice> devices;
-    bool crowded = false;        // ranks outnumber cores
-    bool beside_others = false;  // other interfaces sleep together with this one
-    bool spares_links = false;   // the job continues without dead links
+    bool oversubscribed = false;  // ranks outnumber cores
+    bool beside_others = false;   // other interfaces sleep together with this one
+    bool spares_links = false;    // the job continues without dead links
     std::function<void(std::string_view)> log;
 };
 

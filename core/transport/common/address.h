@@ -67,7 +67,7 @@ struct Pair {
 };
 std::optional<Pair> choose_pair(const Endpoint& own, const Endpoint& peer);
 
-// For messages: "device enp1s0f0 of qcd000 (10.0.0.1/30)".
+// The endpoint in messages, for example "device enp1s0f0 of qcd000 (10.0.0.1/30)".
 std::string describe(const Endpoint& endpoint, const std::string& host);
 
 }  // namespace torusmp::transport

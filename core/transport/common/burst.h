@@ -14,9 +14,10 @@ namespace torusmp::transport {
 
 class Burst {
   public:
-    // crowded: ranks outnumber cores. A woken peer then takes the core from another rank, so fewer,
-    // larger batches are finished sooner.
-    explicit Burst(bool crowded) : succession_(crowded ? when_crowded : usually) {}
+    // `oversubscribed` means that ranks outnumber cores. A woken peer then takes the core from
+    // another rank, so fewer, larger batches are finished sooner.
+    explicit Burst(bool oversubscribed)
+        : succession_(oversubscribed ? when_oversubscribed : usually) {}
 
     // Called before a packet is sent; `turn` counts the polls. Returns false if the packet may wait
     // for the next one, or for the next poll.
@@ -37,7 +38,7 @@ class Burst {
     static constexpr unsigned most_singles = 4;
     // The time between two system calls for the packets after those: several times the cost of a
     // call.
-    static constexpr std::chrono::microseconds usually{25}, when_crowded{1000};
+    static constexpr std::chrono::microseconds usually{25}, when_oversubscribed{1000};
 
     const std::chrono::nanoseconds succession_;
     unsigned turn_ = 0;

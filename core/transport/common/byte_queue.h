@@ -52,7 +52,8 @@ class ByteQueue {
         tail_ = queued;
     }
 
-    std::unique_ptr<std::byte[]> memory_;  // not cleared: bytes are written before they are queued
+    std::unique_ptr<std::byte[]>
+        memory_;  // not cleared, since bytes are written before they are queued
     std::size_t room_ = 0;
     std::size_t head_ = 0;
     std::size_t tail_ = 0;

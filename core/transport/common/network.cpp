@@ -21,7 +21,7 @@ void NetworkOptions::take(const config::Settings& settings, const Surroundings& 
     host = surroundings.host;
     devices = surroundings.devices;
     spares_links = surroundings.spares_links;
-    crowded = surroundings.crowded;
+    oversubscribed = surroundings.oversubscribed;
     timeout = settings[setting::timeout];
     checksum = settings[setting::checksum];
     log = surroundings.log;

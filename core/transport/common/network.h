@@ -31,7 +31,7 @@ struct NetworkOptions {
     std::string host;                 // the name of this host, for messages at both ends
     std::vector<PortDevice> devices;  // of the ports that are bound to a device
     bool spares_links = false;        // the start does not fail because of a dead link
-    bool crowded = false;             // ranks outnumber cores
+    bool oversubscribed = false;      // ranks outnumber cores
     std::chrono::nanoseconds timeout = std::chrono::seconds(10);
     bool checksum = false;                      // of every packet, by CRC-32C
     std::function<void(std::string_view)> log;  // of what the user should know; may be empty

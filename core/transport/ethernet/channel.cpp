@@ -54,7 +54,7 @@ EthernetChannel::EthernetChannel(EthernetInterface& interface, const PortOptions
       connection_(connection),
       port_(port.port),
       session_(*this, window),
-      burst_(interface.options().crowded),
+      burst_(interface.options().oversubscribed),
       reserved_(
           std::make_unique_for_overwrite<std::byte[]>(std::max<std::size_t>(port.slot_bytes, 1))) {
     connection_.owner = this;
@@ -122,8 +122,8 @@ bool EthernetChannel::can_write(const RemoteMemory& remote) const {
     return connection_.can_write(remote);
 }
 
-bool EthernetChannel::could_write(const RemoteMemory& remote) const {
-    return connection_.could_write(remote);
+bool EthernetChannel::can_ever_write(const RemoteMemory& remote) const {
+    return connection_.can_ever_write(remote);
 }
 
 Transfer EthernetChannel::write(const RemoteMemory& remote, std::size_t offset,

@@ -46,7 +46,7 @@ class EthernetChannel final : public Channel, private Carrier {
     void grant(CreditWord credits) override;
     CreditWord collect_grants() override;
     bool can_write(const RemoteMemory& remote) const override;
-    bool could_write(const RemoteMemory& remote) const override;
+    bool can_ever_write(const RemoteMemory& remote) const override;
     bool write_arriving() const override { return connection_.write_arriving(); }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
@@ -65,8 +65,8 @@ class EthernetChannel final : public Channel, private Carrier {
     void set_cable(unsigned device) { cable_ = device; }
     // Takes over a socket and its ring, if there is one.
     void attach(std::shared_ptr<RingSocket> ring, const Greeting& own);
-    // attach() for frames that the nodes in between forward: uses a ring that all such channels
-    // share, and the device by which the frames leave.
+    // Attaches frames that the nodes in between forward: the channel uses a ring that all such
+    // channels share, and the device by which the frames leave.
     void attach_shared(std::shared_ptr<RingSocket> ring, const Greeting& own, unsigned device,
                        const ForwardHeader& forward);
     // Greets the other end when the connection is open.
@@ -108,7 +108,8 @@ class EthernetChannel final : public Channel, private Carrier {
     CreditWord granted_ = 0;
     bool corked_ = false;
     bool over_ = false;
-    // For the last packet that went over the connection: its number plus one, and the poll.
+    // The number plus one of the last packet that went over the connection, and the poll in which
+    // it did.
     std::uint64_t by_connection_ = 0;
     unsigned by_connection_turn_ = 0;
     Burst burst_;

@@ -239,7 +239,8 @@ std::vector<std::string> FrameForwarding::lay(const Settings& settings, int node
     if (torus.graph() != nullptr)
         throw config::ConfigError(
             "kernels forward Ethernet frames along the coordinates of a torus: found cables that "
-            "form no torus (torus.cables). Leave routing.forward at relay; nothing was changed");
+            "do not form a torus (torus.cables). Leave routing.forward at relay; nothing was "
+            "changed");
     const Links links = links_of(settings, torus, node);
     for (std::size_t i = 0; i < links.names.size(); ++i)
         if (links.numbers[i] == 0)

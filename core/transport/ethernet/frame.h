@@ -33,7 +33,7 @@ enum class Kind : std::uint8_t {
     confirmation,  // the confirmation that every frame carries, and nothing else
     probe,         // asks for an answer with the same number
     answer,
-    again  // packets that are sent again: the receiver knows what the cable has lost
+    again  // packets that are sent again, so the receiver counts what the cable lost
 };
 
 struct FrameHeader {
@@ -43,12 +43,12 @@ struct FrameHeader {
     // The position of these packets in the session, or the number of the probe.
     std::uint64_t number;
     std::uint64_t confirmed;  // everything below this number has arrived
-    std::uint64_t received;   // arrived beyond that: bit i stands for confirmed + 1 + i
+    std::uint64_t received;   // a mask of later arrivals; bit i stands for confirmed + 1 + i
     std::uint64_t grants;     // CreditWord, counted once for each number
     std::uint16_t length;     // bytes of records
     Kind kind;
     std::uint8_t version;
-    std::uint32_t port;  // of the receiving end: forwarded frames of all ports share a socket
+    std::uint32_t port;  // the receiving end's, since forwarded frames of all ports share a socket
 };
 static_assert(sizeof(FrameHeader) == 56);
 

@@ -23,7 +23,7 @@ class Inbox {
 
     std::uint64_t next() const { return next_; }
     void advance() { ++next_; }
-    // A bit mask: bit i is set if next() + 1 + i has arrived.
+    // Returns a mask in which bit i is set if next() + 1 + i has arrived.
     std::uint64_t early() const;
     bool has_early() const { return kept_ != 0; }
 

@@ -25,16 +25,16 @@ struct FrameSocket {
     std::string trouble;        // why the socket could not be opened
 };
 
-// In place of a device name: a socket for forwarded frames (forward_program.h), which may arrive
-// and leave by any device.
+// Stands for a device name if a socket is to be opened for forwarded frames (forward_program.h),
+// which may arrive and leave by any device.
 inline constexpr const char* every_device = "*";
 
 // Opens it in this process, which needs CAP_NET_RAW.
 FrameSocket open_frame_socket(const std::string& device);
 // Opens a socket for each device, in this process if it may, otherwise through the helper.
 std::vector<FrameSocket> frame_sockets(const std::vector<std::string>& devices);
-// The helper's part: opens a socket for each device and sends it over the Unix socket `to`. Returns
-// the exit code of the program.
+// Called in the helper: opens a socket for each device and sends it over the Unix socket `to`.
+// Returns the exit code of the program.
 int pass_frame_sockets(const std::vector<std::string>& devices, int to);
 
 enum class Way { self, helper, none };

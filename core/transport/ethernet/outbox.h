@@ -22,7 +22,7 @@ namespace torusmp::transport::ethernet {
 
 class Outbox {
   public:
-    // `most_bytes`: of a frame, its FrameHeader included.
+    // Keeps at most `window` unconfirmed frames, rounded up to a power of two.
     explicit Outbox(unsigned window);
     // Sets the largest size of frames, FrameHeader and records included. Precondition: none is
     // kept.

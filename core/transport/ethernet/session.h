@@ -7,8 +7,8 @@
 // connection. Packets lost with a frame may be resent in another frame or over the connection.
 //
 // Frames are not trusted until one has got through. After begin() this end sends probes as long as
-// the longest frame, and sends packets in frames after the first answer. If nothing is confirmed
-// for `patience` in spite of resending, everything goes over the connection, and probes test
+// the longest frame, and sends packets in frames after the first answer. If frames were resent
+// `most_resends` times without a confirmation, everything goes over the connection, and probes test
 // whether frames get through again: the other end may only be computing.
 //
 // Lost frames are resent when the other end reports a gap, and by a timer if it reports nothing.
@@ -158,7 +158,8 @@ class Session {
     std::vector<std::byte> kept_;
     alignas(16) std::byte plain_[Outbox::head_room + sizeof(FrameHeader)]{};
 
-    // For the timer: the oldest unconfirmed number, since when it is the oldest, and what was done.
+    // The timer's state: the oldest unconfirmed number, since when it is the oldest, and what was
+    // done.
     std::uint64_t watched_ = ~std::uint64_t{0};
     Clock::time_point since_{};
     Clock::duration wait_ = first_wait;

@@ -103,9 +103,8 @@ int ShmChannel::poll(Sink& sink) {
             PacketHeader header;
             std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
-            if (!in_line &&
-                (header.length > queue.bulk_bytes() ||
-                 (!queue.goes_round() && header.transport_byte >= queue.slots()))) {
+            if (!in_line && (header.length > queue.bulk_bytes() ||
+                             (!queue.goes_round() && header.transport_byte >= queue.slots()))) {
                 sink.on_down(*this, "a packet is longer than its slot");
                 return taken;
             }
@@ -190,11 +189,11 @@ std::byte* ShmChannel::mapped(const RemoteMemory& remote, std::size_t offset,
 
 bool ShmChannel::reaches_into(const RemoteMemory& remote, std::size_t offset,
                               std::size_t bytes) const {
-    return remote.as<Key>().kind == KeyKind::process && could_write(remote) &&
+    return remote.as<Key>().kind == KeyKind::process && can_ever_write(remote) &&
            offset <= remote.length && bytes <= remote.length - offset;
 }
 
-bool ShmChannel::could_write(const RemoteMemory& remote) const {
+bool ShmChannel::can_ever_write(const RemoteMemory& remote) const {
     return remote.as<Key>().kind == KeyKind::heap || (reachable_ && cross_memory_.allowed());
 }
 
@@ -245,9 +244,8 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
         return Transfer::done;
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
-    return timed(bytes, [&] {
-        return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
-    });
+    return timed(
+        bytes, [&] { return copy_to(pid_t(peer_.address().pid), remote.address + offset, local); });
 }
 
 Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,

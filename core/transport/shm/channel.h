@@ -31,11 +31,11 @@ inline constexpr Capabilities capabilities{
 // blocks as there are slots, or one behind the other (a round): see OutSlotQueue.
 class SlotQueue {
   public:
-    // In a round: the value of transport_byte for a payload that lies in near().
+    // The value of transport_byte, in a round, for a payload that lies in near().
     static constexpr std::uint8_t near_block = 0xfe;
 
     SlotQueue() = default;
-    // round_bytes: 0 for blocks.
+    // `round_bytes` is 0 if payloads are in blocks.
     SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride, std::size_t round_bytes)
         : lines_(lines),
           bulk_(lines + (slots * line_bytes + 4095) / 4096 * 4096),
@@ -83,7 +83,7 @@ class SlotQueue {
     }
 
   private:
-    static constexpr std::size_t unit = 64;  // a cache line: no two payloads share one
+    static constexpr std::size_t unit = 64;  // a cache line, which no two payloads share
     static constexpr std::size_t most_fetched = 4096;
     std::size_t begin_in_round(std::size_t bytes) const {
         return at_ + bytes <= round_bytes_ ? at_ : near_bytes;
@@ -93,7 +93,7 @@ class SlotQueue {
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
     std::size_t round_bytes_ = 0;
-    std::size_t at_ = near_bytes;  // in a round: behind the last payload
+    std::size_t at_ = near_bytes;  // behind the last payload of a round
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
@@ -117,7 +117,8 @@ class OutSlotQueue : public SlotQueue {
     std::byte* payload(std::size_t bytes) {
         TORUSMP_ASSERT(bytes <= inline_bytes || bytes <= bulk_bytes(), bytes, bulk_bytes());
         if (goes_round()) {
-            // Free: a credit is there, so fewer payloads than slots are in use.
+            // The place is free, because the caller holds a credit, so fewer payloads than slots
+            // are in use.
             if (bytes <= inline_bytes) return line() + sizeof(PacketHeader);
             block_ = bytes <= near_bytes && in_flight_ == 0 ? near_block : no_block;
             if (block_ == near_block) return near();
@@ -170,13 +171,14 @@ class OutSlotQueue : public SlotQueue {
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()
     std::uint32_t oldest_ = 0;    // slot that is returned next
     std::array<std::uint8_t, max_credits> free_{};
-    std::array<std::uint8_t, max_credits> blocks_{};  // by slot: the bulk block in use, if any
+    std::array<std::uint8_t, max_credits> blocks_{};  // the bulk block that each slot uses, if any
 };
 static_assert(offsetof(PacketHeader, stamp) == 0);
 
 class ShmChannel final : public Channel {
   public:
-    // fence: a fence is needed between our stores and the check whether the peer sleeps.
+    // `fence` means that a fence is needed between our stores and the check whether the peer
+    // sleeps.
     ShmChannel(const Segment& own, Port& local, const Segment& peer, Port& remote, bool fence,
                CrossMemory& cross_memory);
 
@@ -197,7 +199,7 @@ class ShmChannel final : public Channel {
     bool can_write(const RemoteMemory& remote) const override;
     bool can_read(const RemoteMemory& remote) const override;
     // Whether the kernel would copy, regardless of whether packets cost less at present.
-    bool could_write(const RemoteMemory& remote) const override;
+    bool can_ever_write(const RemoteMemory& remote) const override;
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
@@ -252,8 +254,8 @@ class ShmChannel final : public Channel {
     bool reachable_;
     const Segment& peer_;
     const Control& peer_control_;
-    Port& local_;   // in our segment: credits that the peer returns to us
-    Port& remote_;  // in the peer's segment: credits that we return to it
+    Port& local_;   // in our segment; the peer returns credits to us here
+    Port& remote_;  // in the peer's segment; we return credits to it here
 };
 
 }  // namespace torusmp::transport::shm

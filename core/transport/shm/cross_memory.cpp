@@ -75,7 +75,7 @@ void CrossMemory::estimate() {
         asm volatile("" : : "r"(to.data()) : "memory");
     });
     // The packet path copies twice. If each rank has a core, the two copies overlap.
-    by_packets_ = Rate::of(bytes, plain) * 4 / (crowded_ ? 9 : 5);
+    by_packets_ = Rate::of(bytes, plain) * 4 / (oversubscribed_ ? 9 : 5);
     by_kernel_ = refused ? 0 : Rate::of(bytes, by_kernel);
     estimated_ = true;
 }
@@ -108,7 +108,7 @@ bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
 // payload.
 double CrossMemory::rate_of(std::size_t bytes, const PacketPath& path) const {
     const auto [slower, faster] = std::minmax({double(path.read), double(path.write)});
-    const std::size_t after = crowded_ ? bytes : std::min(bytes, path.payload);
+    const std::size_t after = oversubscribed_ ? bytes : std::min(bytes, path.payload);
     return double(bytes) / (double(bytes) / slower + double(after) / faster);
 }
 
@@ -121,7 +121,7 @@ double CrossMemory::kernel_rate() {
 
 void CrossMemory::copied(std::size_t bytes, Clock::duration time) {
     // Ranks that share cores lose them in the middle of a copy.
-    if (bytes >= worth_timing && !crowded_) rate_.add(Rate::of(bytes, time));
+    if (bytes >= worth_timing && !oversubscribed_) rate_.add(Rate::of(bytes, time));
 }
 
 }  // namespace torusmp::transport::shm

@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -36,12 +35,15 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 // Decides for all channels of an interface.
 class CrossMemory {
   public:
-    // crowded: ranks outnumber cores, so the two copies of the packet path do not run side by side.
-    CrossMemory(CopyMode mode, bool crowded) : mode_(mode), crowded_(crowded) {}
+    // `oversubscribed` means that ranks outnumber cores, so the two copies of the packet path do
+    // not run side by side.
+    CrossMemory(CopyMode mode, bool oversubscribed)
+        : mode_(mode), oversubscribed_(oversubscribed) {}
     // The packet path, on which each end copies the payloads of a message.
     struct PacketPath {
-        std::size_t payload;        // bytes, of each packet but the last
-        std::uint32_t read, write;  // rates of the two ends, MB/s; 0: not known, then packets find out
+        std::size_t payload;  // bytes, of each packet but the last
+        std::uint32_t read,
+            write;  // rates of the two ends, MB/s; 0: not known, then packets find out
     };
     bool pays(std::size_t bytes, const PacketPath& path);
     // The rate at which the kernel copies, MB/s; 0: it is not asked to.
@@ -56,9 +58,9 @@ class CrossMemory {
     double rate_of(std::size_t bytes, const PacketPath& path) const;
 
     CopyMode mode_;
-    bool crowded_;
+    bool oversubscribed_;
     bool estimated_ = false;
-    double by_kernel_ = 0;   // MB/s, as estimated, until it is measured
+    double by_kernel_ = 0;  // MB/s, as estimated, until it is measured
     std::atomic<std::uint32_t> measured_{0};
     Rate rate_{measured_, 1};
     double by_packets_ = 0;  // MB/s, as estimated

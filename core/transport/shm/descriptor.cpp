@@ -14,7 +14,7 @@ std::unique_ptr<Interface> make(const config::Settings& settings, const Surround
                                 const std::vector<PortOptions>& ports) {
     return std::make_unique<ShmInterface>(
         ports, InterfaceOptions{.copy = settings[setting::copy],
-                                .crowded = surroundings.crowded,
+                                .oversubscribed = surroundings.oversubscribed,
                                 .by_descriptor = surroundings.beside_others});
 }
 

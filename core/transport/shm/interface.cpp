@@ -28,8 +28,8 @@ constexpr std::size_t most_rounds = 16;
 
 // Bytes through which payloads of one peer follow each other: twice a core's private cache, so that
 // lines have left it before they are used again. 0: no round. See OutSlotQueue.
-std::uint64_t round_bytes(std::size_t ports, bool crowded) {
-    if (crowded || ports > most_rounds) return 0;
+std::uint64_t round_bytes(std::size_t ports, bool oversubscribed) {
+    if (oversubscribed || ports > most_rounds) return 0;
     constexpr long usual = 1 << 20;
     const long found = sysconf(_SC_LEVEL2_CACHE_SIZE);
     return 2 * std::uint64_t(std::clamp(found > 0 ? found : usual, usual / 4, 4 * usual));
@@ -40,15 +40,15 @@ std::uint64_t round_bytes(std::size_t ports, bool crowded) {
 ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const InterfaceOptions& options)
     : Interface("shm", capabilities),
       options_(options),
-      cross_memory_(options.copy, options.crowded),
+      cross_memory_(options.copy, options.oversubscribed),
       segment_(Segment::create(ports, options.by_descriptor,
-                               round_bytes(ports.size(), options.crowded))),
+                               round_bytes(ports.size(), options.oversubscribed))),
       heap_(*segment_) {
     // If ranks rarely sleep, the sleeper orders its sleep against the sends of others, with
     // membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the time, and
     // each sender uses a fence.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
-    segment_->control().sleeper_fences = registered_ && !options_.crowded ? 1 : 0;
+    segment_->control().sleeper_fences = registered_ && !options_.oversubscribed ? 1 : 0;
 }
 
 ShmInterface::~ShmInterface() = default;
@@ -152,7 +152,8 @@ void ShmInterface::prepare_sleep() {
     if (segment_->bell() >= 0) segment_->silence_bell();
     control.sleeping.store(segment_->bell() >= 0 ? sleeps_on_bell : sleeps_on_futex,
                            std::memory_order_relaxed);
-    // Before the last poll: after a mere sequentially consistent store, its loads could move ahead.
+    // Makes the store visible before the last poll, whose loads could otherwise move ahead of a
+    // mere sequentially consistent store.
     if (control.sleeper_fences != 0)
         membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);  // a fence here too
     else

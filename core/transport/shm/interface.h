@@ -24,7 +24,7 @@ namespace torusmp::transport::shm {
 
 struct InterfaceOptions {
     CopyMode copy = setting::copy.initial();  // of large messages to private memory
-    bool crowded = false;                     // ranks outnumber cores
+    bool oversubscribed = false;              // ranks outnumber cores
     bool by_descriptor = false;  // sleep on descriptor(), together with other interfaces
 };
 

@@ -288,9 +288,9 @@ void Segment::add_bell() {
     control().late_bell.store(std::uint32_t(bell[1]), std::memory_order_release);
 }
 
-// Without locks and allocations: this may be a signal handler. Two threads may both open the bell;
-// one of them closes its descriptor again. After the owner's death its number may be another
-// process's.
+// Takes no lock and allocates nothing, because this may be a signal handler. Two threads may both
+// open the bell; one of them closes its descriptor again. After the owner's death, its number may
+// belong to another process.
 int Segment::late_bell() const noexcept {
     const int known = late_bell_.load(std::memory_order_acquire);
     if (known >= 0) return known;

@@ -24,7 +24,7 @@ struct Address {
     std::uint32_t pid;
     std::uint32_t descriptor;
     std::uint32_t bell;   // write end of a pipe that wakes the owner; no_bell: it sleeps on a futex
-    std::uint64_t nonce;  // drawn by the owner: distinguishes its segment from one of a reused pid
+    std::uint64_t nonce;  // drawn by the owner; distinguishes its segment from one of a reused pid
     std::uint64_t bytes;  // of the whole file
 };
 static_assert(sizeof(Address) == 32);
@@ -43,10 +43,10 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 // The size of a slot's line: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
-// Before the round of payloads, if there is one: room for one short payload.
+// The room for one short payload before the round of payloads, if there is one.
 inline constexpr std::size_t near_bytes = 4096;
 
-// How a long message is copied; undecided: nobody has been asked.
+// How long messages are copied; undecided until the receiver has chosen for the first one.
 enum class CopyChoice : std::uint32_t { undecided, by_kernel, in_packets };
 
 // One port in shared memory. Its first cache lines are written once, before any peer maps it.
@@ -62,13 +62,13 @@ struct alignas(64) Port {
     std::uint8_t slots[max_virtual_channels];
     // Credits that the peer on this port has returned for what we sent it.
     alignas(64) std::atomic<std::uint64_t> granted;
-    // 0: idle; 1: the peer has connected; 2: the owner has connected as well.
+    // 0 if idle, 1 once the peer has connected, 2 once the owner has connected as well.
     std::atomic<std::uint32_t> active;
     // The rates at which the owner reads the payloads of this port and the peer writes them, MB/s;
     // 0: not known.
     alignas(64) std::atomic<std::uint32_t> read_rate;
     std::atomic<std::uint32_t> write_rate;
-    // What the owner has last decided for a long message to it.
+    // The owner's last decision about a long message to it.
     std::atomic<CopyChoice> copy_choice;
 };
 
@@ -80,8 +80,8 @@ struct Control {
     std::uint64_t probe_address;  // of a word in the owner's private memory that holds `nonce`
     std::uint32_t port_count;
     std::uint32_t
-        sleeper_fences;  // 1: before it sleeps, the owner makes every peer's stores visible
-    // 0: the owner is awake; otherwise the method by which it sleeps, or is about to.
+        sleeper_fences;  // 1 if the owner makes every peer's stores visible before it sleeps
+    // 0 if the owner is awake; otherwise the method by which it sleeps, or is about to.
     alignas(64) std::atomic<std::uint32_t> sleeping;
     // The owner's descriptor of a bell that it has made later; 0 if none. See Segment::add_bell().
     std::atomic<std::uint32_t> late_bell;
@@ -94,13 +94,12 @@ static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
 // A mapping of a whole segment; the owner's also closes the file when it is unmapped.
 class Segment {
   public:
-    // Creates a segment with these ports. Throws std::runtime_error with the reason.
-    // with_bell: the owner will sleep on bell() instead of the futex. round_bytes: for each port,
-    // at least so many bytes of bulk, in which payloads are placed one behind the other; 0: each
-    // payload in a block.
+    // Creates a segment with these ports. With `with_bell`, the owner will sleep on bell() instead
+    // of the futex. Each port has at least `round_bytes` bytes of bulk, in which payloads are
+    // placed one behind the other; with 0, each payload is in a block. Throws std::runtime_error
+    // with the reason.
     static std::unique_ptr<Segment> create(const std::vector<PortOptions>& ports,
-                                           bool with_bell = false,
-                                           std::uint64_t round_bytes = 0);
+                                           bool with_bell = false, std::uint64_t round_bytes = 0);
     // Maps a peer's segment. Throws std::runtime_error that names the process and the remedy.
     static std::unique_ptr<Segment> open(const Address& address);
     ~Segment();
@@ -113,9 +112,9 @@ class Segment {
     Port* find_port(std::uint32_t port) const;
     std::byte* at(std::uint64_t offset) const { return base_ + offset; }
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
-    // In the owner: readable when a peer has rung; -1 if it has no bell.
+    // The owner's descriptor that is readable when a peer has rung; -1 if it has no bell.
     int bell() const { return bell_read_.get(); }
-    // In the owner, if it has no bell: makes one, which peers open when they first ring it. Throws
+    // Makes a bell for an owner without one; peers open it when they first ring it. Throws
     // std::runtime_error.
     void add_bell();
     void silence_bell() const;
@@ -137,7 +136,7 @@ class Segment {
     int descriptor_;  // -1 in a peer's mapping
     base::Descriptor bell_read_;
     base::Descriptor bell_write_;
-    // In a peer: the owner's late bell, once it was rung.
+    // A peer's descriptor of the owner's late bell, once it was rung.
     mutable std::atomic<int> late_bell_{-1};
     std::byte* base_;
     Address address_;

@@ -53,8 +53,8 @@ class Clocks {
     // Its program computes for that long.
     void compute(std::size_t rank, Time now, double time);
 
-    // A packet or remote write leaves over a link. Returns when its last byte has left. line: until
-    // when the link is occupied, or has its reserve back.
+    // A packet or remote write leaves over a link. Returns when its last byte has left. `line` is
+    // the time until which the link is occupied, or has its reserve back.
     Time leaves(std::size_t rank, Time now, Time& line, std::size_t bytes, bool passes,
                 bool copied);
     Time arrives(Time left) const;
@@ -65,8 +65,8 @@ class Clocks {
     void take(std::size_t rank, Time now);  // the packet is finished
     void hold(std::size_t rank);
 
-    // An event has occurred at this rank. now: it can handle the event; otherwise it is busy or has
-    // no core, and must be asked again at that time, unless that is already planned.
+    // An event has occurred at this rank. `now` means that it can handle the event; otherwise it is
+    // busy or has no core, and must be asked again at that time, unless that is already planned.
     struct Turn {
         bool now = false;
         std::optional<Time> ask_again;

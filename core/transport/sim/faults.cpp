@@ -118,7 +118,7 @@ void World::bury_all(Interface& interface, const std::string& why, bool tear) {
     for (End* end : interface.ends_) bury(*end->link, why, tear);
 }
 
-// `tear`: a pending remote write may have been done in part; its memory still exists.
+// If `tear`, a pending remote write may have been done in part; its memory still exists.
 void World::bury(Link& link, const std::string& why, bool tear) {
     if (link.dead) return;
     link.dead = true;

@@ -106,7 +106,7 @@ struct Placed {
 struct Packet {
     PacketHeader header;
     std::unique_ptr<std::byte[]> payload;  // exactly header.length bytes, so tools detect overruns
-    bool slotted = false;                  // sent by a channel, not injected: it occupies a slot
+    bool slotted = false;                  // sent by a channel, not injected, so it occupies a slot
     Placed placed{};
 };
 
@@ -125,7 +125,7 @@ struct Motion {  // a pending remote write or read
     std::byte* there;
     std::vector<Bytes> here;  // the stretches of local memory
     bool write;
-    std::uint64_t key;  // seal of the remote memory: nothing moves once it is deregistered
+    std::uint64_t key;  // the remote memory's seal; nothing moves once it is deregistered
     std::optional<std::uint64_t> notice;
     bool moved = false;
 
@@ -149,17 +149,17 @@ struct End {
     Time last_grant_due{0};
     std::map<std::uint64_t, Motion> motions;  // started at this end
     Time last_transfer_due{0};
-    Time line{0};            // with a model: packets leave this end no earlier
+    Time line{0};            // with a model, packets leave this end no earlier
     bool announced = false;  // the other side connected, and this one was notified
     bool down_reported = false;
-    bool closed = false;  // by core: only the ends of its transfers are still reported
+    bool closed = false;  // core has closed it; only the ends of its transfers are still reported
 };
 
 struct Link {
     std::array<End, 2> ends;
     Delay packet{};
     bool dead = false;
-    bool cut = false;        // not dead: waits for its cable
+    bool cut = false;        // not dead, but waits for its cable
     bool waited = false;     // waited for its cable during its whole life
     std::uint64_t left = 0;  // how often an end was withdrawn before the two had met
     Time opens_at{0};        // no earlier, because both ends want a pause

@@ -17,7 +17,7 @@ namespace torusmp::transport::tcp {
 void tune(int socket, const InterfaceOptions& options);
 // How long our kernel waits for an answer before it ends the connection; 0 for its default.
 void limit_silence(int socket, std::chrono::nanoseconds limit);
-// A socket that has begun to connect the two ends. name: of the channel, for messages. Throws
+// A socket that has begun to connect the two ends. `name` is the channel's, for messages. Throws
 // std::runtime_error. Precondition: the ends share a network.
 base::Descriptor call_socket(const Calling& calling, const std::string& name,
                              const InterfaceOptions& options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of a channel to connect it: the ends of its connection, and the calls so far.
+// The state of a channel that is being connected: the ends of its connection, and the calls so far.
 //
 // Owned by the channel, and changed only by the Connector.
 #pragma once
@@ -15,11 +15,12 @@ namespace torusmp::transport::tcp {
 struct Calling {
     std::string device_name;  // the device that the connection is bound to, if any
     unsigned device = 0;      // its index
-    unsigned leaves_by = 0;   // for a shortcut: the device of the kernel's route; 0 if not known
+    unsigned leaves_by = 0;   // a shortcut's device of the kernel's route; 0 if not known
     Endpoint theirs;
     std::optional<Pair> pair;  // nullopt while the two ends share no network
     bool renews = false;       // ChannelOptions::renews
-    // For a link: it may be connected again after it has gone down, and then waits for its cable.
+    // True for a link, which may be connected again after it has gone down, and then waits for its
+    // cable.
     bool mutual = false;
     unsigned calls = 0;
     Patience patience;

@@ -33,7 +33,7 @@ TcpChannel::TcpChannel(TcpInterface& interface, const PortOptions& port, Ends en
     : NetworkChannel(interface.can(), port),
       interface_(interface),
       writes_(interface.options().checksum),
-      burst_(interface.options().crowded) {
+      burst_(interface.options().oversubscribed) {
     name_ = std::move(ends.name);
     peer_ = ends.peer;
     remote_port_ = ends.remote_port;
@@ -297,12 +297,12 @@ std::string_view TcpChannel::silent() const {
 }
 
 Clock::time_point TcpChannel::look_for_silence(Clock::time_point now,
-                                               std::chrono::nanoseconds patience) {
+                                               std::chrono::nanoseconds limit) {
     tcp_info info{};
     socklen_t length = sizeof info;
     if (getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0)
-        return now + patience / 8;
-    const auto found = silence_.look(info, now, {patience, is_made_good(), blocked_});
+        return now + limit / 8;
+    const auto found = silence_.look(info, now, {limit, is_made_good(), blocked_});
     if (found.ask) grant(0);
     if (found.dead) cut(std::string(silent()));
     return found.next;

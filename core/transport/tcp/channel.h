@@ -54,7 +54,7 @@ class TcpChannel final : public NetworkChannel {
     void commit(const PacketHeader& header) override;
     void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
-    bool could_write(const RemoteMemory& remote) const override { return remote.length != 0; }
+    bool can_ever_write(const RemoteMemory& remote) const override { return remote.length != 0; }
     bool write_arriving() const override { return incoming_left_ != 0; }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
@@ -99,8 +99,8 @@ class TcpChannel final : public NetworkChannel {
     // Sends what waited for the end of the poll.
     void flush_queued();
     // Asks the peer's kernel for an answer if there was none for a while, and fails if there was
-    // none for longer than `patience`. Returns when to check again.
-    Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds patience);
+    // none for longer than `limit`. Returns when to check again.
+    Clock::time_point look_for_silence(Clock::time_point now, std::chrono::nanoseconds limit);
     // Its cable is dead: data that was passed to the kernel need not be sent any more.
     void cut(std::string why);
 

@@ -144,7 +144,7 @@ void TcpChannel::grant(CreditWord credits) {
 }
 
 bool TcpChannel::can_write(const RemoteMemory& remote) const {
-    return could_write(remote) && state_ < State::finished;
+    return can_ever_write(remote) && state_ < State::finished;
 }
 
 Transfer TcpChannel::write(const RemoteMemory& remote, std::size_t offset,

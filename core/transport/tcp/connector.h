@@ -44,8 +44,8 @@ class Connector {
     // interface is dropped.
     static constexpr std::size_t most_pending = 64;
 
-    // epoll: reports sockets under their marks (attempt.h). alarm: rings when tend() has work.
-    // ports: their number. All references outlive this.
+    // `epoll` reports sockets under their marks (attempt.h). `alarm` rings when tend() has work.
+    // `ports` is the number of ports. All references outlive this.
     Connector(const InterfaceOptions& options, const Address& address, int epoll, Alarm& alarm,
               std::size_t ports, const std::vector<std::unique_ptr<TcpChannel>>& channels,
               Owner& owner)

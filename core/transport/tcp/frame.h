@@ -37,10 +37,10 @@ struct WriteFrame {
     std::uint32_t length = 0;
     std::uint64_t offset = 0;  // in the memory
     std::uint8_t unused1 = 0;
-    std::uint8_t notifies = 0;  // 1: the last of its write, which reports `notice`
+    std::uint8_t notifies = 0;  // 1 for the last of its write, which reports `notice`
     Frame frame = Frame::write;
     std::uint8_t unused2 = 0;
-    std::uint32_t generation = 0;  // of the memory: see Exposures
+    std::uint32_t generation = 0;  // the memory's, see Exposures
     std::uint64_t notice = 0;
     std::uint32_t index = 0;  // of the memory
     std::uint32_t unused3 = 0;

@@ -19,8 +19,8 @@ class HeldSlots {
     bool empty() const { return count_ == 0; }
     std::size_t size() const { return count_; }
 
-    // slots: how many there are, each for a payload of slot_bytes; the same in all calls. Returns
-    // false if every slot is in use.
+    // `slots` is the number of slots, each for a payload of slot_bytes; both are the same in all
+    // calls. Returns false if every slot is in use.
     bool push(const PacketHeader& header, const std::byte* payload, std::size_t slots,
               std::size_t slot_bytes) {
         if (count_ == slots) return false;

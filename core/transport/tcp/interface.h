@@ -83,7 +83,7 @@ class TcpInterface final : public Network<TcpChannel>, private Connector::Owner 
     void on_queued(TcpChannel& channel) { dirty_.push_back(&channel); }
     // The channel has begun to hold packets, or holds none any more.
     void on_held(bool holds) { holding_ += holds ? 1u : ~std::size_t{0}; }
-    // The socket of the channel is full, or has room again. socket: -1 if it is closed.
+    // The socket of the channel is full, or has room again. `socket` is -1 if it is closed.
     void on_blocked(TcpChannel& channel, int socket, bool blocked);
     // The channel is down: reported to core at the end of the poll.
     void on_fall(TcpChannel& channel);
@@ -110,7 +110,7 @@ class TcpInterface final : public Network<TcpChannel>, private Connector::Owner 
     Alarm alarm_;
     Connector connector_;
     std::vector<TcpChannel*> dirty_;  // those with bytes for the end of the poll
-    TcpChannel* hot_ = nullptr;       // the busiest: the last one to receive something
+    TcpChannel* hot_ = nullptr;       // the last one to receive something, likely the busiest
     Exposures exposures_;
     unsigned look_mask_ = 0;   // all sockets are polled once in this many polls plus one
     std::size_t blocked_ = 0;  // channels whose socket is full

@@ -22,8 +22,8 @@ class Listeners {
   public:
     using Log = std::function<void(std::string_view)>;
 
-    // epoll: reports a socket under its index, as Watched::listener. most_calling: see
-    // open_listener(). log may be empty.
+    // `epoll` reports a socket under its index, as Watched::listener. For `most_calling` see
+    // open_listener(). `log` may be empty.
     Listeners(int epoll, std::size_t most_calling, std::string host, Log log)
         : epoll_(epoll),
           most_calling_(most_calling),

@@ -29,7 +29,7 @@ class Parts {
     std::span<iovec> list() { return {list_.data(), count_}; }
 
   private:
-    std::array<iovec, 3 + 2 * most_gathered> list_;  // not cleared: only the first are used
+    std::array<iovec, 3 + 2 * most_gathered> list_;  // not cleared, since only the first are used
     std::size_t count_ = 0;
     std::size_t bytes_ = 0;
 };

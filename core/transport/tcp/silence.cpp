@@ -12,13 +12,13 @@ constexpr std::chrono::milliseconds shortest_look(10);  // from one look to the 
 
 SilenceWatch::Finding SilenceWatch::look(const tcp_info& info, Clock::time_point now,
                                          const Rules& rules) {
-    const auto patience = rules.patience;
-    const auto soon = now + patience / 8;
+    const auto limit = rules.limit;
+    const auto soon = now + limit / 8;
     const std::chrono::nanoseconds silence = std::chrono::milliseconds(info.tcpi_last_ack_recv);
     bool ask = false;
     if (info.tcpi_unacked == 0 && info.tcpi_probes == 0) {
         unacknowledged_since_ = {};
-        const auto idle = patience / 3;
+        const auto idle = limit / 3;
         if (silence < idle) return {.next = now + (idle - silence)};
         if (rules.blocked) return {.next = soon};
         ask = true;
@@ -34,14 +34,14 @@ SilenceWatch::Finding SilenceWatch::look(const tcp_info& info, Clock::time_point
     // question.
     const std::chrono::nanoseconds since_asked =
         std::chrono::milliseconds(info.tcpi_last_data_sent);
-    const bool late = asked_for - since_asked >= patience && since_asked >= patience / 8;
+    const bool late = asked_for - since_asked >= limit && since_asked >= limit / 8;
     const bool dead = rules.made_good ? (info.tcpi_retransmits != 0 || info.tcpi_probes > 1) &&
-                                            silence >= patience && asked_for >= patience / 3
+                                            silence >= limit && asked_for >= limit / 3
                                       : (info.tcpi_retransmits != 0 && late) ||
-                                            (info.tcpi_probes > 1 && asked_for >= 2 * patience);
+                                            (info.tcpi_probes > 1 && asked_for >= 2 * limit);
     if (dead) return {.next = soon, .ask = ask, .dead = true};
-    const auto least = rules.made_good ? patience / 3 : patience;
-    const auto due = now + std::max(patience - silence, least - asked_for);
+    const auto least = rules.made_good ? limit / 3 : limit;
+    const auto due = now + std::max(limit - silence, least - asked_for);
     return {.next = std::clamp(due, now + shortest_look, std::max(soon, now + shortest_look)),
             .ask = ask};
 }

@@ -20,7 +20,7 @@ class SilenceWatch {
     };
     struct Rules {
         // A silence of this length ends the connection.
-        std::chrono::nanoseconds patience;
+        std::chrono::nanoseconds limit;
         bool made_good;  // core repairs the loss of the connection, which may be given up early
         bool blocked;    // the socket accepts nothing more, so it cannot carry a question
     };

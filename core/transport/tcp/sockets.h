@@ -23,14 +23,14 @@ void set_buffer(int socket, int forced, int plain, std::size_t bytes);
 // With an empty name, binds to none. Throws std::runtime_error.
 void bind_to_device(int socket, const std::string& device);
 // Lets the kernel probe an idle connection after a third of `timeout`, and end it when several
-// probes in a row had no answer. brisk: the connection ends about `timeout` after the peer was last
-// heard; otherwise no earlier than `timeout` after the first probe, since it may have been idle
-// before it fell silent.
+// probes in a row had no answer. If `brisk`, the connection ends about `timeout` after the peer was
+// last heard; otherwise no earlier than `timeout` after the first probe, since it may have been
+// idle before it fell silent.
 void set_keepalive(int socket, std::chrono::nanoseconds timeout, bool brisk);
 std::uint16_t port_of(int socket);
 socklen_t length_of(const sockaddr_storage& address);
-// A listening socket for both families, or for IPv4 if the kernel has no other. tcp_port: 0 means
-// any. most_calling: the most calls that the kernel answers before any is accepted.
+// A listening socket for both families, or for IPv4 if the kernel has no other. A `tcp_port` of 0
+// means any. The kernel answers at most `most_calling` calls before any is accepted.
 base::Descriptor open_listener(const std::string& device, std::uint16_t tcp_port,
                                std::size_t most_calling);
 

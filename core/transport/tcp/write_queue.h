@@ -43,7 +43,7 @@ class WriteQueue {
         void stretches(std::size_t skip, std::size_t bytes, Visit&& visit) const;
     };
 
-    // checksum: whether frames carry checksums.
+    // `checksum` is true if frames carry checksums.
     explicit WriteQueue(bool checksum) : checksum_(checksum) {}
 
     bool empty() const { return writes_.empty(); }

@@ -70,7 +70,7 @@ class VerbsChannel final : public NetworkChannel {
                      const RemoteAddress& target) override;
     void grant(CreditWord credits) override;
     bool can_write(const RemoteMemory& remote) const override;
-    bool could_write(const RemoteMemory& remote) const override { return key_of(remote) != 0; }
+    bool can_ever_write(const RemoteMemory& remote) const override { return key_of(remote) != 0; }
     Transfer write(const RemoteMemory& remote, std::size_t offset,
                    std::span<const ConstBytes> local, std::uint64_t cookie,
                    std::optional<std::uint64_t> notice) override;
@@ -225,7 +225,7 @@ class VerbsChannel final : public NetworkChannel {
     std::size_t staged_count_ = 0;
     std::deque<Kept> kept_;
     std::deque<Write> writes_;
-    std::size_t pieces_ = 0;  // of writes: posted and not yet sent
+    std::size_t pieces_ = 0;  // pieces of writes, posted and not yet sent
     std::size_t piece_bytes_ = 0;
     CreditWord to_grant_ = 0;
     std::uint32_t controls_sent_ = 0;

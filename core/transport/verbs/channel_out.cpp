@@ -264,7 +264,7 @@ void VerbsChannel::push_controls() {
 // ---- remote writes ----
 
 bool VerbsChannel::can_write(const RemoteMemory& remote) const {
-    return state_ < State::finished && could_write(remote);
+    return state_ < State::finished && can_ever_write(remote);
 }
 
 Transfer VerbsChannel::write(const RemoteMemory& remote, std::size_t offset,

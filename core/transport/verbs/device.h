@@ -26,11 +26,10 @@ class Device {
     enum Queue { receives, sends, greetings };
     static constexpr std::size_t queues = 3;
 
-    // `index` distinguishes it from the others of an interface. gid_index: the GID to use, or -1
-    // for the GID of the link's address. Throws std::runtime_error that names the device, the
-    // reason and the remedy.
-    //
-    // may_be_down: its cable may be dead, and its addresses may appear later.
+    // `index` distinguishes it from the others of an interface. `gid_index` is the GID to use, or
+    // -1 for the GID of the link's address. `may_be_down` means that its cable may be dead, and its
+    // addresses may appear later. Throws std::runtime_error that names the device, the reason and
+    // the remedy.
     Device(const std::string& netdev, std::size_t index, int gid_index, bool may_be_down);
 
     const std::string& netdev() const { return facts_.netdev; }
@@ -55,7 +54,7 @@ class Device {
     // Makes room for the completions of one more queue pair. Throws std::runtime_error.
     void add_room(int receives, int sends);
 
-    // Before sleep: requests an event at the next completion of these queues, unless one is
+    // Requests, before sleep, an event at the next completion of these queues, unless one is
     // pending.
     void arm(bool with_sends);
     int events_descriptor() const { return events_->fd; }
@@ -67,8 +66,8 @@ class Device {
 
     // The device's counters of abnormal events since it was opened here.
     struct Counters {
-        std::uint64_t receiver_not_ready = 0;  // our bug: a packet found no slot
-        std::uint64_t retries = 0;             // a fault of the fabric: packets were resent
+        std::uint64_t receiver_not_ready = 0;  // a packet found no slot, which is our bug
+        std::uint64_t retries = 0;  // packets were resent, which is a fault of the fabric
     };
     Counters counters() const;
 

@@ -70,7 +70,7 @@ inline constexpr std::uint32_t spare_slots =
 struct Hello {
     std::array<char, 8> greeting;
     std::uint32_t version;
-    std::uint32_t ready;  // 1: the sender's queue pair knows the receiver's and receives
+    std::uint32_t ready;  // 1 if the sender's queue pair knows the receiver's and receives
     std::uint32_t from_port;
     std::uint32_t to_port;
     std::uint32_t serial;  // of the sender's queue pair, from 1

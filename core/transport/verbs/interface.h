@@ -102,14 +102,14 @@ class VerbsInterface final : public Network<VerbsChannel> {
     Registrations registrations_;
     Exposures exposures_;                     // by RemoteMemory::handle
     std::vector<Registration*> exposed_by_;   // by the index of an exposure
-    std::map<std::uint32_t, Hello> pending_;  // by port: proven, but not connected here yet
+    std::map<std::uint32_t, Hello> pending_;  // proven, but not connected here yet, by port
     std::vector<std::uint32_t> knocked_;      // their ports, until reported to core
     std::vector<VerbsChannel*> dirty_;
     // Channels whose device accepted no more requests, with the reason: brought down at the end of
     // the poll, not while they are sending.
     std::vector<std::pair<VerbsChannel*, std::string>> broken_;
     Slot* delivering_ = nullptr;  // the slot that is being delivered to core
-    Device* hot_ = nullptr;       // the busiest: the last one to receive something
+    Device* hot_ = nullptr;       // the last one to receive something, likely the busiest
     // Owners of requests, by the index in the requests' numbers.
     std::vector<VerbsChannel*> posting_;
     // Down and replaced; kept until the device has returned what they had posted.

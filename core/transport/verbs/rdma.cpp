@@ -135,7 +135,7 @@ class Devices {
     }
 
   private:
-    // `error`: the kernel's errno, or 0 if libibverbs does not know the device.
+    // `error` is the kernel's errno, or 0 if libibverbs does not know the device.
     Context open(const std::string& name, int& error) const {
         for (ibv_device** at = list_.get(); at && *at; ++at) {
             if (name != ibv_get_device_name(*at)) continue;

@@ -56,15 +56,15 @@ struct RegistrationStatistics {
 
 class Registrations {
   public:
-    // most: bytes of unused memory to keep registered. log: called once at a refusal.
+    // At most `most` bytes of unused memory stay registered. `log` is called once, at a refusal.
     Registrations(std::size_t most, const std::vector<std::unique_ptr<Device>>& devices,
                   std::function<void(std::string_view)> log);
     ~Registrations();
     Registrations(const Registrations&) = delete;
     Registrations& operator=(const Registrations&) = delete;
 
-    // The registration of this memory with these devices; null if the system refuses. to_write:
-    // peers, or the device, will write to the memory. The caller must release() it.
+    // The registration of this memory with these devices; null if the system refuses. `to_write`
+    // means that peers, or the device, will write to the memory. The caller must release() it.
     Registration* acquire(ConstBytes memory, std::span<const Device* const> devices, bool to_write);
     void release(Registration* registration);
 

@@ -38,7 +38,7 @@ class Slots {
         std::vector<Slot> slots;
     };
 
-    // `bytes`: the size of a slot. The devices must outlive the slots.
+    // A slot has `bytes` bytes. The devices must outlive the slots.
     Slots(std::size_t bytes, const std::vector<std::unique_ptr<Device>>& devices)
         : stride_((bytes + 63) / 64 * 64), devices_(devices) {}
 

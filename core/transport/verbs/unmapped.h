@@ -42,7 +42,7 @@ class Unmapped {
 
     bool watches_ = false;
     std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
-    std::atomic<std::size_t> count_{0};  // room + 1: there were more than fit
+    std::atomic<std::size_t> count_{0};  // room + 1 if there were more than fit
     std::array<Range, room> ranges_{};
 };
 

@@ -38,7 +38,7 @@ struct DescribedArgument<MPI_Datatype> {
 // How a function uses a buffer, and where its datatype is.
 struct BufferFacts {
     BufferUse use = BufferUse::untyped;
-    std::size_t type = 0;  // for typed: index of the parameter that is the datatype
+    std::size_t type = 0;  // index of the parameter that is the datatype, if typed
 };
 
 template <class T>
@@ -121,8 +121,8 @@ struct Described<Result (*)(Parameters...)> {
     }
 };
 
-// Calls `function` with the arguments of the routine of mpi_f08. address: the function uses only
-// the address of its buffers, so sections need no datatype.
+// Calls `function` with the arguments of the routine of mpi_f08. `address` means that the function
+// uses only the address of its buffers, so sections need no datatype.
 template <auto function, bool address>
 struct DescribedCall;
 template <class Result, class... Parameters, Result (*function)(Parameters...), bool address>

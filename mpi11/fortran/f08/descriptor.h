@@ -28,7 +28,7 @@ inline bool is_block(const CFI_cdesc_t& array) {
     return true;
 }
 
-// The array as a section. place: a number that no other section of the call has.
+// The array as a section. `place` is a number that no other section of the call has.
 Section section_of(const CFI_cdesc_t& array, int place);
 
 // A buffer, converted for the function in C. in_c() is the address of its first byte, or an address

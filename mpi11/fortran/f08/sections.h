@@ -23,9 +23,9 @@ class Sections {
     Sections& operator=(const Sections&) = delete;
     ~Sections();
 
-    // Adds a buffer of the call. place: a number that no other buffer of the call has. changed:
-    // whether the function may write to the buffer. type: for typed, the argument that is its
-    // datatype. Both arguments must exist as long as this object.
+    // Adds a buffer of the call. `place` is a number that no other buffer of the call has,
+    // `changed` whether the function may write to the buffer, and `type` the argument that is its
+    // datatype, if typed. Both arguments must exist as long as this object.
     void add(Buffer& buffer, int place, bool changed, BufferUse use, MPI_Datatype* type);
 
     // Changes the arguments of the call. False, and nothing changed, if a buffer is a section and

@@ -18,7 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// From SIGTERM to SIGKILL once a rank has failed: the job must be gone within two seconds.
+// The time between SIGTERM and SIGKILL once a rank has failed; the job must be gone within two
+// seconds.
 constexpr milliseconds grace{700};
 // The same if ranks report deaths themselves before they get SIGTERM.
 constexpr milliseconds grace_with_names{1500};
@@ -59,7 +60,7 @@ void Coordinator::started(std::span<const routing::Link> dead_cables) {
 }
 
 bool Coordinator::over() const {
-    return kill_now_ || (alive_ == 0 && !suspected_);
+    return kill_now_ || (alive_ == 0 && jobs_ == 0 && !suspected_);
 }
 
 // ---- time ----
@@ -98,7 +99,8 @@ void Coordinator::tick(Clock::time_point now) {
     outputs_.print(
         fmt::format("torus-run: the job exceeded its --timeout of {} s and is ended; still "
                     "running: {}\n",
-                    double(job_.timeout.count()) / 1000, running_ranks()));
+                    double(job_.timeout.count()) / 1000,
+                    alive_ > 0 ? running_ranks() : "processes that ranks have started"));
     exit_code_ = exit_timeout;
     if (alive_ == 0) kill_now_ = true;  // nothing runs yet
     if (is_ours()) hang_.want(HangWatch::Why::timeout);
@@ -143,7 +145,7 @@ void Coordinator::stop(int code) {
 
 void Coordinator::user_signal(int signal) {
     if (ends_programs(signal)) {
-        if (alive_ == 0) return stop(exit_signal_base + signal);
+        if (alive_ == 0 && jobs_ == 0) return stop(exit_signal_base + signal);
         if (sigismember(&ending_signals_seen_, signal) == 1 && signal != SIGHUP) {
             outputs_.print(fmt::format("torus-run: received a second {}: killing the ranks\n",
                                        signal_name(signal)));
@@ -188,6 +190,16 @@ void Coordinator::handle_event(RankEvent event) {
         case RankEvent::Kind::finalized:
             rank.finalized = true;
             return check_absent();
+        case RankEvent::Kind::joins_again:
+            rank.finalized = false;
+            joins_again_ = true;
+            return;
+        case RankEvent::Kind::left_job:
+            ++rank.jobs;
+            ++jobs_;
+            return;
+        case RankEvent::Kind::job_ended:
+            return job_ended(event);
         case RankEvent::Kind::collective:
             return collective(event);
         case RankEvent::Kind::aborted: {
@@ -275,35 +287,18 @@ void Coordinator::ended(int index, int status, const std::string& why) {
     check_absent();
 }
 
-// A rank that has left cannot join a collective call, so the ranks that wait for it would wait
-// forever.
-void Coordinator::check_absent() {
-    if (!gathering_.open()) return;
-    for (int i = 0; i < job_.size(); ++i) {
-        const Rank& rank = ranks_[std::size_t(i)];
-        if (gathering_.joined(i) || rank.dead || (rank.alive && !rank.finalized)) continue;
-        return fail({fmt::format("{} {} while {}", describe(i),
-                                 rank.finalized ? "has left the job" : "ended without connecting",
-                                 gathering_.describe_waiting()),
-                     exit_failure,
-                     false,
-                     {}});
-    }
-}
-
-void Coordinator::collective(RankEvent& event) {
-    const Rank& rank = ranks_[std::size_t(event.rank)];
-    if (rank.dead) return;
-    std::optional<std::string> wrong;
-    if (rank.finalized)
-        wrong = "called a collective operation after it had left the job";
-    else
-        wrong = gathering_.join(event.rank, launch::FrameKind(event.call),
-                                std::uint32_t(event.number), std::move(event.bytes));
-    if (wrong)
-        return fail({fmt::format("{} {}", describe(event.rank), *wrong), exit_failure, true, {}});
-    answer_if_complete();
-    check_absent();
+// Its torus-run has said why it failed.
+void Coordinator::job_ended(const RankEvent& event) {
+    constexpr int first_signal = exit_signal_base + 1;
+    Rank& rank = ranks_[std::size_t(event.rank)];
+    if (rank.jobs == 0) return;
+    --rank.jobs;
+    --jobs_;
+    const int code = exit_code_of(int(event.number));
+    if (code == 0 || (event.call == 1 && code >= first_signal) || kill_at_ || kill_now_) return;
+    outputs_.print(fmt::format("torus-run: processes that {} started have ended with code {}\n",
+                               describe(event.rank), code));
+    if (exit_code_ == 0) exit_code_ = code;
 }
 
 void Coordinator::show_processes() {
@@ -312,17 +307,6 @@ void Coordinator::show_processes() {
         all.push_back({int(ranks_[std::size_t(i)].pid), host_of(i),
                        job_.common.programs[std::size_t(job_.common.program_of(i))].path});
     hosts_.show(all);
-}
-
-void Coordinator::resume() {
-    held_ = false;
-    answer_if_complete();
-}
-
-void Coordinator::answer_if_complete() {
-    if (held_ || !gathering_.complete()) return;
-    Gathering::Answer answer = gathering_.finish();
-    hosts_.answer(answer.header, std::move(answer.bytes));
 }
 
 // ---- failures ----
@@ -359,6 +343,7 @@ void Coordinator::host_lost(int node, const std::string& why, const std::vector<
 void Coordinator::lose_ranks(int node, const std::string& why, Cause& cause) {
     const HostPlan& host = job_.hosts[std::size_t(node)];
     for (const int rank : host.ranks) {
+        jobs_ -= std::exchange(ranks_[std::size_t(rank)].jobs, 0);
         if (!ranks_[std::size_t(rank)].alive) continue;
         if (!ranks_[std::size_t(rank)].dead) cause.deaths.push_back({rank, host.name, why});
         mark_ended(rank);

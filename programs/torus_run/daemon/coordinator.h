@@ -33,8 +33,11 @@ class Coordinator {
         virtual void send_end(const std::string& why) = 0;
         // Asks all ranks what they wait for. Each rank answers, or its daemon answers for it.
         virtual void question() = 0;
-        // All ranks are known: for a debugger.
+        // Shows all ranks to a debugger, once they are known.
         virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
+        // Starts a process that makes the collective calls of a rank that has left and ended.
+        // sequence: of the first one.
+        virtual void stand_in(int node, int rank, std::uint32_t sequence) = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;
     };
@@ -71,8 +74,6 @@ class Coordinator {
     bool over() const;
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
-    // Ranks have died, and the job was not ended for that.
-    bool survived_deaths() const { return first_death_ && !kill_at_ && !kill_now_; }
     int exit_code() const { return exit_code_; }
     // Whether the job ended because of deaths, so that it may start again, and the nodes whose
     // hosts were lost.
@@ -82,12 +83,13 @@ class Coordinator {
   private:
     struct Rank {
         int node = 0;
-        pid_t pid = -1;  // shown in messages: the connected process, if any
+        pid_t pid = -1;  // the connected process, if any, in messages
         bool alive = false;
         bool connected = false;
         bool finalized = false;
         bool watching = false;
         bool dead = false;
+        int jobs = 0;  // torus-runs that it has started and left behind
     };
 
     // A reason to end the job. If there are several at the same time, the one that cannot follow
@@ -108,6 +110,9 @@ class Coordinator {
     void collective(RankEvent& event);
     void answer_if_complete();
     void check_absent();
+    bool may_come(int rank);
+    void replace(int rank);
+    void job_ended(const RankEvent& event);
     void fail(Cause cause);
     void announce(const Cause& cause);
     void continue_without(const Cause& cause);
@@ -136,6 +141,8 @@ class Coordinator {
     Hosts& hosts_;
     std::vector<Rank> ranks_;
     int alive_ = 0;
+    int jobs_ = 0;              // sum of Rank::jobs
+    bool joins_again_ = false;  // ranks that had left the job
     bool started_ = false;
     Gathering gathering_;
     sigset_t ending_signals_seen_{};

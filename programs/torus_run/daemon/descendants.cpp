@@ -15,7 +15,6 @@
 #include <string>
 
 #include "base/process_state.h"
-#include "launch/environment.h"
 
 namespace torusmp::torus_run {
 namespace {
@@ -53,16 +52,6 @@ std::vector<pid_t> children(pid_t parent) {
     std::vector<pid_t> found;
     for (pid_t pid; file >> pid;) found.push_back(pid);
     return found;
-}
-
-bool any_has_children_of_ranks(const std::vector<pid_t>& processes) {
-    const std::string variable = fmt::format("{}=", launch::env_parents);
-    return std::any_of(processes.begin(), processes.end(), [&](pid_t pid) {
-        std::ifstream file(fmt::format("/proc/{}/environ", pid));
-        for (std::string entry; std::getline(file, entry, '\0');)
-            if (entry.starts_with(variable)) return true;
-        return false;
-    });
 }
 
 bool is_stopped(pid_t pid) {

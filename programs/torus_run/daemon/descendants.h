@@ -18,9 +18,6 @@ std::vector<pid_t> children();
 // The children of any process.
 std::vector<pid_t> children(pid_t parent);
 
-// Whether one of these processes is a torus-run that a rank has started for processes that joined it.
-bool any_has_children_of_ranks(const std::vector<pid_t>& processes);
-
 // Whether a process is stopped by a signal; false if unknown.
 bool is_stopped(pid_t pid);
 

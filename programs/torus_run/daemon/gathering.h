@@ -31,8 +31,10 @@ class Gathering {
     bool exchanges() const { return open() && kind_ == launch::FrameKind::exchange; }
     bool complete() const { return open() && count_ + absent_ == int(joined_.size()); }
     bool joined(int rank) const { return joined_[std::size_t(rank)]; }
+    std::uint32_t sequence() const { return sequence_; }
 
-    // "rank 0 waits in MPI_Barrier"; precondition: open().
+    // The waiting rank and its call, for example "rank 0 waits in MPI_Barrier". Precondition:
+    // open().
     std::string describe_waiting() const;
 
     // Returns the answer for all ranks and closes the call. Precondition: complete().

@@ -35,12 +35,12 @@ struct DaemonContext {
 // Time limit for processes that the kernel does not release.
 inline constexpr std::chrono::milliseconds kill_timeout{5000};
 
-// The head: runs the job to its end and returns the exit code of torus-run. All descendants have
-// ended when it returns.
+// Runs as the head: runs the job to its end and returns the exit code of torus-run. All descendants
+// have ended when it returns.
 int run_head(const Job& job, DaemonContext context);
 
-// On another host: follows the head's commands, which arrive on standard input. `timeout`: the
-// silence after which the head is considered dead.
+// Runs on another host: follows the head's commands, which arrive on standard input. The head is
+// considered dead after a silence of `timeout`.
 int run_remote_host(std::chrono::milliseconds timeout, DaemonContext context);
 
 }  // namespace torusmp::torus_run

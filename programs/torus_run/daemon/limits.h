@@ -18,8 +18,8 @@ struct Limit {
     std::uint64_t needed = 0;
 };
 
-// The limits that are set here, each with the minimum that so many ranks need. `descriptors`: open
-// files of the daemon for each rank.
+// The limits that are set here, each with the minimum that so many ranks need. The daemon has
+// `descriptors` open files for each rank.
 std::vector<Limit> limits_for(int ranks, int descriptors);
 
 // Returns one clause for each limit that is too low for the job.

@@ -28,12 +28,12 @@ class LinkLoss {
     // Reported if at least one packet in this many is lost.
     static constexpr std::uint32_t most_packets_for_one = 50;
 
-    // way: of the counted packets, "sent" or "received"; a literal.
+    // `way` is the direction of the counted packets, the literal "sent" or "received".
     explicit LinkLoss(std::string_view way) : way_(way) {}
 
-    // Adds the current counts of all connections of the host. indices: of the devices of links.
-    // Returns, by device, a clause for each that has begun to lose packets, once: "4.1 % of the
-    // packets ... (12 of 290)".
+    // Adds the current counts of all connections of the host. `indices` are those of the devices of
+    // links. Returns, by device, a clause for each that has begun to lose packets, once: "4.1 % of
+    // the packets ... (12 of 290)".
     std::map<std::string, std::string> add(const std::vector<base::TcpTraffic>& now,
                                            const std::map<std::string, unsigned>& indices);
 

@@ -32,7 +32,7 @@ class LinkWatch {
     LinkWatch(const config::Settings& settings, int node);
 
     // Returns new troubles if a check is due, for example "counts 12 rx_errors in 81733 packets on
-    // eth1". Errors of the kernel's interface are ignored. ranks: of this host; null if none.
+    // eth1". Errors of the kernel's interface are ignored. `ranks` are those of this host, or null.
     std::vector<LinkTrouble> look(Clock::time_point now, const RankPages* ranks);
     // Adds to a sample for observers what each device has counted since the first check.
     void add_devices(Sample& sample);

@@ -21,6 +21,7 @@
 #include "base/text.h"
 #include "config/binding.h"
 #include "config/raw.h"
+#include "launch/stand_in.h"
 #include "programs/torus_run/daemon/descendants.h"
 #include "programs/torus_run/daemon/rank_start.h"
 #include "programs/torus_run/daemon/signals.h"
@@ -102,6 +103,17 @@ bool LocalRanks::start_all() {
 
 // The variables of a rank follow those of its program.
 bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
+    std::array<base::Descriptor, torus_run::streams> ends;
+    if (!streams_.open(local_rank, ends)) return cannot_start(rank, "pipe", errno);
+    return start(rank, local_rank, program,
+                 {rank.number == 0 ? wiring_.standard_input : wiring_.null,
+                  ends[output_stream] ? ends[output_stream].get() : STDOUT_FILENO,
+                  ends[errors_stream] ? ends[errors_stream].get() : STDERR_FILENO},
+                 0);
+}
+
+bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program,
+                       const int (&standard)[3], std::uint32_t sequence) {
     std::vector<std::string>& environment = program.environment;
     int control[2], notices[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, control) != 0)
@@ -115,28 +127,23 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     const std::string reopen = fmt::format("/proc/self/fd/{}", wiring_.lifeline);
     const base::Descriptor lifeline(open(reopen.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     if (!lifeline) return cannot_start(rank, "open of the lifeline", errno);
-    std::array<base::Descriptor, torus_run::streams> ends;
-    if (!streams_.open(local_rank, ends)) return cannot_start(rank, "pipe", errno);
 
     const std::size_t shared = environment.size();
     add_identity(environment, job_, rank.number, local_rank,
                  {their_control.get(), their_notices.get(), lifeline.get()});
     const std::vector<char*> argv = pointers(program.arguments), envp = pointers(environment);
     const config::Affinity affinity(rank.cpus);
-    const SpawnResult result =
-        spawn({getpid(),
-               program.path.c_str(),
-               program.folder.c_str(),
-               argv.data(),
-               envp.data(),
-               {rank.number == 0 ? wiring_.standard_input : wiring_.null,
-                ends[output_stream] ? ends[output_stream].get() : STDOUT_FILENO,
-                ends[errors_stream] ? ends[errors_stream].get() : STDERR_FILENO},
-               {their_control.get(), their_notices.get()},
-               lifeline.get(),
-               &affinity,
-               wiring_.signals,
-               wiring_.files});
+    const SpawnResult result = spawn({getpid(),
+                                      program.path.c_str(),
+                                      program.folder.c_str(),
+                                      argv.data(),
+                                      envp.data(),
+                                      {standard[0], standard[1], standard[2]},
+                                      {their_control.get(), their_notices.get()},
+                                      lifeline.get(),
+                                      &affinity,
+                                      wiring_.signals,
+                                      wiring_.files});
     environment.resize(shared);
     if (result.pid < 0) return cannot_start(rank, result.call, result.error);
     rank.pid = result.pid;
@@ -145,7 +152,7 @@ bool LocalRanks::start(Rank& rank, std::size_t local_rank, Program& program) {
     pages_.started(rank.number, rank.pid);
     watch_channels(rank);
     send(*rank.channel, heard, {std::uint32_t(launch::FrameKind::welcome), 0, 0},
-         welcome(job_, rank.number));
+         welcome(job_, rank.number, sequence));
     report(rank, RankEvent::Kind::started, rank.pid, config::describe_cpus(rank.cpus));
     return true;
 }
@@ -183,6 +190,21 @@ bool LocalRanks::cannot_start(const Rank& rank, const char* call, int error) {
     return false;
 }
 
+// It takes part in the exchange of addresses and passes messages on; it prints nothing.
+void LocalRanks::stand_in(int number, std::uint32_t sequence) {
+    const auto found = std::ranges::find(ranks_, number, &Rank::number);
+    if (found == ranks_.end() || found->running) return;
+    close_channels(*found);
+    found->connected = found->finalized = found->watching = false;
+    Program program;
+    program.path = launch::stand_in_path(own_path());
+    program.arguments = {program.path, "--place"};
+    inherit(program.environment, job_.environment);
+    add_library_folder(program.environment);
+    start(*found, std::size_t(found - ranks_.begin()), program,
+          {wiring_.null, wiring_.null, STDERR_FILENO}, sequence);
+}
+
 // ---- commands for the ranks ----
 
 void LocalRanks::signal(int signal) {
@@ -208,6 +230,8 @@ void LocalRanks::signal(int signal) {
         else if (!only_caught || catches(program, signal))
             sigqueue(program, signal, passed_on);
     }
+    for (const Job& job : jobs_)
+        if (job.left && !question) ::kill(job.pid, signal);
 }
 
 void LocalRanks::question() {
@@ -253,6 +277,12 @@ void LocalRanks::kill() {
 // ---- ends and stops ----
 
 bool LocalRanks::reaped(pid_t pid, int status, std::uint64_t memory) {
+    const auto job = std::ranges::find(jobs_, pid, &Job::pid);
+    if (job != jobs_.end() && !WIFSTOPPED(status) && !WIFCONTINUED(status)) {
+        job_ended(*job, status);
+        jobs_.erase(job);
+        return true;
+    }
     const auto found = std::find_if(ranks_.begin(), ranks_.end(), [pid](const Rank& rank) {
         return rank.running && rank.pid == pid;
     });
@@ -274,6 +304,7 @@ void LocalRanks::ended(Rank& rank, int status, std::uint64_t memory) {
     found_another_mpi(rank, another_mpi_.look_at_file(path_of(rank)));
     rank.running = false;
     --running_;
+    leave_jobs(rank.number);
     pages_.ended(rank.number);
     // The end of the job precedes the next regular sample.
     if (running_ == 0)
@@ -354,6 +385,29 @@ void LocalRanks::look_for_stops(Rank& rank, Clock::time_point now) {
     end_with_the_dead(rank);
 }
 
+// The kernel has made the jobs of an ended rank children of this process.
+void LocalRanks::leave_jobs(int rank) {
+    for (Job& job : jobs_)
+        if (job.rank == rank && !std::exchange(job.left, true))
+            listener_.handle_event({RankEvent::Kind::left_job, rank, 0, 0, {}, {}});
+}
+
+// One that ends in the same moment as its rank may be reaped first.
+void LocalRanks::job_ended(const Job& job, int status) {
+    if (!job.left) listener_.handle_event({RankEvent::Kind::left_job, job.rank, 0, 0, {}, {}});
+    listener_.handle_event(
+        {RankEvent::Kind::job_ended, job.rank, status, job.dies_well ? 1U : 0U, {}, {}});
+}
+
+// Those that their rank had reaped.
+void LocalRanks::look_for_lost_jobs() {
+    std::erase_if(jobs_, [this](const Job& job) {
+        const bool lost = job.left && base::process_state(job.pid).parent != getpid();
+        if (lost) job_ended(job, 0);
+        return lost;
+    });
+}
+
 bool LocalRanks::any_under_a_wrapper() const {
     return std::any_of(ranks_.begin(), ranks_.end(),
                        [](const Rank& rank) { return rank.running && rank.connected_process; });
@@ -371,6 +425,7 @@ void LocalRanks::tick(Clock::time_point now, std::chrono::nanoseconds asleep) {
         look_for_stops(rank, now);
     }
     questions_.tick(now);
+    look_for_lost_jobs();
     const auto living =
         std::find_if(ranks_.begin(), ranks_.end(), [](const Rank& rank) { return rank.running; });
     if (auto sample = pages_.tick(now)) listener_.sampled(std::move(*sample));

@@ -69,6 +69,9 @@ class LocalRanks {
     // ---- commands for the ranks ----
     void signal(int signal);  // forwarded from the user
     void question();          // asks the ranks what they wait for
+    // Starts a process that makes the collective calls of a rank that has ended. sequence: of the
+    // first one.
+    void stand_in(int rank, std::uint32_t sequence);
     void answer(launch::FrameHeader header, const SharedBytes& bytes);
     void send_deaths(const SharedBytes& records);
     void send_end(std::string_view why);
@@ -107,7 +110,23 @@ class LocalRanks {
         bool stop_reported = false;
     };
 
+    // A torus-run that a rank has started. When the rank ends, it becomes a child of the daemon.
+    struct Job {
+        int rank = 0;
+        pid_t pid = -1;
+        bool dies_well = false;  // deaths there are no failure
+        bool left = false;       // its rank has ended
+    };
+
     bool start(Rank& rank, std::size_t local_rank, Program& program);
+    // standard: the descriptors that become 0, 1 and 2. sequence: of its first collective call.
+    bool start(Rank& rank, std::size_t local_rank, Program& program, const int (&standard)[3],
+               std::uint32_t sequence);
+    void close_channels(Rank& rank);
+    void take_job(const Rank& rank, const Frame& frame);
+    void leave_jobs(int rank);
+    void job_ended(const Job& job, int status);
+    void look_for_lost_jobs();
     bool cannot_start(const Rank& rank, const char* call, int error);
     void watch_channels(Rank& rank);
     void report(const Rank& rank, RankEvent::Kind kind, std::int64_t number = 0,
@@ -122,7 +141,7 @@ class LocalRanks {
     void aborted(Rank& rank, const Frame& frame);
     // Events for which a control socket is always watched.
     static constexpr std::uint32_t heard = EPOLLIN | EPOLLRDHUP;
-    // `events`: those for which the channel is watched even without unsent data.
+    // The channel is watched for `events` even without unsent data.
     void send(Channel& channel, std::uint32_t events, launch::FrameHeader header,
               SharedBytes bytes);
     void take_output(const Rank& rank);
@@ -136,6 +155,7 @@ class LocalRanks {
     RankWiring wiring_;
     Listener& listener_;
     std::vector<Rank> ranks_;
+    std::vector<Job> jobs_;
     RankStreams streams_;
     int running_ = 0;
     bool user_stopped_ = false;

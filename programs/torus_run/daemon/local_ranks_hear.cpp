@@ -26,8 +26,11 @@ void LocalRanks::hear(Rank& rank) {
     while (channel.next(frame)) understand(rank, frame);
     if (channel.damaged())
         report(rank, RankEvent::Kind::failed, exit_failure, "sent a damaged frame to torus-run");
-    if (more && !channel.damaged()) return;
-    for (Channel* both : {&channel, &*rank.notices}) {
+    if (!more || channel.damaged()) close_channels(rank);
+}
+
+void LocalRanks::close_channels(Rank& rank) {
+    for (Channel* both : {&*rank.channel, &*rank.notices}) {
         if (!both->open()) continue;
         loop_.forget(both->fd());
         both->close();
@@ -53,6 +56,11 @@ void LocalRanks::understand(Rank& rank, Frame& frame) {
         case launch::FrameKind::finalize:
             rank.finalized = true;
             return report(rank, RankEvent::Kind::finalized);
+        case launch::FrameKind::again:
+            rank.finalized = false;
+            return report(rank, RankEvent::Kind::joins_again);
+        case launch::FrameKind::child:
+            return take_job(rank, frame);
         case launch::FrameKind::abort:
             return aborted(rank, frame);
         case launch::FrameKind::note:
@@ -103,6 +111,17 @@ void LocalRanks::hello(Rank& rank, const Frame& frame) {
                     [this, &rank](auto) { connected_process_ended(rank); });
     else if (errno == ESRCH)  // already reaped by its wrapper
         connected_process_ended(rank);
+}
+
+void LocalRanks::take_job(const Rank& rank, const Frame& frame) {
+    std::int32_t pid = -1;
+    if (frame.body.size() == sizeof pid) std::memcpy(&pid, frame.body.data(), sizeof pid);
+    if (pid <= 0)
+        return report(rank, RankEvent::Kind::failed, exit_failure,
+                      "sent a damaged frame to torus-run");
+    // An older one of that number has ended.
+    std::erase_if(jobs_, [&](const Job& job) { return job.pid == pid && !job.left; });
+    jobs_.push_back({rank.number, pid, frame.header.sequence == 1, false});
 }
 
 void LocalRanks::aborted(Rank& rank, const Frame& frame) {

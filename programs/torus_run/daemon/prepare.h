@@ -14,7 +14,7 @@ struct Prepared {
     std::vector<config::CpuList> cpus;  // by local rank
 };
 
-// On a host that an agent reached: adopts the working directory, the file mode mask and the
+// Prepares a host that an agent reached: adopts the working directory, the file mode mask and the
 // environment of the order, finds the program, and checks the geometry file. Changes this process,
 // and adapts `order` to this host.
 Prepared prepare_remote_host(HostOrder& order);

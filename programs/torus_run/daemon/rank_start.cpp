@@ -25,6 +25,12 @@ unsigned long long inode_of(int fd) {
 
 }  // namespace
 
+std::string own_path() {
+    std::error_code error;
+    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
+    return error ? "torus-run" : path.string();
+}
+
 std::vector<char*> pointers(std::vector<std::string>& strings) {
     std::vector<char*> list;
     list.reserve(strings.size() + 1);
@@ -53,9 +59,7 @@ void add_identity(std::vector<std::string>& environment, const HostJob& job, int
     environment.push_back(fmt::format("{}={}", launch::env_local_rank, local_rank));
     environment.push_back(fmt::format("{}={}", launch::env_program, job.program_of(rank)));
     environment.push_back(fmt::format("{}={}", launch::env_launcher, getpid()));
-    std::error_code error;
-    if (const auto self = std::filesystem::read_symlink("/proc/self/exe", error); !error)
-        environment.push_back(fmt::format("{}={}", launch::env_torus_run, self.string()));
+    environment.push_back(fmt::format("{}={}", launch::env_torus_run, own_path()));
     // As torchrun and other launchers of learning name them; the user's own values win.
     inherit(environment, {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", job.size),
                           fmt::format("LOCAL_RANK={}", local_rank),
@@ -93,14 +97,15 @@ Program in_window(const Program& program, Window window) {
     return wrapped;
 }
 
-SharedBytes welcome(const HostJob& job, int rank) {
+SharedBytes welcome(const HostJob& job, int rank, std::uint32_t sequence) {
     launch::Welcome welcome{.version = launch::protocol_version,
                             .rank = rank,
                             .size = job.size,
                             .local_count = std::uint32_t(job.ranks.size()),
                             .secret = {},
                             .keep_going = job.keep_going,
-                            .dead_count = std::uint32_t(job.dead_cables.size())};
+                            .dead_count = std::uint32_t(job.dead_cables.size()),
+                            .sequence = sequence};
     std::copy(job.secret.begin(), job.secret.end(), std::begin(welcome.secret));
     Packer packer;
     packer.append(std::as_bytes(std::span(&welcome, 1)));

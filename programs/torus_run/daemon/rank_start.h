@@ -27,6 +27,10 @@ std::vector<char*> pointers(std::vector<std::string>& strings);
 // Wraps the program in a terminal window, see --gdb and --xterm.
 Program in_window(const Program& program, Window window);
 
-SharedBytes welcome(const HostJob& job, int rank);
+// The path of this executable, which is the same on the other hosts.
+std::string own_path();
+
+// sequence: of the rank's first collective call.
+SharedBytes welcome(const HostJob& job, int rank, std::uint32_t sequence);
 
 }  // namespace torusmp::torus_run

@@ -187,6 +187,10 @@ class RemoteDaemon : private Attention::Listener,
                 return ranks_->signal(body.get<int>());
             case DaemonFrame::question:
                 return ranks_->question();
+            case DaemonFrame::stand_in: {
+                const int rank = body.get<int>();
+                return ranks_->stand_in(rank, body.get<std::uint32_t>());
+            }
             case DaemonFrame::terminate:
                 return ranks_->terminate();
             case DaemonFrame::watch:

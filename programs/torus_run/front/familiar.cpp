@@ -354,9 +354,9 @@ void refuse_foreign(const std::string& word) {
         {"order-nodes", "the geometry file orders the hosts"},
         {"ordered-output", "use --tag-output and sort -s -n -k1.2,1"},
         {"info", "use --version"},
-        {"usize", "all ranks start at once; -np gives their number"},
+        {"usize", "all ranks start together; -np gives their number"},
         {"localhost", "use --here NAME"},
-        {"personality", "programs of any MPI that torusmp replaces start without it"},
+        {"personality", "not needed, whichever MPI library torusmp replaces"},
         {"novm", "a daemon starts on each host that has ranks"},
     };
     std::string_view name = word;

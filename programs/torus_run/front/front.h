@@ -21,8 +21,9 @@ struct JobResult {
 // thread; again only for a restart.
 JobResult run_job(const Job& job);
 
-// On a host that an agent reached: guards the daemon there, which talks to the head over standard
-// input and output. `timeout` is the silence after which the daemon or the head is considered dead.
+// Runs on a host that an agent reached: guards the daemon there, which talks to the head over
+// standard input and output. The daemon or the head is considered dead after a silence of
+// `timeout`.
 int run_remote_daemon(std::chrono::milliseconds timeout);
 
 }  // namespace torusmp::torus_run

@@ -25,7 +25,7 @@ namespace torusmp::torus_run {
 struct HostPlan {
     std::string name;
     std::string where;       // "geometry.toml:5", the line that names it; empty if none
-    bool here = false;       // this host: no agent is needed
+    bool here = false;       // this host, which needs no agent
     std::vector<int> ranks;  // ascending
 };
 
@@ -95,11 +95,11 @@ struct Job {
     int size() const { return common.size; }
 };
 
-// What a job that starts again knows of its hosts.
+// The knowledge of a job that starts again about its hosts.
 struct Restart {
-    int number = 0;                 // 0: the first start
-    const Job* before = nullptr;    // the job that ended last; null at the first start
-    std::vector<std::string> lost;  // hosts that died, used only if the others are too few
+    int number = 0;                     // 0 for the first start
+    const Job* before = nullptr;        // the job that ended last; null at the first start
+    std::vector<std::string> lost;      // hosts that died, used only if the others are too few
     std::vector<std::string> unusable;  // hosts that could not be used since the last death
 };
 

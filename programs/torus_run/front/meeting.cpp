@@ -40,7 +40,7 @@ int choose_port(bool here) {
     return port;
 }
 
-// The address of this host that has the label of the plan; empty: the plan is not applied here.
+// The address of this host that has the label of the plan; empty if the plan is not applied here.
 std::string planned_address() {
     ifaddrs* first = nullptr;
     if (::getifaddrs(&first) != 0) return {};
@@ -69,10 +69,16 @@ std::vector<std::string> rdma_devices(const std::vector<std::string>& links,
     return found;
 }
 
-constexpr std::array names_of_a_meeting{
-    "RANK",        "WORLD_SIZE",         "LOCAL_RANK",         "LOCAL_WORLD_SIZE", "MASTER_ADDR",
-    "MASTER_PORT", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME", "NCCL_IB_HCA",
-    "NCCL_IB_SUBNET_AWARE_ROUTING"};
+constexpr std::array names_of_a_meeting{"RANK",
+                                        "WORLD_SIZE",
+                                        "LOCAL_RANK",
+                                        "LOCAL_WORLD_SIZE",
+                                        "MASTER_ADDR",
+                                        "MASTER_PORT",
+                                        "GLOO_SOCKET_IFNAME",
+                                        "NCCL_SOCKET_IFNAME",
+                                        "NCCL_IB_HCA",
+                                        "NCCL_IB_SUBNET_AWARE_ROUTING"};
 
 }  // namespace
 
@@ -84,9 +90,8 @@ std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts,
     const bool alone = hosts.size() == 1 && zero->here;
     std::string address = alone ? "127.0.0.1" : zero->here ? planned_address() : zero->name;
     if (address.empty()) address = self;
-    std::vector<std::string> variables{
-        fmt::format("MASTER_ADDR={}", address),
-        fmt::format("MASTER_PORT={}", choose_port(zero->here))};
+    std::vector<std::string> variables{fmt::format("MASTER_ADDR={}", address),
+                                       fmt::format("MASTER_PORT={}", choose_port(zero->here))};
     if (alone) {
         variables.emplace_back("GLOO_SOCKET_IFNAME=lo");
         variables.emplace_back("NCCL_SOCKET_IFNAME=lo");

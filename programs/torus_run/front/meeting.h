@@ -13,15 +13,15 @@
 
 namespace torusmp::torus_run {
 
-// "NAME=value". Rank 0 of these programs listens at MASTER_PORT of its host: a port that is free
-// now if that is this host, a random one otherwise. `self`: this host's own name.
+// Variables as "NAME=value". Rank 0 of these programs listens at MASTER_PORT of its host, a port
+// that is free now if that is this host, a random one otherwise. `self` is this host's own name.
 std::vector<std::string> meeting_point(const std::vector<HostPlan>& hosts, const std::string& self);
 
 // Whether this host has the address that the plan of torus-info netplan labels.
 bool has_planned_address();
 
-// "NAME=value", for the ranks of a host that has the planned address, if other hosts have ranks
-// too. `links`: the devices of its links; those with RDMA below `root` are for NCCL.
+// Variables as "NAME=value", for the ranks of a host that has the planned address, if other hosts
+// have ranks too. `links` are the devices of its links; those with RDMA below `root` are for NCCL.
 std::vector<std::string> meeting_devices(const std::vector<std::string>& links,
                                          const std::filesystem::path& root = "/");
 

@@ -71,11 +71,11 @@ po::options_description describe_options() {
     add("keep-going", po::bool_switch(),
         "keep the other ranks running when a rank dies, and notify them");
     add("with-ft", po::value<std::string>()->value_name("KIND"),
-        "ulfm or mpi: like --keep-going (Open MPI); no: the default");
+        "ulfm or mpi: same as --keep-going (Open MPI compatibility); no: the default");
     add("restart-on-death", po::value<int>()->value_name("N"),
-        "when a rank, a daemon or a host dies, end all ranks and start them again, on other hosts "
-        "if "
-        "hosts have died; at most N times");
+        "when a rank, a daemon or a host dies, end all ranks and start them again, at most N "
+        "times; "
+        "other hosts replace dead ones");
     add("spares", po::value<std::string>()->value_name("HOSTS"),
         "hosts to leave free for restarts: their number, or their names as a,b (short for --set "
         "nodes.spares=HOSTS)");
@@ -385,9 +385,9 @@ std::string help_text() {
             "  1    every rank ended with 0, but output was lost because the disk was full\n"
             "  2    nothing was started: an option, setting, host or limit is wrong\n"
             "  124  --timeout expired\n"
-            "       (with --restart-on-death: as the last start ended)\n"
             "  else the code of the first rank that failed (128 + the number of the signal that\n"
-            "       killed or stopped it)\n";
+            "       killed or stopped it)\n"
+            "With --restart-on-death, the exit code is that of the last start.\n";
     return text.str();
 }
 

@@ -29,7 +29,7 @@ struct Options {
     bool tag_output = false;
     OutputFiles files;
     Window window = Window::none;
-    std::string in_windows;  // ranks, as given: "0,4-7" or "all"
+    std::string in_windows;  // ranks as given, such as "0,4-7" or "all"
     bool report_bindings = false;
     bool display_map = false;
     bool quiet = false;                 // does not print `ignored`

@@ -82,7 +82,7 @@ void check_known(const Options& options, const config::Settings& settings) {
     for (const HostSlots& host : options.hosts)
         if (!config::find_host(known, host.name)) others.push_back(host.name);
     if (!others.empty() && others.size() < options.hosts.size())
-        throw UsageError(fmt::format("-host: {} has no host {}: expected some of {}",
+        throw UsageError(fmt::format("-host: {} has no host {}: expected hosts among {}",
                                      settings.origin(config::setting::hosts).where,
                                      base::listed(others), fmt::join(known, ", ")));
 }
@@ -107,7 +107,7 @@ config::Settings load_machine(const Options& options, const std::string& self) {
     if (!options.here.empty() && !hosts.empty() &&
         std::none_of(hosts.begin(), hosts.end(),
                      [&](const std::string& host) { return is_this_host(host, self); }))
-        throw UsageError(fmt::format("--here {}: nodes.hosts has no such host", self));
+        throw UsageError(fmt::format("--here {}: not in nodes.hosts", self));
     return settings;
 }
 
@@ -146,7 +146,9 @@ config::Team first_team(const config::Settings& machine, const config::Demand& d
         team.ranks_per_host = ranks / hosts;
     else
         throw UsageError(fmt::format(
-            "{}: {} ranks do not fill {} evenly, which nodes.spares ({}) leaves: expected -np {}",
+            "{}: {} ranks cannot be spread evenly over {}, which nodes.spares ({}) leaves: "
+            "expected "
+            "-np {}",
             demand.ranks_option, ranks, hosts == 1 ? "1 host" : fmt::format("{} hosts", hosts),
             where, hosts * team.ranks_per_host));
     return team;
@@ -167,7 +169,7 @@ void leave_spares(config::Settings& machine, const config::Demand& demand,
     team.why = origin.where;
     if (!fit_living(machine, team))
         throw UsageError(fmt::format(
-            "nodes.spares ({}): no cables join {} hosts of {}: name other spares, or fewer",
+            "nodes.spares ({}): no cables connect {} hosts of {}: name other spares, or fewer",
             origin.where, team.hosts, base::listed(team.usable)));
 }
 
@@ -236,7 +238,7 @@ class Replacement {
         return fmt::format(
             "no restart: {} ranks with {} on each host need {} hosts, and {} of {} can be used{}",
             hosts_ * each_, each_, hosts_, all_.size(), host_names(machine_).size(),
-            int(all_.size()) >= hosts_ ? ", but no cables join so many" : "");
+            int(all_.size()) >= hosts_ ? ", but no cables connect so many" : "");
     }
 
     const Options& options_;
@@ -328,7 +330,7 @@ std::string describe_placement(const Job& before, const Job& now) {
             : fmt::format("{} ranks on {}, {} on each", now.size(), base::listed(names), each);
     if (now.settings[config::setting::cables].nodes &&
         !before.settings[config::setting::cables].nodes)
-        text += "; these hosts form no torus, so their cables are used as a graph";
+        text += "; these hosts do not form a torus, so their cables are used as a graph";
     return text;
 }
 

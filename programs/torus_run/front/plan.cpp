@@ -40,13 +40,6 @@ std::string host_name() {
     return name;
 }
 
-// The path of this executable, which is the same on the other hosts.
-std::string own_path() {
-    std::error_code error;
-    const auto path = std::filesystem::read_symlink("/proc/self/exe", error);
-    return error ? "torus-run" : path.string();
-}
-
 // ---- the ranks ----
 
 // The size of the torus; without a torus the slots of the listed hosts, or one rank per core.
@@ -110,11 +103,10 @@ std::string_view name_of(std::string_view variable) {
 // Variables of another launcher or an outer torus-run do not apply to the ranks of this job.
 bool belongs_to_an_outer_job(std::string_view name) {
     if (name.starts_with("PMIX_")) return true;
-    for (const char* ours :
-         {launch::env_bootstrap, launch::env_connected, launch::env_rank, launch::env_size,
-          launch::env_local_rank, launch::env_program, launch::env_launcher,
-          launch::env_line_output, launch::env_restart, launch::env_torus_run, launch::env_parents,
-          launch::env_meeting})
+    for (const char* ours : {launch::env_bootstrap, launch::env_connected, launch::env_rank,
+                             launch::env_size, launch::env_local_rank, launch::env_program,
+                             launch::env_launcher, launch::env_line_output, launch::env_restart,
+                             launch::env_torus_run, launch::env_parents, launch::env_meeting})
         if (name == ours) return true;
     return std::getenv(launch::env_rank) != nullptr && is_of_a_meeting(name);
 }
@@ -134,7 +126,7 @@ void add_line_output(std::vector<std::string>& environment) {
         if (std::getenv(name) == nullptr) environment.push_back(fmt::format("{}=1", name));
 }
 
-// `meeting`: variables that the user's own values replace.
+// The user's own values replace the variables in `meeting`.
 std::vector<std::string> plan_environment(const config::Settings& settings,
                                           const std::vector<std::string>& meeting) {
     std::vector<std::string> added = config::export_environment(settings);

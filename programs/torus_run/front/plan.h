@@ -7,8 +7,8 @@
 
 namespace torusmp::torus_run {
 
-// Throws config::UsageError or ConfigError for every mistake that can be found before the start.
-// `restart`: what a job that starts again knows of its hosts.
+// `restart` contains what a job that starts again knows of its hosts. Throws config::UsageError or
+// ConfigError for every mistake that can be found before the start.
 Job plan_job(const Options& options, const Restart& restart = {});
 // The ranks of each host, a line each, for --display-map.
 std::string describe_map(const Job& job);

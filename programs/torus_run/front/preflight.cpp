@@ -154,7 +154,7 @@ std::optional<Preflight::Followed> Preflight::follow(const config::Plugs& heard)
         }
     return Followed{
         std::move(*settings),
-        fmt::format("cables are at other devices than {} says, and the job uses them as they are: "
+        fmt::format("cables are not at the devices in {}, and the job uses them as they are: "
                     "from {}. Write the file again with torus-check --discover or torus-setup",
                     job_.settings.file().empty() ? "the geometry" : job_.settings.file(),
                     fmt::join(cables, "; from "))};

@@ -23,7 +23,7 @@ class Preflight {
 
     void answered(int node, HostFacts facts);
     // The node will not answer, nor will the nodes `behind` it; `why` completes "host qcd001 ...".
-    // `tried`: the other nodes that have tried to reach it.
+    // `tried` contains the other nodes that have tried to reach it.
     void failed(int node, const std::string& why, const std::vector<int>& tried,
                 const std::vector<int>& behind);
     bool complete() const { return open_ == 0; }

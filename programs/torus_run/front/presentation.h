@@ -7,7 +7,8 @@
 
 namespace torusmp::torus_run {
 
-// File name patterns: %r is the rank, %h its host. Empty for torus-run's own streams.
+// Patterns of file names, in which %r stands for the rank and %h for its host. Empty for
+// torus-run's own streams.
 struct OutputFiles {
     std::string output, errors;
 

@@ -7,8 +7,8 @@
 
 namespace torusmp::torus_run {
 
-// Runs the job that was planned from the options to its last end and returns torus-run's exit code,
-// that of the last start. Prints a line for each restart.
+// Runs the job that was planned from the options, with its restarts. Returns the exit code of the
+// last start, with which torus-run ends. Prints a line for each restart.
 int run_with_restarts(const Options& options, Job job);
 
 }  // namespace torusmp::torus_run

@@ -38,7 +38,8 @@ class JobMonitor {
     // Starts to listen for observers. Returns why it cannot, or an empty text; the job runs in both
     // cases.
     std::string open(const Job& job, pid_t number);
-    // Takes a sample from a daemon. `here`: from this process, so no clock correction is needed.
+    // Takes a sample from a daemon. `here` means that it comes from this process, so its clock
+    // needs no correction.
     void take(int node, Sample sample, bool here);
     void tick(Clock::time_point now);
     std::optional<Clock::time_point> next_tick() const;
@@ -75,7 +76,7 @@ class JobMonitor {
     std::vector<std::byte> description_;
     std::list<Observer> observers_;
     std::chrono::milliseconds interval_{0};
-    std::map<int, std::int64_t> clocks_;  // by node: how far the local clock is ahead of the node's
+    std::map<int, std::int64_t> clocks_;  // how far the local clock is ahead of each node's
     std::uint64_t version_ = 0;
     std::map<int, Versioned<RankRecord>> ranks_;
     std::map<std::pair<int, int>, Versioned<WayRecord>> ways_;

@@ -27,7 +27,7 @@ class RankPages {
     // invalid one.
     void opened(int rank, pid_t pid, std::span<const std::byte> said);
     void ended(int rank);
-    // What the rank did outside of memory when it last said so: " while writing /scratch/x".
+    // The last activity of the rank outside of memory, such as " while writing /scratch/x".
     std::string deed(int rank) const;
 
     // Sets the sampling interval; 0 if there are no observers. The next sample is complete.
@@ -43,7 +43,7 @@ class RankPages {
     // most one second old.
     std::optional<RankRecord> look(int rank, Clock::time_point now) const;
 
-    // What the ranks' own transports have received over the links of this host.
+    // The traffic that the ranks' own transports have received over the links of this host.
     struct Arrived {
         int rank = 0;
         core::LinkArrivals counts;

@@ -17,7 +17,7 @@
 namespace torusmp::torus_run {
 
 // Increment with every change of a frame.
-inline constexpr std::uint32_t daemon_protocol = 9;
+inline constexpr std::uint32_t daemon_protocol = 10;
 
 inline constexpr std::uint32_t every_node = 0xffffffff;
 
@@ -34,6 +34,7 @@ enum class DaemonFrame : std::uint32_t {
     answer,        // uint32 FrameKind, uint32 sequence, bytes: to every rank
     deaths,        // bytes of DeathRecords, to every rank
     question,      // ask the ranks what they wait for
+    stand_in,      // int32 rank, uint32 sequence: start a process in the place of a rank that left
     over,          // text: why no collective call will complete
     input,         // standard input of rank 0; empty for its end
     output_taken,  // uint32 stream, uint64 bytes: this much more may be sent
@@ -89,6 +90,9 @@ struct RankEvent {
         waits,        // bytes: core::Waits; number 1: it has waited too long, 0 for an answer
         seen,         // the rank does not answer. number: RankSight::State; text: where
         another_mpi,  // no rank here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
+        joins_again,  // after finalized
+        left_job,     // the rank has ended and left behind a torus-run that it had started
+        job_ended,    // such a torus-run. number: waitpid's status; call 1: deaths are no failure
     };
     Kind kind{};
     int rank = 0;
@@ -99,7 +103,7 @@ struct RankEvent {
 };
 
 std::vector<std::byte> encode(const RankEvent& event);
-RankEvent decode_event(std::span<const std::byte> bytes);  // as all decoders: throws PackingError
+RankEvent decode_event(std::span<const std::byte> bytes);  // like all decoders, throws PackingError
 
 // ---- orders to a host ----
 
@@ -186,8 +190,8 @@ LinkTrouble decode_trouble(std::span<const std::byte> bytes);
 struct HostEnd {
     std::vector<int> left_behind, stuck;  // pids
 
-    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly`: the ranks
-    // had ended by themselves, so no process should be left.
+    // Lines for the user, or an empty text; `where` is "" or " on host n3". `orderly` means that
+    // the ranks had ended by themselves, so no process should be left.
     std::string describe(const std::string& where, bool orderly) const;
 };
 

@@ -73,7 +73,7 @@ class Lines {
     const std::string tag_;
     std::string line_;
     Clock::time_point begun_;     // arrival of the first byte of the unfinished line
-    bool whole_buffers_ = false;  // a full buffer cut the line: the rest will follow
+    bool whole_buffers_ = false;  // a full buffer cut the line, whose rest will follow
 };
 
 // Standard output and standard error of torus-run, with flow control for slow readers and for
@@ -90,7 +90,7 @@ class Outputs {
 
     // Returns the file for a stream of a rank; empty for torus-run's own stream.
     using FileOf = std::function<std::string(int rank, int stream)>;
-    // `append`: to the files of an earlier start of the job.
+    // With `append`, writes to the end of the files of an earlier start of the job.
     Outputs(Loop& loop, int ranks, bool tag, FileOf file_of, bool append, Flow& flow);
     Outputs(const Outputs&) = delete;
     Outputs& operator=(const Outputs&) = delete;

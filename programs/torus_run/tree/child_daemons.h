@@ -41,7 +41,8 @@ class ChildDaemons : private Link::Listener {
     // daemon that is not reached itself waits first: it might join a daemon over which it still
     // hears the head, and then the two would only hear each other.
     void follow(const TreeWays& ways);
-    // From now on daemons run everywhere: those of the job with this key are joined, not started.
+    // Called once daemons run everywhere; from then on, those of the job with this key are joined,
+    // not started.
     void ranks_run(std::uint64_t key) { key_ = key; }
     bool empty() const { return waiting_.empty() && links_.empty(); }
 

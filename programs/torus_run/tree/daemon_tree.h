@@ -15,8 +15,8 @@
 
 namespace torusmp::torus_run {
 
-// The child of node `from` (-1: the head) on the path to `to`; nothing: `to` is not below `from`.
-// `parents` holds for each node the node that starts its daemon.
+// The child of node `from` (-1 for the head) on the path to `to`; nothing if `to` is not below
+// `from`. `parents` holds for each node the node that starts its daemon.
 std::optional<int> next_on_the_way(const std::vector<int>& parents, int from, int to);
 // The nodes below `node`, including itself.
 std::vector<int> subtree_of(const std::vector<int>& parents, int node);

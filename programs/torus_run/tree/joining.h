@@ -39,9 +39,9 @@ class JoinPoint {
     base::Descriptor guest_;
 };
 
-// The other end: returns when the daemon has closed the descriptors. `version` is the tree's
-// version; older versions than the last one are rejected. Throws std::runtime_error if there is no
-// such daemon on this host.
+// Called at the other end; returns when the daemon has closed the descriptors. `version` is the
+// tree's version; older versions than the last one are rejected. Throws std::runtime_error if there
+// is no such daemon on this host.
 void join_daemon(const std::string& name, std::uint64_t version);
 
 }  // namespace torusmp::torus_run

@@ -51,7 +51,8 @@ struct LastingFrame {
 };
 LastingFrame decode_lasting(std::span<const std::byte> bytes);  // throws PackingError
 
-// The receiving end: returns true for the next frame in order, false for a frame to be dropped.
+// The receiving end, whose take() returns true for the next frame in order, false for a frame to be
+// dropped.
 class LastingTaker {
   public:
     bool take(std::uint64_t number) {

@@ -98,7 +98,7 @@ TEST_CASE("ranks that have heard the same news know the same, in whatever order 
     for (const auto& [link, version] : news) {
         const std::uint64_t before = here.digest();
         const auto old = LinkStates::life(here.version(link));
-        const bool fresh = here.learn(link, version);
+        const bool fresh = here.update(link, version);
         const bool changes = fresh && LinkStates::life(version) != old;
         REQUIRE((here.digest() != before) == changes);
         if (changes) {
@@ -109,7 +109,7 @@ TEST_CASE("ranks that have heard the same news know the same, in whatever order 
     REQUIRE(life > 0);
     for (std::size_t i = news.size() - 1; i > 0; --i)
         std::swap(news[i], news[std::size_t(random.below(i + 1))]);
-    for (const auto& [link, version] : news) there.learn(link, version);
+    for (const auto& [link, version] : news) there.update(link, version);
     REQUIRE(here.digest() == there.digest());
     REQUIRE(here.versions() == there.versions());
     REQUIRE(here.detours().parts().dead() == there.detours().parts().dead());
@@ -164,7 +164,7 @@ TEST_CASE("all ranks mean the same path past them", "[core][detour]") {
     const Torus torus(std::vector{4, 3, 2});
     LinkStates states(torus);
     for (int n = 0; n < 8; ++n)
-        states.learn({routing::Rank(random.below(24)), int(random.below(3))}, 1);
+        states.update({routing::Rank(random.below(24)), int(random.below(3))}, 1);
     for (const auto& [link, version] : states.versions())
         for (const int sign : {+1, -1}) {
             const routing::Direction direction{link.dimension, sign};

@@ -59,7 +59,7 @@ class SimPair final : public Pair {
 struct Variant {
     const Descriptor* transport;
     std::vector<std::pair<std::string, std::string>> settings;
-    bool crowded = false;
+    bool oversubscribed = false;
 };
 
 class ListedPair final : public Pair {
@@ -92,7 +92,7 @@ class ListedPair final : public Pair {
         Surroundings surroundings;
         surroundings.host = host;
         surroundings.secret = derive_secret({});
-        surroundings.crowded = variant.crowded;
+        surroundings.oversubscribed = variant.oversubscribed;
         if (!device.empty())
             for (const PortOptions& port : ports)
                 surroundings.devices.push_back({port.port, device});

@@ -126,9 +126,9 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     constexpr std::uint32_t slow = 100, fast = 1'000'000'000;  // MB/s
     constexpr int many = 1000;
     constexpr std::size_t payload = 16384, bytes = 1 << 20;
-    for (const bool crowded : {false, true}) {
-        CAPTURE(permitted, crowded);
-        CrossMemory memory(CopyMode::automatic, crowded);
+    for (const bool oversubscribed : {false, true}) {
+        CAPTURE(permitted, oversubscribed);
+        CrossMemory memory(CopyMode::automatic, oversubscribed);
         CHECK_FALSE(memory.pays(bytes, {payload, fast, fast}));
         int by_kernel = 0;
         for (int i = 0; i < many; ++i) by_kernel += memory.pays(bytes, {payload, slow, slow});
@@ -136,7 +136,8 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
         CHECK(by_kernel >= (permitted ? many / 2 : 0));
         for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
         // A rank that shares its core may have lost it in each of these copies.
-        CHECK((memory.pays(bytes, {payload, slow, slow}) || memory.pays(bytes, {payload, slow, slow})) == (permitted && crowded));
+        CHECK((memory.pays(bytes, {payload, slow, slow}) ||
+               memory.pays(bytes, {payload, slow, slow})) == (permitted && oversubscribed));
     }
     CHECK(CrossMemory(CopyMode::one_copy, false).pays(bytes, {payload, fast, fast}));
     CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(bytes, {payload, slow, slow}));

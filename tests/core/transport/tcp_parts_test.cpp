@@ -146,7 +146,7 @@ TEST_CASE("Writes leave whole and in order, however little the socket takes") {
     CHECK(queue.empty());
 }
 
-constexpr milliseconds patience(9000);
+constexpr milliseconds limit(9000);
 const Clock::time_point start = Clock::time_point() + std::chrono::hours(1);
 
 tcp_info after(milliseconds since_answer, milliseconds since_sent = milliseconds(0)) {
@@ -156,15 +156,15 @@ tcp_info after(milliseconds since_answer, milliseconds since_sent = milliseconds
     return info;
 }
 
-TEST_CASE("An idle connection is asked after a third of the patience, and not while it is full") {
+TEST_CASE("An idle connection is asked after a third of the limit, and not while it is full") {
     SilenceWatch watch;
-    const auto early = watch.look(after(milliseconds(1000)), start, {patience, false, false});
+    const auto early = watch.look(after(milliseconds(1000)), start, {limit, false, false});
     CHECK_FALSE((early.ask || early.dead));
-    CHECK(early.next == start + patience / 3 - milliseconds(1000));
-    const auto full = watch.look(after(milliseconds(5000)), start, {patience, false, true});
+    CHECK(early.next == start + limit / 3 - milliseconds(1000));
+    const auto full = watch.look(after(milliseconds(5000)), start, {limit, false, true});
     CHECK_FALSE((full.ask || full.dead));
-    CHECK(full.next == start + patience / 8);
-    const auto late = watch.look(after(milliseconds(5000)), start, {patience, false, false});
+    CHECK(full.next == start + limit / 8);
+    const auto late = watch.look(after(milliseconds(5000)), start, {limit, false, false});
     CHECK(late.ask);
     CHECK_FALSE(late.dead);
 }
@@ -181,7 +181,7 @@ std::chrono::nanoseconds dies_after(bool made_good, bool retransmits, unsigned p
         info.tcpi_unacked = 1;
         info.tcpi_retransmits = retransmits && silence > milliseconds(0) ? 1 : 0;
         info.tcpi_probes = std::uint8_t(probes);
-        const auto found = watch.look(info, now, {patience, made_good, false});
+        const auto found = watch.look(info, now, {limit, made_good, false});
         CHECK_FALSE(found.ask);
         if (found.dead) return now - start;
         REQUIRE(found.next > now);
@@ -190,30 +190,29 @@ std::chrono::nanoseconds dies_after(bool made_good, bool retransmits, unsigned p
     return std::chrono::nanoseconds::max();
 }
 
-TEST_CASE(
-    "A peer that does not answer is dead after the patience, sooner if its loss is repaired") {
-    // A repaired loss: as soon as the silence is as long as the patience.
-    CHECK(dies_after(true, true, 0) >= patience);
-    CHECK(dies_after(true, true, 0) < patience * 9 / 8);
+TEST_CASE("A peer that does not answer is dead after the limit, sooner if its loss is repaired") {
+    // A repaired loss: as soon as the silence is as long as the limit.
+    CHECK(dies_after(true, true, 0) >= limit);
+    CHECK(dies_after(true, true, 0) < limit * 9 / 8);
     // A loss that ends the job: only if a question after such a silence had no answer either.
-    CHECK(dies_after(false, true, 0) >= 2 * patience);
-    CHECK(dies_after(false, true, 0) < patience * 5 / 2);
-    CHECK(dies_after(false, false, 2) >= 2 * patience);
+    CHECK(dies_after(false, true, 0) >= 2 * limit);
+    CHECK(dies_after(false, true, 0) < limit * 5 / 2);
+    CHECK(dies_after(false, false, 2) >= 2 * limit);
     // Nothing was sent again and no probe went out: there is no sign of a dead peer.
     CHECK(dies_after(true, false, 0) == std::chrono::nanoseconds::max());
     CHECK(dies_after(false, false, 1) == std::chrono::nanoseconds::max());
 }
 
-TEST_CASE("An answer between two looks restarts the patience") {
+TEST_CASE("An answer between two looks restarts the limit") {
     SilenceWatch watch;
-    tcp_info info = after(patience, patience / 2);
+    tcp_info info = after(limit, limit / 2);
     info.tcpi_unacked = 1;
     info.tcpi_retransmits = 1;
-    CHECK_FALSE(watch.look(info, start, {patience, true, false}).dead);  // just seen unacknowledged
+    CHECK_FALSE(watch.look(info, start, {limit, true, false}).dead);  // just seen unacknowledged
     info.tcpi_last_ack_recv = 1;  // it answered one millisecond before the next look
-    CHECK_FALSE(watch.look(info, start + 2 * patience, {patience, true, false}).dead);
-    info.tcpi_last_ack_recv = std::uint32_t(patience.count());
-    CHECK(watch.look(info, start + 3 * patience, {patience, true, false}).dead);
+    CHECK_FALSE(watch.look(info, start + 2 * limit, {limit, true, false}).dead);
+    info.tcpi_last_ack_recv = std::uint32_t(limit.count());
+    CHECK(watch.look(info, start + 3 * limit, {limit, true, false}).dead);
 }
 
 }  // namespace torusmp::transport::tcp::tcp_parts_test

@@ -17,7 +17,7 @@
 #include "collectives/scatter/scatter.h"
 #include "collectives/simulated_group.h"
 
-namespace torusmp::collectives::area_halls_test {
+namespace torusmp::collectives::area_large_buffers_test {
 
 using namespace torusmp::collectives::testing;
 using core::Error;
@@ -362,8 +362,9 @@ TEST_CASE("long contents go as messages where the kernel copies faster, with the
     }
     std::uint64_t messages = 0;
     for (int m = 0; m < members; ++m)
-        for (const auto& info : job[m].state().connections()) messages += info.statistics.rendezvous;
+        for (const auto& info : job[m].state().connections())
+            messages += info.statistics.rendezvous;
     CHECK((messages != 0) == (rate != 0));
 }
 
-}  // namespace torusmp::collectives::area_halls_test
+}  // namespace torusmp::collectives::area_large_buffers_test
