@@ -73,8 +73,8 @@ class TorusRunBootstrap final : public Bootstrap {
             noticed_.insert(noticed_.end(), piece, piece + n);
         std::vector<Death> all;
         while (take_notice(all)) continue;
-        told_.insert(told_.end(), all.begin(), all.end());
-        return std::exchange(tell_again_, false) ? told_ : all;
+        reported_.insert(reported_.end(), all.begin(), all.end());
+        return std::exchange(report_again_, false) ? reported_ : all;
     }
     int deaths_descriptor() override {
         ask_for_deaths();
@@ -143,7 +143,7 @@ class TorusRunBootstrap final : public Bootstrap {
 
     void join_again() override {
         finalized_ = false;
-        tell_again_ = true;
+        report_again_ = true;
         send(FrameKind::again, 0, {});
     }
 
@@ -311,8 +311,8 @@ class TorusRunBootstrap final : public Bootstrap {
     base::Descriptor socket_, notices_;
     std::mutex sending_, noticing_;
     std::vector<std::byte> noticed_;
-    std::vector<Death> told_;  // by deaths()
-    bool tell_again_ = false;  // all of them: this rank has joined its job again
+    std::vector<Death> reported_;  // by deaths()
+    bool report_again_ = false;  // all of them: this rank has joined its job again
     std::atomic<bool> asked_{false};
     bool keeps_going_ = false;
     int rank_ = 0;

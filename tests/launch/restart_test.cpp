@@ -264,7 +264,7 @@ TEST_CASE("Wrong options of restarts are found before anything starts") {
     CHECK_CONTAINS(refusal({"--spares", "qa,qa"}), "names qa twice");
     CHECK_CONTAINS(refusal({"--spares", "4"}), "nodes.hosts has 4: expected at most 3");
     CHECK_CONTAINS(refusal({"--spares", "-2"}), "-2 is not from 0 to ");
-    CHECK_CONTAINS(refusal({"--spares", "1", "-np", "5"}), "do not fill 3 hosts evenly");
+    CHECK_CONTAINS(refusal({"--spares", "1", "-np", "5"}), "cannot be spread evenly over 3 hosts");
     CHECK_CONTAINS(refusal({"--spares", "2", "-host", "qa,qb"}), "leaves no host for ranks");
 }
 
