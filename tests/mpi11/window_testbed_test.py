@@ -28,7 +28,7 @@ class Windows(TestbedTest):
 
     def command(self, use, *program):
         return [TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
-                "--set", f"transport.use={use}", "--set", f"transport.timeout={TIMEOUT}s", *program]
+                "--set", f"transport.use={use}", *program]
 
     def run_well(self, use, *program):
         done = subprocess.run(self.command(use, *program), text=True, timeout=200, stdout=subprocess.PIPE,
@@ -53,7 +53,8 @@ class Windows(TestbedTest):
     def one_schedule(self, use, seed):
         cables = Cables(Testbed(self.testbed), random.Random(seed))
         ready = self.path(f"ready-{use}-{seed}")
-        job = subprocess.Popen(self.command(use, SOAK, str(seed), "250", ready), text=True, stdout=subprocess.PIPE,
+        job = subprocess.Popen(self.command(use, "--set", f"transport.timeout={TIMEOUT}s", SOAK, str(seed), "250",
+                                            ready), text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT)
         try:
             eventually("accesses begin", lambda: os.path.exists(ready) or job.poll() is not None)

@@ -80,8 +80,8 @@ def cases(wiring):
     random = f"sh {HERE}/cases/random_messages.sh"
     yield Case("random-messages", 200, f"{random} 3000", ("relay_soak_job",), ("one",))
     yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=True)
-    yield Case("windows", 150, f"{run} mpi_windows && {run} mpi_window_soak 1 60", ("mpi_windows", "mpi_window_soak"),
-               ("one",))
+    yield Case("windows", 900, f"{run} mpi_windows making fences posts locks operations pairs", ("mpi_windows",), ("one",),
+               long=True)
     yield Case("memlock", 120, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
     if wiring.routes:
         far = size - 1
