@@ -312,7 +312,7 @@ class TorusRunBootstrap final : public Bootstrap {
     std::mutex sending_, noticing_;
     std::vector<std::byte> noticed_;
     std::vector<Death> reported_;  // by deaths()
-    bool report_again_ = false;  // all of them: this rank has joined its job again
+    bool report_again_ = false;    // all of them: this rank has joined its job again
     std::atomic<bool> asked_{false};
     bool keeps_going_ = false;
     int rank_ = 0;

@@ -35,8 +35,8 @@ class ProcessGroup : public Object {
 // The handle of a new group of these members; MPI_GROUP_EMPTY if there are none.
 MPI_Group make_group(std::shared_ptr<const Roster> roster, Members members,
                      Reference<Session> session);
-// Its members as machine ranks of a job, or of the job to which a communicator belongs; a process that
-// is not in that job gets a number that no rank of the job has.
+// Its members as machine ranks of a job, or of the job to which a communicator belongs; a process
+// that is not in that job gets a number that no rank of the job has.
 Members members_in(const World& world, MPI_Group group);
 inline Members members_in(const Communicator& comm, MPI_Group group) {
     return members_in(*comm.world(), group);

@@ -71,7 +71,8 @@ struct Users {
     bool qmp = false;    // MPI was initialized only for QMP_get_hidden_comm
     int sessions = 0;    // open ones
     // The process that has opened the first session; -1 if none has. Sessions are a front end of
-    // the job from then until this process exits: they may come and go, and its exit leaves the job.
+    // the job from then until this process exits: they may come and go, and its exit leaves the
+    // job.
     pid_t sessions_of = -1;
 };
 Users users;

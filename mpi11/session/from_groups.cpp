@@ -168,9 +168,7 @@ Communicator& make_between(MPI_Group local_group, int local_leader, MPI_Group re
         hand_down(own->runtime(), local, local_leader, contexts_of_groups, tag, data, bytes, call);
     };
     Meeting meeting;
-    const auto hand_down_head = [&] {
-        hand_down_from_leader(&meeting, offsetof(Meeting, remote));
-    };
+    const auto hand_down_head = [&] { hand_down_from_leader(&meeting, offsetof(Meeting, remote)); };
     if (checked_place(*own, local) == local_leader) {
         try {
             meeting = meet(local_group, remote_group, remote_leader, string_tag, call);
@@ -208,8 +206,8 @@ int PMPI_Comm_create_from_group(MPI_Group group, const char* stringtag, MPI_Info
         const std::string_view tag = checked_string_tag(stringtag);
         if (members.members.size() == 0) return;
         const Job job = checked_job({group});
-        *newcomm = finished(make_from(job, members_in(*job, group), tag, call), members, info,
-                            handler);
+        *newcomm =
+            finished(make_from(job, members_in(*job, group), tag, call), members, info, handler);
     });
 }
 

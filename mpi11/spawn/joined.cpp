@@ -262,9 +262,8 @@ std::shared_ptr<World> joined_job(std::uint64_t number) {
 std::shared_ptr<World> common_job(std::initializer_list<MPI_Group> groups) {
     const auto has_all = [&](const std::shared_ptr<World>& world) {
         return std::ranges::all_of(groups, [&](MPI_Group group) {
-            return std::ranges::all_of(members_in(*world, group).ranks(), [&](Rank rank) {
-                return rank < world->roster()->size();
-            });
+            return std::ranges::all_of(members_in(*world, group).ranks(),
+                                       [&](Rank rank) { return rank < world->roster()->size(); });
         });
     };
     if (const auto& own = hot.world->world(); has_all(own)) return own;

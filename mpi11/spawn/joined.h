@@ -76,8 +76,8 @@ void meet_parents();
 std::shared_ptr<World> joined_job(std::uint64_t number);
 
 // A job that has all these processes: the own one, one from which a group comes, or the joined one
-// with the smallest number; null if there is none. So members choose the same if their groups come from
-// the same job. Throws Failure if a group is not valid.
+// with the smallest number; null if there is none. So members choose the same if their groups come
+// from the same job. Throws Failure if a group is not valid.
 std::shared_ptr<World> common_job(std::initializer_list<MPI_Group> groups);
 
 // Leaves a job that some processes have not joined, or in which some have died: alone, without

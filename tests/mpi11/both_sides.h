@@ -46,8 +46,8 @@ static inline void exchange_partitions(MPI_Comm inter, int remote) {
     free(received);
 }
 
-/* Communicators from groups alone, of both sides and between them. The tag is different where threads
- * call at the same time. */
+/* Communicators from groups alone, of both sides and between them. The tag is different where
+ * threads call at the same time. */
 static inline void from_groups(MPI_Comm inter, MPI_Group whole, int children) {
     MPI_Group own, other;
     MPI_Comm comm;

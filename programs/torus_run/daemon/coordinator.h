@@ -35,8 +35,8 @@ class Coordinator {
         virtual void question() = 0;
         // Shows all ranks to a debugger, once they are known.
         virtual void show(const std::vector<ProcessEntry>& ranks) = 0;
-        // Starts a process that makes the collective calls of a rank that has left and ended.
-        // sequence: of the first one.
+        // Starts a process that makes the collective calls of a rank that has left and ended. The
+        // first one has this sequence number.
         virtual void stand_in(int node, int rank, std::uint32_t sequence) = 0;
         virtual void terminate() = 0;
         virtual ~Hosts() = default;

@@ -69,8 +69,8 @@ class LocalRanks {
     // ---- commands for the ranks ----
     void signal(int signal);  // forwarded from the user
     void question();          // asks the ranks what they wait for
-    // Starts a process that makes the collective calls of a rank that has ended. sequence: of the
-    // first one.
+    // Starts a process that makes the collective calls of a rank that has ended. The first one has
+    // this sequence number.
     void stand_in(int rank, std::uint32_t sequence);
     void answer(launch::FrameHeader header, const SharedBytes& bytes);
     void send_deaths(const SharedBytes& records);
@@ -115,11 +115,12 @@ class LocalRanks {
         int rank = 0;
         pid_t pid = -1;
         bool deaths_allowed = false;  // the death of one of its processes is not a failure
-        bool left = false;       // its rank has ended
+        bool left = false;            // its rank has ended
     };
 
     bool start(Rank& rank, std::size_t local_rank, Program& program);
-    // standard: the descriptors that become 0, 1 and 2. sequence: of its first collective call.
+    // `standard` has the descriptors that become 0, 1 and 2. The first collective call of the rank
+    // has this sequence number.
     bool start(Rank& rank, std::size_t local_rank, Program& program, const int (&standard)[3],
                std::uint32_t sequence);
     void close_channels(Rank& rank);

@@ -30,7 +30,7 @@ Program in_window(const Program& program, Window window);
 // The path of this executable, which is the same on the other hosts.
 std::string own_path();
 
-// sequence: of the rank's first collective call.
+// The first collective call of the rank has this sequence number.
 SharedBytes welcome(const HostJob& job, int rank, std::uint32_t sequence);
 
 }  // namespace torusmp::torus_run

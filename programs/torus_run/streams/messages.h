@@ -92,7 +92,7 @@ struct RankEvent {
         another_mpi,  // no rank here has connected; text: "./a.out uses libmpi.so.40 of Open MPI"
         joins_again,  // after finalized
         left_job,     // the rank has ended and left behind a torus-run that it had started
-        job_ended,    // such a torus-run. number: waitpid's status; call 1: a death is not a failure
+        job_ended,  // such a torus-run. number: waitpid's status; call 1: a death is not a failure
     };
     Kind kind{};
     int rank = 0;
