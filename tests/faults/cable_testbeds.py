@@ -27,6 +27,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True  # the source tree stays as it is
 HERE = Path(__file__).resolve().parent
@@ -226,6 +227,26 @@ def play(cables, most):
             cables.step()
             time.sleep(cables.dice.choice((0, 0.03, 0.1, 0.3, 1.2)))
     return schedule
+
+
+def run_under_faults(command, testbed, seed, wait_until_begun):
+    """Runs a job that is silent without faults while cables die and come back. wait_until_begun(job) returns
+    when the job has begun, or has ended. Raises Wrong if it does not end well, or prints other lines than
+    those on cables."""
+    cables = Cables(testbed, random.Random(seed))
+    job = subprocess.Popen(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    try:
+        wait_until_begun(job)
+        play(cables, 30)(SimpleNamespace(process=job))
+        printed = job.communicate(timeout=150)[0]
+    finally:
+        job.kill()
+        job.communicate()
+        cables.heal_all()
+    others = [line for line in printed.splitlines() if not NEWS.match(line)]
+    if job.returncode != 0 or others or not cables.history:
+        raise Wrong(f"seed {seed}: exit {job.returncode}, {len(cables.history)} faults of cables\n{printed}\n"
+                    + "\n".join(cables.history))
 
 
 def suffer(programs, testbed, kind, seed, folder, options, expected):

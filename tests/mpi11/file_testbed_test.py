@@ -3,16 +3,14 @@
 """Files of one host, in a testbed of namespaces in which only node 0 sees the folder:
 file_testbed_test.py SOURCE TORUS_RUN FILE_SOAK FILE_FAULTS TORUS_INFO."""
 import os
-import random
 import subprocess
 import sys
-from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 SOURCE, TORUS_RUN, SOAK, FAULTS, INFO = (sys.argv.pop(1) for _ in range(5))
 sys.path[:0] = [os.path.join(SOURCE, "tests", folder) for folder in ("testbed", "faults")]
-from cable_testbeds import NEWS, TIMEOUT, Cables, play                 # noqa: E402
-from harness import TestbedTest, eventually, main, tool                           # noqa: E402
+from cable_testbeds import TIMEOUT, run_under_faults                   # noqa: E402
+from harness import TestbedTest, eventually, main, tool                # noqa: E402
 from netns.testbed import Testbed                                      # noqa: E402
 
 # How many random schedules of cables; the long run is FILE_SCHEDULES=100.
@@ -56,23 +54,13 @@ class Files(TestbedTest):
         self.up("2x2x2")
         at = f"{self.disk}={self.testbed}-0"
         for seed in range(1, SCHEDULES + 1):
-            cables = Cables(Testbed(self.testbed), random.Random(seed))
-            job = subprocess.Popen(self.command(SOAK, str(seed), "400", self.disk, at=at,
-                                                settings=[f"transport.timeout={TIMEOUT}s"]),
-                                   text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            command = self.command(SOAK, str(seed), "400", self.disk, at=at,
+                                   settings=[f"transport.timeout={TIMEOUT}s"])
             with self.subTest(seed=seed):
-                try:
-                    eventually("the file is open", lambda: len(self.on_disk()) == 2 or job.poll() is not None)
-                    play(cables, 30)(SimpleNamespace(process=job))
-                    told = job.communicate(timeout=150)[0]
-                finally:
-                    job.kill()
-                    job.communicate()
-                    cables.heal_all()
-                happened = "\n".join(cables.history)
-                self.assertEqual(job.returncode, 0, f"{told}\n{happened}")
-                self.assertEqual([line for line in told.splitlines() if not NEWS.match(line)], [], happened)
-                self.assertTrue(cables.history, "no cable died while the job ran")
+                run_under_faults(
+                    command, Testbed(self.testbed), seed,
+                    lambda job: eventually("the file is open",
+                                           lambda: len(self.on_disk()) == 2 or job.poll() is not None))
                 self.assertEqual(self.on_disk(), ["below"])
 
     def test_a_folder_that_one_host_alone_has_needs_no_setting(self):

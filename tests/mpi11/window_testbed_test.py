@@ -3,15 +3,13 @@
 """Windows over links between hosts, some of whose cables die and come back, in testbeds of namespaces:
 window_testbed_test.py SOURCE TORUS_RUN WINDOW_SOAK WINDOWS."""
 import os
-import random
 import subprocess
 import sys
-from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 SOURCE, TORUS_RUN, SOAK, WINDOWS = (sys.argv.pop(1) for _ in range(4))
 sys.path[:0] = [os.path.join(SOURCE, "tests", folder) for folder in ("testbed", "faults")]
-from cable_testbeds import NEWS, TIMEOUT, Cables, play   # noqa: E402
+from cable_testbeds import TIMEOUT, run_under_faults     # noqa: E402
 from harness import TestbedTest, eventually, main, tool  # noqa: E402
 from netns.testbed import Testbed                        # noqa: E402
 
@@ -51,23 +49,11 @@ class Windows(TestbedTest):
                     self.one_schedule(use, seed)
 
     def one_schedule(self, use, seed):
-        cables = Cables(Testbed(self.testbed), random.Random(seed))
         ready = self.path(f"ready-{use}-{seed}")
-        job = subprocess.Popen(self.command(use, "--set", f"transport.timeout={TIMEOUT}s", SOAK, str(seed), "250",
-                                            ready), text=True, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT)
-        try:
-            eventually("accesses begin", lambda: os.path.exists(ready) or job.poll() is not None)
-            play(cables, 30)(SimpleNamespace(process=job))
-            told = job.communicate(timeout=150)[0]
-        finally:
-            job.kill()
-            job.communicate()
-            cables.heal_all()
-        happened = "\n".join(cables.history)
-        self.assertEqual(job.returncode, 0, f"{told}\n{happened}")
-        self.assertEqual([line for line in told.splitlines() if not NEWS.match(line)], [], happened)
-        self.assertTrue(cables.history, "no cable died while the job ran")
+        run_under_faults(
+            self.command(use, "--set", f"transport.timeout={TIMEOUT}s", SOAK, str(seed), "250", ready),
+            Testbed(self.testbed), seed,
+            lambda job: eventually("accesses begin", lambda: os.path.exists(ready) or job.poll() is not None))
 
 
 if __name__ == "__main__":
