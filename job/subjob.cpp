@@ -242,8 +242,7 @@ Subjob::Subjob(const std::string& name, std::vector<std::string> arguments,
     if (program.empty())
         throw std::runtime_error(
             "cannot find torus-run, which starts the new processes: expected torus-run in PATH, or "
-            "in "
-            "the installation of this library");
+            "in the installation of this library");
     arguments.insert(arguments.begin(), name);
     std::vector<char*> argv, envp;
     for (std::string& it : arguments) argv.push_back(it.data());

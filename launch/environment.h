@@ -67,9 +67,7 @@ enum class FrameKind : std::uint32_t {
     waits = 24,  // what it waits for, see core/waits/; sequence 1: waiting too long, 0: an answer
     page = 25,   // int32: its descriptor of its control page, see core/page/control_page.h
     again = 26,  // after finalize: it joins the job again
-    child =
-        27,  // int32: pid of a torus-run that it has started; sequence 1: the death of a process
-             // there is not a failure
+    child = 27,  // int32: pid of a torus-run that it has started; sequence 1: deaths are allowed
 };
 
 struct FrameHeader {

@@ -11,11 +11,10 @@
 
 namespace torusmp::launch {
 
-// Throw std::runtime_error if the folder or a file cannot be used.
-bool publish(const std::string& service,
-             const std::string& port);  // false if it is published already
-bool unpublish(const std::string& service,
-               const std::string& port);  // false if it is not published
+// Throw std::runtime_error if the folder or a file cannot be used. publish() returns false if the
+// name is published already, unpublish() if it is not.
+bool publish(const std::string& service, const std::string& port);
+bool unpublish(const std::string& service, const std::string& port);
 std::optional<std::string> look_up(const std::string& service);
 
 }  // namespace torusmp::launch

@@ -58,8 +58,7 @@ inline const config::Setting<Output> output{
 inline const config::Setting<int> universe{
     "launch.universe", config::integer_between({0, "no limit"}, 1 << 20), 0,
     "Maximum number of processes of a job, including those that MPI_Comm_spawn starts. "
-    "MPI_UNIVERSE_SIZE has this "
-    "value, or the number of processors if there is no limit."};
+    "MPI_UNIVERSE_SIZE has this value, or the number of processors if there is no limit."};
 
 inline const config::Table table{&bind, &cpus_per_rank, &agent, &through, &output, &universe};
 

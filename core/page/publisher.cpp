@@ -122,8 +122,7 @@ bool Publisher::describe_access(const Awaited& awaited, PageState& state) const 
     Waits waits;
     windows_.report(waits);
     for (const Waits::Operation& open : waits.operations)
-        if (std::find(list.ids.begin(), list.ids.end(), open.id) != list.ids.end())
-            list.operations.push_back(open);
+        if (list.has(open.id)) list.operations.push_back(open);
     for (const Waits::Operation& it : list.operations) {
         if (it.kind != Waits::Operation::Kind::access) continue;
         state.wait = WaitKind::access;

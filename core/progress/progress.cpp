@@ -2,9 +2,8 @@
 #include "core/progress/progress.h"
 
 #include <sched.h>
-#include <utility>
 
-#include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "core/settings.h"
@@ -260,9 +259,7 @@ void Progress::report(Waits& waits) const {
             began == Clock::time_point{} ? 0.0 : std::chrono::duration<double>(now - began).count();
         waits.calls.push_back({std::string(waiter->what_), seconds, awaited.any});
         const auto mark = [&](auto& entry) {
-            if (entry.id != nullptr &&
-                std::find(awaited.ids.begin(), awaited.ids.end(), entry.id) != awaited.ids.end())
-                entry.call = call;
+            if (awaited.has(entry.id)) entry.call = call;
         };
         for (auto& entry : waits.operations) mark(entry);
         for (auto& entry : waits.collectives) mark(entry);
@@ -279,14 +276,10 @@ void Progress::report_sought(Waits& waits) const {
     sought_->list(sought);
     waits.looks_in = looks_in_;
     waits.sought = std::move(sought.operations);
-    const auto is_sought = [&](const auto& entry) {
-        return entry.id != nullptr &&
-               std::find(sought.ids.begin(), sought.ids.end(), entry.id) != sought.ids.end();
-    };
     for (const auto& entry : waits.operations)
-        if (is_sought(entry)) waits.sought.push_back(entry);
+        if (sought.has(entry.id)) waits.sought.push_back(entry);
     for (const auto& entry : waits.collectives)
-        if (is_sought(entry)) waits.looks_in += " of " + entry.name;
+        if (sought.has(entry.id)) waits.looks_in += " of " + entry.name;
 }
 
 void Progress::publish() {

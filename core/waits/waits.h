@@ -6,6 +6,7 @@
 // Made under the Runtime's lock; afterwards any thread may use it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -193,6 +194,10 @@ class Awaited {
         bool any = false;                          // one is enough
         std::vector<const void*> ids;              // incomplete requests and tasks
         std::vector<Waits::Operation> operations;  // operations without a request
+
+        bool has(const void* id) const {
+            return id != nullptr && std::find(ids.begin(), ids.end(), id) != ids.end();
+        }
     };
     virtual void list(List& list) const = 0;
     // The request, if there is only one.

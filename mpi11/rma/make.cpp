@@ -25,6 +25,11 @@ constexpr std::size_t page = 4096;
 constexpr std::size_t line = 64;
 constexpr int setup_tag = 1;
 
+// Whether the memory of a window is made for it.
+bool makes_memory(int flavor) {
+    return flavor == MPI_WIN_FLAVOR_ALLOCATE || flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
 std::size_t rounded(std::size_t bytes, std::size_t to) {
     return (bytes + to - 1) / to * to;
 }
@@ -86,8 +91,7 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     const Rank host = state.host_of(window.comm->runtime().rank());
     for (int member = 0; member < window.size(); ++member)
         if (state.host_of(window.comm->peer(member)) == host) offsets.mates.push_back(member);
-    const bool made =
-        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made = makes_memory(window.flavor);
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
     offsets.control = core::rma::Control::bytes(offsets.mates.size());
@@ -153,8 +157,7 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
 
 void use_block(Window& window, const Offsets& offsets) {
     std::byte* const start = window.block->memory();
-    const bool made =
-        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
+    const bool made = makes_memory(window.flavor);
     for (std::size_t i = 0; i < offsets.mates.size(); ++i) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
@@ -170,9 +173,7 @@ int make_alone(Window& window) {
     window.own_control = std::make_unique<core::rma::Control>();
     core::rma::Window::Part& own = window.core.parts[std::size_t(window.core.self)];
     own.control = window.own_control.get();
-    const bool made =
-        window.flavor == MPI_WIN_FLAVOR_ALLOCATE || window.flavor == MPI_WIN_FLAVOR_SHARED;
-    if (!made) return MPI_SUCCESS;
+    if (!makes_memory(window.flavor)) return MPI_SUCCESS;
     if (window.flavor == MPI_WIN_FLAVOR_SHARED && window.size() > 1) return MPI_ERR_RMA_SHARED;
     const auto size = std::size_t(window.members[std::size_t(window.core.self)].size);
     window.memory =
@@ -283,8 +284,7 @@ void* make_window(MPI_Comm handle, const Plan& plan, MPI_Win* win) {
 
 int make_from(const char* call, MPI_Comm comm, const Plan& plan, MPI_Win* win, void* baseptr) {
     return api(call, comm, [&](Communicator&) {
-        if (plan.flavor == MPI_WIN_FLAVOR_ALLOCATE || plan.flavor == MPI_WIN_FLAVOR_SHARED)
-            check_output("baseptr", baseptr);
+        if (makes_memory(plan.flavor)) check_output("baseptr", baseptr);
         void* const memory = make_window(comm, plan, win);
         if (baseptr != nullptr) *static_cast<void**>(baseptr) = memory;
     });

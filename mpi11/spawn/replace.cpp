@@ -195,8 +195,7 @@ MPI_Comm take_replaced() {
     if (lib.replaced == nullptr)
         fail(MPI_ERR_COMM,
              "comm is MPI_COMM_NULL, which is valid only in the first call of {} by a process that "
-             "it "
-             "has started",
+             "it has started",
              replace_call);
     if (lib.parent != nullptr) release(*std::exchange(lib.parent, nullptr));
     return handle_of(*std::exchange(lib.replaced, nullptr));

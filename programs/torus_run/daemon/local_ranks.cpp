@@ -82,12 +82,14 @@ int LocalRanks::descriptors_each(const HostJob& job) {
     return sockets + RankStreams::pipes(job.capture);
 }
 
+void LocalRanks::add_job_environment(Program& program) const {
+    inherit(program.environment, job_.environment);
+    add_library_folder(program.environment);
+}
+
 bool LocalRanks::start_all() {
     std::vector<Program> programs = job_.programs;
-    for (Program& program : programs) {
-        inherit(program.environment, job_.environment);
-        add_library_folder(program.environment);
-    }
+    for (Program& program : programs) add_job_environment(program);
     std::size_t local_rank = 0;
     for (Rank& rank : ranks_) {
         Program& program = programs[std::size_t(job_.program_of(rank.number))];
@@ -199,8 +201,7 @@ void LocalRanks::stand_in(int number, std::uint32_t sequence) {
     Program program;
     program.path = launch::stand_in_path(own_path());
     program.arguments = {program.path, "--place"};
-    inherit(program.environment, job_.environment);
-    add_library_folder(program.environment);
+    add_job_environment(program);
     start(*found, std::size_t(found - ranks_.begin()), program,
           {wiring_.null, wiring_.null, STDERR_FILENO}, sequence);
 }

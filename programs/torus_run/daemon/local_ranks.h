@@ -118,6 +118,7 @@ class LocalRanks {
         bool left = false;            // its rank has ended
     };
 
+    void add_job_environment(Program& program) const;
     bool start(Rank& rank, std::size_t local_rank, Program& program);
     // `standard` has the descriptors that become 0, 1 and 2. The first collective call of the rank
     // has this sequence number.

@@ -147,8 +147,7 @@ config::Team first_team(const config::Settings& machine, const config::Demand& d
     else
         throw UsageError(fmt::format(
             "{}: {} ranks cannot be spread evenly over {}, which nodes.spares ({}) leaves: "
-            "expected "
-            "-np {}",
+            "expected -np {}",
             demand.ranks_option, ranks, hosts == 1 ? "1 host" : fmt::format("{} hosts", hosts),
             where, hosts * team.ranks_per_host));
     return team;
