@@ -269,6 +269,18 @@ bool fit_living(Settings& machine, const Team& team) {
     return true;
 }
 
+void check_hosts(const Names& names, const Settings& machine, const std::string& option) {
+    const Names& hosts = host_names(machine);
+    for (const std::string& name : names) {
+        if (std::count(names.begin(), names.end(), name) > 1)
+            throw ConfigError(fmt::format("{} names {} twice", option, name));
+        if (contains(hosts, name)) continue;
+        const std::string_view meant = base::nearest(name, {hosts.begin(), hosts.end()});
+        throw ConfigError(fmt::format("{}: {} is not in nodes.hosts{}", option, name,
+                                      meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+    }
+}
+
 // Spares are hosts of the machine, and at least one host is none.
 void check_spares(const Settings& settings) {
     const Spares& spares = settings[setting::spares];
@@ -279,14 +291,7 @@ void check_spares(const Settings& settings) {
     };
     if (hosts.empty())
         refuse("nodes.spares needs nodes.hosts, which is not set: spares are some of its hosts");
-    for (const std::string& name : spares.names) {
-        if (std::count(spares.names.begin(), spares.names.end(), name) > 1)
-            refuse(fmt::format("nodes.spares names {} twice", name));
-        if (std::find(hosts.begin(), hosts.end(), name) != hosts.end()) continue;
-        const std::string_view meant = base::nearest(name, {hosts.begin(), hosts.end()});
-        refuse(fmt::format("nodes.spares: {} is not in nodes.hosts{}", name,
-                           meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
-    }
+    check_hosts(spares.names, settings, settings.origin(setting::spares).where + ": nodes.spares");
     if (spares.count >= int(hosts.size()))
         refuse(
             fmt::format("nodes.spares leaves {} free, but nodes.hosts has {}: expected at most "

@@ -42,7 +42,7 @@ class Process {
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
 
-    core::Runtime& runtime() { return *runtime_; }
+    core::Runtime& runtime() const { return *runtime_; }
     const config::Settings& settings() const { return settings_; }
     const collectives::Policy& collective_policy() const { return policy_; }
     // The bytes of all ranks of the job, by rank. Collective.

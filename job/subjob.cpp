@@ -24,6 +24,7 @@
 #include "config/cpus.h"
 #include "config/fit.h"
 #include "config/geometry.h"
+#include "config/living.h"
 #include "job/processors.h"
 #include "launch/environment.h"
 
@@ -72,6 +73,7 @@ config::Settings fitted(const config::Settings& settings, int ranks,
                         const std::vector<std::string>& hosts) {
     config::Settings fitted = settings;
     fitted.set(config::setting::ranks_per_node, {}, {});
+    fitted.set(config::setting::spares, {}, {});
     config::Demand demand;
     demand.ranks = ranks;
     demand.ranks_option = fmt::format("maxprocs {}", ranks);
@@ -197,40 +199,91 @@ RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
     }
 }
 
+namespace {
+
+using Names = std::vector<std::string>;
+
+// The hosts of a job and its options for torus-run.
+struct Ground {
+    config::Settings fitted;
+    Names options;
+};
+
+Ground fill_hosts(const config::Settings& used, const std::string& here, std::size_t each) {
+    Ground ground{used, options_of(used, here)};
+    if (host_names(used).empty()) return ground;
+    std::vector<int> block(used[config::setting::dims].size(), 1);
+    block.back() = int(each);
+    ground.fitted.set(config::setting::ranks_per_node, std::move(block));
+    return ground;
+}
+
+// As torus-run --without fits the machine. Nothing if no cables join the hosts.
+std::optional<Ground> fill_some(const config::Settings& machine, const Names& usable,
+                                const std::string& here, std::size_t each) {
+    Ground ground{machine, options_of(machine, here)};
+    ground.fitted.set(config::setting::spares, {}, {});
+    ground.fitted.set(config::setting::ranks_per_node, {}, {});
+    if (!fit_living(ground.fitted,
+                    {int(usable.size()), int(each), usable, nullptr, here, "--without"}))
+        return std::nullopt;
+    Names others;
+    for (const std::string& host : host_names(machine))
+        if (std::ranges::count(usable, host) == 0) others.push_back(host);
+    ground.options.insert(ground.options.end(),
+                          {"-ppn", fmt::to_string(each), "--without",
+                           fmt::format("{}", fmt::join(others, ","))});
+    return ground;
+}
+
+// Hosts that are not needed may be lost without a report.
+std::optional<Ground> leave_out(const config::Settings& machine, const std::string& here,
+                                const Names& needed, const std::vector<int>& lost,
+                                std::size_t each) {
+    Names just_needed, living;
+    for (int node = 0; node < int(host_names(machine).size()); ++node) {
+        const std::string& host = host_names(machine)[std::size_t(node)];
+        const bool is_needed = std::ranges::count(needed, host) != 0;
+        if (is_needed) just_needed.push_back(host);
+        if (is_needed || std::ranges::count(lost, node) == 0) living.push_back(host);
+    }
+    if (living.size() == host_names(machine).size()) return std::nullopt;
+    if (auto ground = fill_some(machine, just_needed, here, each)) return ground;
+    return fill_some(machine, living, here, each);
+}
+
+}  // namespace
+
 Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
-                       int running) {
-    Seating seating;
-    std::vector<std::string> needed;
+                       int running, const std::vector<int>& lost) {
+    Names needed;
     if (!machine_hosts(settings).empty())
         for (const int it : nodes) needed.push_back(host_of(settings, it));
-    const config::Settings& used = settings_with(settings, needed);
-    const std::size_t hosts = std::max(host_names(used).size(), std::size_t(1));
-    std::vector<std::vector<int>> waiting(std::max(machine_hosts(settings).size(), hosts));
+    std::vector<std::vector<int>> waiting(std::max(machine_hosts(settings).size(), std::size_t(1)));
     for (std::size_t process = nodes.size(); process-- > 0;)
         waiting[std::size_t(nodes[process])].push_back(int(process));
     std::size_t each = 1;
     for (const auto& it : waiting) each = std::max(each, it.size());
-    seating.ranks = int(each * hosts);
-    seating.options = options_of(used, host_of(settings, node));
+    const std::string here = host_of(settings, node);
+    std::optional<Ground> part;
+    if (!needed.empty() && !lost.empty())
+        part = leave_out(settings.whole(), here, needed, lost, each);
+    Ground ground = part ? std::move(*part) : fill_hosts(settings_with(settings, needed), here, each);
+    const std::size_t hosts = std::max(host_names(ground.fitted).size(), std::size_t(1));
+    Seating seating{int(each * hosts), std::move(ground.options), {}};
     seating.options.insert(seating.options.end(), {"-np", fmt::to_string(seating.ranks)});
-    config::Settings full = used;
-    if (!host_names(used).empty()) {
-        std::vector<int> block(used[config::setting::dims].size(), 1);
-        block.back() = int(each);
-        full.set(config::setting::ranks_per_node, std::move(block));
-    }
-    const std::vector<int> places = host_names(used).empty()
+    const std::vector<int> places = host_names(ground.fitted).empty()
                                         ? std::vector<int>(std::size_t(seating.ranks), 0)
-                                        : nodes_of(full, seating.ranks, settings);
+                                        : nodes_of(ground.fitted, seating.ranks, settings);
     for (std::size_t rank = 0; rank < places.size(); ++rank) {
-        auto& here = waiting[std::size_t(places[rank])];
+        auto& waits = waiting[std::size_t(places[rank])];
         if (rank != 0) seating.table += ',';
-        if (here.empty()) {
+        if (waits.empty()) {
             seating.table += '-';
             continue;
         }
-        seating.table += fmt::format("{}{}", here.back() < running ? "" : "+", here.back());
-        here.pop_back();
+        seating.table += fmt::format("{}{}", waits.back() < running ? "" : "+", waits.back());
+        waits.pop_back();
     }
     return seating;
 }

@@ -52,9 +52,11 @@ struct Seating {
     // passes on messages; separated by commas.
     std::string table;
 };
-// `node` is that of this process. The first `running` processes run already.
+// `node` is that of this process. The first `running` processes run already. If there are nodes that
+// cannot be used (`lost`), the job has only the nodes of the processes or, if no cables join these,
+// all that are not lost. If these are not joined either, the lost ones are used nevertheless.
 Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
-                       int running);
+                       int running, const std::vector<int>& lost);
 
 // The options of a job with one rank on each host of this job, or of the machine.
 std::vector<std::string> options_of_hosts(const config::Settings& settings, int node, bool whole);

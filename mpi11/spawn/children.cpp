@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
@@ -22,6 +23,9 @@ namespace torusmp::mpi {
 namespace {
 
 using Strings = std::vector<std::string>;
+// Exit code of torus-run.
+constexpr int nothing_was_started = 2;
+
 using Jobs = std::vector<std::unique_ptr<job::Subjob>>;
 
 Strings split(std::string_view text, std::string_view separators) {
@@ -210,7 +214,8 @@ Arrangement arrange_children(const std::vector<Command>& commands, const job::Pr
 
 Arrangement arrange_replacements(const Command& command, const job::Process& beside,
                                  std::vector<int> nodes,
-                                 const std::vector<Replacement>& replacements) {
+                                 const std::vector<Replacement>& replacements,
+                                 std::vector<int>& refused) {
     const Strings& hosts = job::machine_hosts(beside.settings());
     Arrangement arranged;
     const int survivors = int(nodes.size());
@@ -248,8 +253,20 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
             fmt::format("{}:{}:{}", meeting_text(arranged.place), i, fmt::join(ranks, ",")),
             Deaths::are_mended, input));
     }
-    arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors);
+    arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors, refused);
     watch_children(arranged, children, command.program);
+    arranged.why = [children, replacements, &refused, why = std::move(arranged.why)] {
+        // The meeting fails at about the same time for the same reason.
+        constexpr auto patience = std::chrono::seconds(5);
+        const auto end = std::chrono::steady_clock::now() + patience;
+        wait_idly([&] {
+            return find_ended(*children) != nullptr || std::chrono::steady_clock::now() > end;
+        });
+        for (std::size_t i = 0; i < children->size(); ++i)
+            if ((*children)[i]->ended() == nothing_was_started)
+                refused.push_back(replacements[i].node);
+        return why();
+    };
     arranged.succeeded = [children, lifeline] {
         for (auto& it : *children) keep_children(std::move(it), 1, Deaths::are_mended, lifeline);
     };

@@ -135,9 +135,14 @@ int own_node(const job::Process& process) {
 }
 
 std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
-                                           const std::vector<int>& nodes, int running) {
+                                           const std::vector<int>& nodes, int running,
+                                           const std::vector<int>& refused) {
+    std::vector<int> lost = refused;
+    for (Rank rank = 0; rank < process.size(); ++rank)
+        if (process.runtime().survivors().is_lost(rank))
+            lost.push_back(job::own_node(process.settings(), rank));
     job::Seating seating =
-        job::seat_processes(process.settings(), own_node(process), nodes, running);
+        job::seat_processes(process.settings(), own_node(process), nodes, running, lost);
     std::vector<std::string> arguments = std::move(seating.options);
     // A process may end without the others; bound to processors, ranks of other jobs are not.
     arguments.insert(arguments.end(),

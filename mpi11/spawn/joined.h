@@ -49,9 +49,11 @@ std::string new_meeting_name();
 int own_node(const job::Process& process);
 
 // Starts the job in which processes on these nodes, by index, meet. The machine of the job of
-// `process` has all of these nodes. The first `running` processes run already.
+// `process` has all of these nodes. The first `running` processes run already. Nodes of ranks that
+// are lost in the job of `process`, and those in `refused`, are left out where possible.
 std::unique_ptr<job::Subjob> start_meeting(const std::string& name, const job::Process& process,
-                                           const std::vector<int>& nodes, int running);
+                                           const std::vector<int>& nodes, int running,
+                                           const std::vector<int>& refused = {});
 
 // Takes this process's place in the job, as soon as all others have taken theirs; own jobs go on
 // meanwhile. `given_up` is called now and then; if it returns true, this ends with an exception.

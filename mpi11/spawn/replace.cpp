@@ -77,22 +77,35 @@ std::string host_of_node(const job::Process& job, int node) {
 }
 
 // Hosts on which no member runs come first, those that are named as spares before others; then the
-// host of the dead member, since its process may have died alone.
+// host of the dead member, since its process may have died alone; then the host on which the fewest
+// processes run. `refused` ones come last.
 std::vector<Replacement> places_for(const Communicator& comm, const job::Process& job,
-                                    const std::vector<int>& ranks) {
+                                    const std::vector<int>& ranks,
+                                    const std::vector<int>& refused) {
     const config::Settings& settings = job.settings();
-    std::vector<int> used;
+    const auto may_serve = [&](int node) { return std::ranges::count(refused, node) == 0; };
+    const std::size_t nodes = std::max(job::machine_hosts(settings).size(), std::size_t(1));
+    std::vector<int> used, running(nodes);
     for (const Rank member : comm.members()) used.push_back(job::own_node(settings, member));
+    for (std::size_t rank = 0; rank < used.size(); ++rank)
+        if (std::ranges::count(ranks, int(rank)) == 0) ++running[std::size_t(used[rank])];
     std::vector<int> free;
-    for (int node = 0; node < int(job::machine_hosts(settings).size()); ++node)
-        if (std::ranges::count(used, node) == 0) free.push_back(node);
+    for (int node = 0; node < int(nodes); ++node)
+        if (std::ranges::count(used, node) == 0 && may_serve(node)) free.push_back(node);
     const auto& spares = settings.whole()[config::setting::spares].names;
     std::ranges::stable_partition(
         free, [&](int node) { return std::ranges::count(spares, host_of_node(job, node)) != 0; });
     std::vector<Replacement> places;
     for (const int rank : ranks) {
         const std::size_t next = places.size();
-        places.push_back({rank, next < free.size() ? free[next] : used[std::size_t(rank)]});
+        int node = next < free.size() ? free[next] : used[std::size_t(rank)];
+        if (!may_serve(node))
+            for (int other = 0; other < int(nodes); ++other) {
+                const auto load = [&](int it) { return running[std::size_t(it)]; };
+                if (load(other) > 0 && (load(node) == 0 || load(other) < load(node))) node = other;
+            }
+        ++running[std::size_t(node)];
+        places.push_back({rank, node});
     }
     return places;
 }
@@ -111,12 +124,12 @@ class Replace {
         : comm_(comm), command_(read_command(command, arguments, 1, info)) {}
 
     Communicator& run() {
-        // Each further try needs a further death.
-        for (int tries = comm_.size() + 2; tries > 0; --tries)
+        // Each further try needs a further death, or another host that cannot be used.
+        const auto hosts = job::machine_hosts(comm_.world()->process().settings()).size();
+        for (int tries = comm_.size() + int(hosts) + 2; tries > 0; --tries)
             if (Communicator* const made = try_once()) return *made;
         fail(MPI_ERR_PROC_FAILED,
-             "a process has died in each of {} attempts to replace the dead members of {}",
-             comm_.size() + 2, comm_.describe());
+             "a process has died in each attempt to replace the dead members of {}", comm_.describe());
     }
 
   private:
@@ -138,24 +151,29 @@ class Replace {
         return made;
     }
 
-    // Returns null if a process has died. Throws, on all survivors, if the processes cannot be
-    // started.
+    // Returns null if a process has died, or a host could not be used and another one may. Throws,
+    // on all survivors, if the processes cannot be started.
     Communicator* join_fresh(Communicator& survivors, const std::vector<int>& ranks) {
         OwnedJoined inter;
         std::optional<Failure> failure;
+        const std::size_t refused = refused_.size();
         try {
             inter.reset(&join_through(survivors, 0, replace_call, MPI_ERR_SPAWN,
                                       [&](const job::Process& job, std::vector<int> nodes) {
-                                          places_ = places_for(comm_, job, ranks);
-                                          return arrange_replacements(command_, job,
-                                                                      std::move(nodes), places_);
+                                          places_ = places_for(comm_, job, ranks, refused_);
+                                          return arrange_replacements(
+                                              command_, job, std::move(nodes), places_, refused_);
                                       }));
         } catch (const Failure& caught) {
             failure = caught;
             if (!is_known_to_all(caught)) revoke(survivors);
         }
-        const Outcome outcome = vote(survivors, inter != nullptr, 0, replace_call);
-        if (outcome.died) return nullptr;
+        // The lowest number counts, and only the root finds hosts that cannot be used.
+        constexpr Context try_others = 0, as_it_is = 1;
+        const Outcome outcome =
+            vote(survivors, inter != nullptr, refused_.size() > refused ? try_others : as_it_is,
+                 replace_call);
+        if (outcome.died || outcome.first == try_others) return nullptr;
         if (outcome.all) return inter.release();
         if (failure && is_known_to_all(*failure)) throw *failure;
         fail(MPI_ERR_SPAWN, "another member could not join the new processes");
@@ -171,6 +189,7 @@ class Replace {
     Communicator& comm_;
     const Command command_;
     std::vector<Replacement> places_;  // of the last try; on its root
+    std::vector<int> refused_;         // nodes on which nothing could be started; on the root
 };
 
 // The standard input is a pipe from the process that has started this one.

@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Processes that die in a job over links, and new ones on other hosts in their places, in a testbed of
-namespaces: replace_testbed_test.py SOURCE TORUS_RUN DISKLESS_HEAT."""
+namespaces: replace_testbed_test.py SOURCE TORUS_RUN DISKLESS_HEAT REPLACE_ON_LINKS."""
+import itertools
 import os
 import re
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
-SOURCE, TORUS_RUN, PROGRAM = (sys.argv.pop(1) for _ in range(3))
+SOURCE, TORUS_RUN, PROGRAM, ON_LINKS = (sys.argv.pop(1) for _ in range(4))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
-from harness import TestbedTest, main, tool  # noqa: E402
-from netns.testbed import Testbed            # noqa: E402
+from harness import TestbedTest, eventually, main, tool  # noqa: E402
+from netns.testbed import Testbed                        # noqa: E402
 
 
 class Replaced(TestbedTest):
@@ -39,6 +41,43 @@ class Replaced(TestbedTest):
         self.testbed = self.name()
         tool("up", "3", "--name", self.testbed)
         self.run_heat(2, 1)
+
+    def up_mesh(self):
+        """Four hosts that are all cabled with each other; returns their cables as a setting."""
+        self.testbed = self.name()
+        pairs = list(itertools.combinations(range(4), 2))
+        tool("up", "4", "--name", self.testbed, "--cables", ",".join(f"{a}:e{b}-{b}:e{a}" for a, b in pairs))
+        hosts = ",".join(f"{self.testbed}-{node}" for node in range(4))
+        return ["--set", f"nodes.hosts={hosts}", "--set", "torus.cables=" + ",".join(
+            f"{self.testbed}-{a} e{b} - {self.testbed}-{b} e{a}" for a, b in pairs)]
+
+    def lose(self, victims, places, *options):
+        """A victim is "host 2", or ranks that die; each place is (host, rank)."""
+        with tempfile.TemporaryDirectory() as folder:
+            ready = os.path.join(folder, "ready")
+            words = [victim.split()[0] for victim in victims]
+            job = subprocess.Popen([TORUS_RUN, "--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec",
+                                    "--keep-going", "--set", "transport.use=tcp", "--set", "transport.timeout=1s", *options,
+                                    ON_LINKS, ready, *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                for phase, victim in enumerate(victims):
+                    if not victim.startswith("host"):
+                        continue
+                    eventually("messages", lambda: os.path.exists(f"{ready}{phase}") or job.poll() is not None)
+                    tool("kill-node", self.testbed, victim.split()[1])
+                output, errors = job.communicate(timeout=90)
+            finally:
+                job.kill()
+                job.communicate()
+        found = re.findall(r"(?m)^torusmp: a new process on host \S+-(\d+) takes the place of rank (\d+)$", errors)
+        self.assertRegex(output, rf"^whole: \d+ members after {len(victims)} deaths\n$", errors)
+        self.assertEqual([(int(host), int(rank)) for host, rank in found], places, errors)
+        return job.returncode, errors
+
+    def test_hosts_of_a_full_mesh_vanish_and_a_spare_takes_over_then_a_living_host(self):
+        mesh = self.up_mesh()
+        code, told = self.lose(["host 1", "host 2"], [(3, 1), (0, 2)], *mesh, "--spares", f"{self.testbed}-3")
+        self.assertEqual(code, 1, told)
 
 
 if __name__ == "__main__":

@@ -79,6 +79,9 @@ po::options_description describe_options() {
     add("spares", po::value<std::string>()->value_name("HOSTS"),
         "hosts to leave free for restarts: their number, or their names as a,b (short for --set "
         "nodes.spares=HOSTS)");
+    add("without", po::value<std::string>()->value_name("HOSTS"),
+        "hosts of the geometry file that the job must not use, as a,b; the others form a part of the "
+        "torus or, if they cannot, a graph");
     add("tag-output", po::bool_switch(),
         "prefix each line of output with \"[rank] \" (also -l, -prepend-rank)");
     add("timeout", po::value<double>()->value_name("SECONDS"), "end the job after SECONDS");
@@ -283,6 +286,17 @@ void read_fault_tolerance(const po::variables_map& given, Options& options) {
             fmt::format("--with-ft {}: expected ulfm, mpi or no", base::printable(kind)));
 }
 
+// Placement compares the names with those of the geometry file.
+Words read_left_out(const std::string& text) {
+    Words names;
+    std::istringstream parts(text);
+    for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
+    if (names.empty() || text.back() == ',' || std::ranges::count(names, std::string()) != 0)
+        throw UsageError(fmt::format("--without {}: expected hosts, for example a,b",
+                                     base::printable(text)));
+    return names;
+}
+
 void read_restarts(const po::variables_map& given, Options& options) {
     if (given.count("spares"))
         options.settings.flags.push_back(
@@ -329,6 +343,8 @@ Options parse_options(int argc, const char* const* argv) {
     options.tag_output = given["tag-output"].as<bool>();
     options.verbose = given["verbose"].as<bool>();
     options.keep_going = given["keep-going"].as<bool>();
+    if (given.count("without"))
+        options.without = read_left_out(given["without"].as<std::string>());
     if (given.count("here")) options.here = given["here"].as<std::string>();
     if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
     options.settings = config::request_from(given);

@@ -39,6 +39,7 @@ struct Options {
     bool verbose = false;
     bool keep_going = false;
     int restarts = 0;       // --restart-on-death
+    std::vector<std::string> without;  // hosts that the job must not use
     std::string here;       // this host's name in nodes.hosts; empty for its own name
     std::string torus_run;  // its path on other hosts; empty if the same as here
     bool help = false;

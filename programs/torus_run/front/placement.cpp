@@ -111,7 +111,7 @@ config::Settings load_machine(const Options& options, const std::string& self) {
     return settings;
 }
 
-// ---- spares ----
+// ---- hosts that are left free ----
 
 bool contains(const Names& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
@@ -131,7 +131,7 @@ std::string own_name(const Names& hosts, const std::string& self) {
 
 // The hosts and the ranks on each of them for the first start, as config::fit() chooses them.
 config::Team first_team(const config::Settings& machine, const config::Demand& demand, int hosts,
-                        const std::string& where) {
+                        const std::string& reason) {
     config::Team team;
     team.hosts = hosts;
     team.ranks_per_host =
@@ -146,30 +146,41 @@ config::Team first_team(const config::Settings& machine, const config::Demand& d
         team.ranks_per_host = ranks / hosts;
     else
         throw UsageError(fmt::format(
-            "{}: {} ranks cannot be spread evenly over {}, which nodes.spares ({}) leaves: "
-            "expected -np {}",
+            "{}: {} ranks cannot be spread evenly over {}, which {} leaves: expected -np {}",
             demand.ranks_option, ranks, hosts == 1 ? "1 host" : fmt::format("{} hosts", hosts),
-            where, hosts * team.ranks_per_host));
+            reason, hosts * team.ranks_per_host));
     return team;
 }
 
-// Fits the job to the hosts that are no spares.
-void leave_spares(config::Settings& machine, const config::Demand& demand,
-                  const config::Spares& spares, const config::Origin& origin,
-                  const std::string& self) {
+// What leaves hosts free: "nodes.spares (--spares)", "--without b".
+std::string reason_of(const config::Spares& spares, const config::Origin& origin,
+                      const Names& left_out) {
+    Names reasons;
+    if (spares.count > 0) reasons.push_back(fmt::format("nodes.spares ({})", origin.where));
+    if (!left_out.empty())
+        reasons.push_back(fmt::format("--without {}", fmt::join(left_out, ",")));
+    return fmt::format("{}", fmt::join(reasons, " with "));
+}
+
+// Fits the job to the hosts that are neither spares nor left out.
+void leave_free(config::Settings& machine, const config::Demand& demand,
+                const config::Spares& spares, const config::Origin& origin, const Names& left_out,
+                const std::string& self) {
     const Names& all = host_names(machine);
-    const int hosts = int(all.size()) - spares.count;
+    const std::string reason = reason_of(spares, origin, left_out);
+    const Names usable = without(without(all, spares.names), left_out);
+    const int hosts = int(usable.size()) - (spares.names.empty() ? spares.count : 0);
     if (hosts < 1)
-        throw UsageError(fmt::format("nodes.spares ({}) leaves no host for ranks: the job has {}",
-                                     origin.where, base::listed(all)));
-    config::Team team = first_team(machine, demand, hosts, origin.where);
-    team.usable = without(all, spares.names);
+        throw UsageError(
+            fmt::format("{} leaves no host for ranks: the job has {}", reason, base::listed(all)));
+    config::Team team = first_team(machine, demand, hosts, reason);
+    team.usable = usable;
     team.first = own_name(team.usable, self);
-    team.why = origin.where;
+    team.why = reason;
     if (!fit_living(machine, team))
-        throw UsageError(fmt::format(
-            "nodes.spares ({}): no cables connect {} hosts of {}: name other spares, or fewer",
-            origin.where, team.hosts, base::listed(team.usable)));
+        throw UsageError(fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, "
+                                     "or fewer",
+                                     reason, team.hosts, base::listed(team.usable)));
 }
 
 // ---- restarts ----
@@ -185,7 +196,8 @@ class Replacement {
     Replacement(const Options& options, const std::string& self, const Restart& restart,
                 const config::Settings& machine)
         : options_(options), before_(restart.before->settings), machine_(machine) {
-        const Names living = without(host_names(machine), restart.unusable);
+        const Names living =
+            without(without(host_names(machine), restart.unusable), options.without);
         sound_ = without(living, restart.lost);
         all_ = sound_;
         // The host that died first has had the longest time to come back.
@@ -281,7 +293,7 @@ config::Settings fitted_part(config::Settings machine, const Options& options,
     machine.set(config::setting::spares, config::Spares(), config::Origin());
     config::Demand demand = demand_of(options, machine);
     const bool again = restart.before != nullptr;
-    if (spares.count == 0 && !again) {
+    if (spares.count == 0 && !again && options.without.empty()) {
         config::fit(machine, demand);
         return machine;
     }
@@ -296,7 +308,7 @@ config::Settings fitted_part(config::Settings machine, const Options& options,
         if (!spares.names.empty()) spares.count = int(spares.names.size());
     }
     if (again) return Replacement(options, self, restart, machine).choose();
-    leave_spares(machine, demand, spares, origin, self);
+    leave_free(machine, demand, spares, origin, options.without, self);
     return machine;
 }
 
@@ -307,7 +319,10 @@ config::Settings place_job(const Options& options, const std::string& self,
     const bool again = restart.before != nullptr;
     if (again && restart.lost.empty() && restart.unusable.empty()) return restart.before->settings;
     config::Settings machine = load_machine(options, self);
-    if (host_names(machine).empty()) return machine;
+    if (host_names(machine).empty() && options.without.empty()) return machine;
+    if (host_names(machine).empty())
+        throw UsageError("--without needs nodes.hosts, which is not set: it names some of its hosts");
+    check_hosts(options.without, machine, "--without");
     config::Settings part = fitted_part(machine, options, self, restart);
     if (host_names(part) != host_names(machine))
         part.set_whole(std::make_shared<const config::Settings>(std::move(machine)));
