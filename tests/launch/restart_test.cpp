@@ -195,7 +195,7 @@ TEST_CASE("A spare takes the place of a host whose daemon died, and a dead spare
     CHECK_CONTAINS(outcome.errors, "torus-run: restart 1 of 2: qe takes the place of qb\n");
 }
 
-TEST_CASE("Spares that are not used at first are those that the user names, or any") {
+TEST_CASE("Spares and hosts that are left out are not used at first") {
     const Cluster cluster("[6]", {"qa", "qb", "downc", "qd", "qe", "downf"});
     const auto ranks = [&](const Words& options) {
         const Outcome outcome =
@@ -211,6 +211,11 @@ TEST_CASE("Spares that are not used at first are those that the user names, or a
     CHECK(ranks({"--spares", "downc,downf", "-ppn", "2", "-np", "4"}) ==
           Words{"0 qa", "1 qa", "2 qb", "3 qb"});
     CHECK(ranks({"--spares", "1", "-host", "qa,qb,downc"}) == Words{"0 qa", "1 qb"});
+    CHECK(ranks({"--without", "downc,downf"}) == Words{"0 qa", "1 qb", "2 qd", "3 qe"});
+    CHECK(ranks({"--without", "downc,downf", "-np", "8"}) ==
+          Words{"0 qa", "1 qa", "2 qb", "3 qb", "4 qd", "5 qd", "6 qe", "7 qe"});
+    CHECK(ranks({"--without", "downc,downf", "--spares", "qb"}) == Words{"0 qa", "1 qd", "2 qe"});
+    CHECK(ranks({"--without", "downc", "-host", "qa,qb,downc"}) == Words{"0 qa", "1 qb"});
 }
 
 TEST_CASE("Without spares, fewer hosts take more ranks each, unless their number is given") {
@@ -266,6 +271,11 @@ TEST_CASE("Wrong options of restarts are found before anything starts") {
     CHECK_CONTAINS(refusal({"--spares", "-2"}), "-2 is not from 0 to ");
     CHECK_CONTAINS(refusal({"--spares", "1", "-np", "5"}), "cannot be spread evenly over 3 hosts");
     CHECK_CONTAINS(refusal({"--spares", "2", "-host", "qa,qb"}), "leaves no host for ranks");
+    CHECK_CONTAINS(refusal({"--without", "qx"}),
+                   "--without: qx is not in nodes.hosts; did you mean qa?");
+    CHECK_CONTAINS(refusal({"--without", "qa,qa"}), "--without names qa twice");
+    CHECK_CONTAINS(refusal({"--without", "qa,"}), "--without qa,: expected hosts, for example a,b");
+    CHECK_CONTAINS(refusal({"--without", "qa", "-host", "qa"}), "leaves no host for ranks");
 }
 
 }  // namespace torusmp::torus_run::test::restart_test

@@ -5,13 +5,15 @@
  *
  * In each phase the members exchange messages until one of them has died. VICTIM is the rank that
  * kills itself, "1+3" for several at the same time, or "host": then the file READY followed by the
- * number of the phase appears when messages have arrived, and the test removes a host. In the last
- * phase nothing dies. */
+ * number of the phase appears when messages have arrived, and the test removes a host. When
+ * it is gone, the test makes the file of that name with ".gone", for which the next victim waits. In
+ * the last phase nothing dies. */
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { last_rounds = 20, large = 30000 };
 
@@ -56,6 +58,14 @@ static int is_victim(const char* victims) {
     return 0;
 }
 
+/* The host that the phase before has lost. */
+static int is_gone(char** argv, int phase) {
+    char name[4096];
+    if (phase == 0 || strcmp(argv[1 + phase], "host") != 0) return 1;
+    snprintf(name, sizeof name, "%s%d.gone", argv[1], phase - 1);
+    return access(name, F_OK) == 0;
+}
+
 static void report_ready(const char* path, int phase) {
     char name[4096];
     snprintf(name, sizeof name, "%s%d", path, phase);
@@ -84,10 +94,10 @@ int main(int argc, char** argv) {
         if (code == MPI_SUCCESS) code = exchange(comm, round);
         if (succeeded(comm, code)) {
             if (phase == phases && round == last_rounds) break;
-            if (phase == phases || round != 1) continue;
+            if (phase == phases || round == 0) continue;
             const int outside = strcmp(argv[2 + phase], "host") == 0;
-            if (outside && rank == 0) report_ready(argv[1], phase);
-            if (!outside && is_victim(argv[2 + phase])) raise(SIGKILL);
+            if (outside && round == 1 && rank == 0) report_ready(argv[1], phase);
+            if (!outside && is_victim(argv[2 + phase]) && is_gone(argv, phase)) raise(SIGKILL);
             continue;
         }
         code = torusmp_replace(comm, argv[0], argv + 1, MPI_INFO_NULL, &whole);

@@ -284,6 +284,8 @@ void Coordinator::ended(int index, int status, const std::string& why) {
     else if (rank.connected && !rank.finalized)
         died(index, "exited with code 0 without MPI_Finalize or QMP_finalize_msg_passing",
              exit_failure, false, false);
+    else
+        ended_well_ = true;
     check_absent();
 }
 
@@ -295,6 +297,7 @@ void Coordinator::job_ended(const RankEvent& event) {
     --rank.jobs;
     --jobs_;
     const int code = exit_code_of(int(event.number));
+    ended_well_ = ended_well_ || (code == 0 && alive_ == 0);
     if (code == 0 || (event.call == 1 && code >= first_signal) || kill_at_ || kill_now_) return;
     outputs_.print(fmt::format("torus-run: processes that {} started have ended with code {}\n",
                                describe(event.rank), code));
@@ -325,7 +328,7 @@ void Coordinator::host_lost(int node, const std::string& why, const std::vector<
     lost_hosts_.push_back(node);
     Cause cause{
         fmt::format("host {} (node {}, {}) {}", host.name, node, list_ranks(host.ranks), why),
-        exit_failure,
+        job_.common.keep_going ? exit_signal_base + SIGKILL : exit_failure,
         true,
         {},
         true};
@@ -397,7 +400,8 @@ void Coordinator::announce(const Cause& cause) {
 
 // Reports deaths; the other ranks continue.
 void Coordinator::continue_without(const Cause& cause) {
-    if (!first_death_) exit_code_ = cause.code;
+    if (!cause.by_death && exit_code_ == 0) exit_code_ = cause.code;
+    if (death_code_ == 0) death_code_ = cause.code;
     first_death_ = true;
     for (const launch::Death& death : cause.deaths) {
         ranks_[std::size_t(death.rank)].dead = true;

@@ -74,7 +74,8 @@ class Coordinator {
     bool over() const;
     bool stopped() const { return kill_now_; }
     bool orderly() const { return alive_ == 0 && !kill_at_ && !kill_now_ && !first_death_; }
-    int exit_code() const { return exit_code_; }
+    // A death with which the job has continued counts only if no process has ended well since.
+    int exit_code() const { return exit_code_ != 0 || ended_well_ ? exit_code_ : death_code_; }
     // Whether the job ended because of deaths, so that it may start again, and the nodes whose
     // hosts were lost.
     bool ended_by_death() const { return by_death_; }
@@ -155,6 +156,8 @@ class Coordinator {
     bool kill_now_ = false;
     bool first_death_ = false;  // a rank died and the job continued
     int exit_code_ = 0;
+    int death_code_ = 0;       // of the first death with which the job continued
+    bool ended_well_ = false;  // a rank has, or the last process that ranks have started
     bool by_death_ = false;
     bool lost_each_other_ = false;  // ranks have reported links or ranks that they lost
     std::vector<int> lost_hosts_;

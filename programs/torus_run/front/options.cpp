@@ -403,6 +403,8 @@ std::string help_text() {
             "  124  --timeout expired\n"
             "  else the code of the first rank that failed (128 + the number of the signal that\n"
             "       killed or stopped it)\n"
+            "With --keep-going, ranks that were killed and lost hosts count only if no rank ended with "
+            "0.\n"
             "With --restart-on-death, the exit code is that of the last start.\n";
     return text.str();
 }
