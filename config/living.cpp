@@ -276,8 +276,9 @@ void check_hosts(const Names& names, const Settings& machine, const std::string&
             throw ConfigError(fmt::format("{} names {} twice", option, name));
         if (contains(hosts, name)) continue;
         const std::string_view meant = base::nearest(name, {hosts.begin(), hosts.end()});
-        throw ConfigError(fmt::format("{}: {} is not in nodes.hosts{}", option, name,
-                                      meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
+        throw ConfigError(
+            fmt::format("{}: {} is not in nodes.hosts{}", option, name,
+                        meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
     }
 }
 

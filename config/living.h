@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Fits a machine to those of its hosts that a job may use: while spares wait, where the user leaves
-// hosts out, and after hosts have died. A box of the torus is preferred; where the hosts form none, their cables are a graph.
+// hosts out, and after hosts have died. A box of the torus is preferred; where the hosts form none,
+// their cables are a graph.
 //
 // Pure functions; any thread may call.
 #pragma once
@@ -31,8 +32,8 @@ bool fit_living(Settings& machine, const Team& team);
 // Whether fit_living() would take a box of a torus. Precondition as above.
 bool has_box(const Settings& machine, const Team& team);
 
-// Throws ConfigError if one of the names is not a host of the machine, or is there twice. `option` is
-// where they come from.
+// Throws ConfigError if one of the names is not a host of the machine, or is there twice. `option`
+// is where they come from.
 void check_hosts(const std::vector<std::string>& names, const Settings& machine,
                  const std::string& option);
 

@@ -230,9 +230,8 @@ std::optional<Ground> fill_some(const config::Settings& machine, const Names& us
     Names others;
     for (const std::string& host : host_names(machine))
         if (std::ranges::count(usable, host) == 0) others.push_back(host);
-    ground.options.insert(ground.options.end(),
-                          {"-ppn", fmt::to_string(each), "--without",
-                           fmt::format("{}", fmt::join(others, ","))});
+    ground.options.insert(ground.options.end(), {"-ppn", fmt::to_string(each), "--without",
+                                                 fmt::format("{}", fmt::join(others, ","))});
     return ground;
 }
 
@@ -268,7 +267,8 @@ Seating seat_processes(const config::Settings& settings, int node, const std::ve
     std::optional<Ground> part;
     if (!needed.empty() && !lost.empty())
         part = leave_out(settings.whole(), here, needed, lost, each);
-    Ground ground = part ? std::move(*part) : fill_hosts(settings_with(settings, needed), here, each);
+    Ground ground =
+        part ? std::move(*part) : fill_hosts(settings_with(settings, needed), here, each);
     const std::size_t hosts = std::max(host_names(ground.fitted).size(), std::size_t(1));
     Seating seating{int(each * hosts), std::move(ground.options), {}};
     seating.options.insert(seating.options.end(), {"-np", fmt::to_string(seating.ranks)});

@@ -52,9 +52,10 @@ struct Seating {
     // passes on messages; separated by commas.
     std::string table;
 };
-// `node` is that of this process. The first `running` processes run already. If there are nodes that
-// cannot be used (`lost`), the job has only the nodes of the processes or, if no cables join these,
-// all that are not lost. If these are not joined either, the lost ones are used nevertheless.
+// `node` is that of this process. The first `running` processes run already. If there are nodes
+// that cannot be used (`lost`), the job has only the nodes of the processes or, if no cables join
+// these, all that are not lost. If these are not joined either, the lost ones are used
+// nevertheless.
 Seating seat_processes(const config::Settings& settings, int node, const std::vector<int>& nodes,
                        int running, const std::vector<int>& lost);
 

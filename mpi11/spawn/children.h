@@ -34,8 +34,8 @@ struct Replacement {
     int node = 0;  // where the new process starts
 };
 // A job for each new process, so that each may be on any node and may die alone. The command's
-// number of processes and its hosts are ignored. `refused` contains nodes that cannot be used; nodes
-// on which no process could be started are added to it. Throws Failure.
+// number of processes and its hosts are ignored. `refused` contains nodes that cannot be used;
+// nodes on which no process could be started are added to it. Throws Failure.
 Arrangement arrange_replacements(const Command& command, const job::Process& beside,
                                  std::vector<int> nodes,
                                  const std::vector<Replacement>& replacements,

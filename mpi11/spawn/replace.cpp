@@ -129,7 +129,8 @@ class Replace {
         for (int tries = comm_.size() + int(hosts) + 2; tries > 0; --tries)
             if (Communicator* const made = try_once()) return *made;
         fail(MPI_ERR_PROC_FAILED,
-             "a process has died in each attempt to replace the dead members of {}", comm_.describe());
+             "a process has died in each attempt to replace the dead members of {}",
+             comm_.describe());
     }
 
   private:

@@ -6,8 +6,8 @@
  * In each phase the members exchange messages until one of them has died. VICTIM is the rank that
  * kills itself, "1+3" for several at the same time, or "host": then the file READY followed by the
  * number of the phase appears when messages have arrived, and the test removes a host. When
- * it is gone, the test makes the file of that name with ".gone", for which the next victim waits. In
- * the last phase nothing dies. */
+ * it is gone, the test makes the file of that name with ".gone", for which the next victim waits.
+ * In the last phase nothing dies. */
 #include <mpi-ext.h>
 #include <signal.h>
 #include <stdio.h>

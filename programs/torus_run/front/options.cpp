@@ -80,7 +80,7 @@ po::options_description describe_options() {
         "hosts to leave free for restarts: their number, or their names as a,b (short for --set "
         "nodes.spares=HOSTS)");
     add("without", po::value<std::string>()->value_name("HOSTS"),
-        "hosts of the geometry file that the job must not use, as a,b; the others form a part of the "
+        "hosts of the geometry file that the job must not use, as a,b; the others form a smaller "
         "torus or, if they cannot, a graph");
     add("tag-output", po::bool_switch(),
         "prefix each line of output with \"[rank] \" (also -l, -prepend-rank)");
@@ -292,8 +292,8 @@ Words read_left_out(const std::string& text) {
     std::istringstream parts(text);
     for (std::string name; std::getline(parts, name, ',');) names.push_back(name);
     if (names.empty() || text.back() == ',' || std::ranges::count(names, std::string()) != 0)
-        throw UsageError(fmt::format("--without {}: expected hosts, for example a,b",
-                                     base::printable(text)));
+        throw UsageError(
+            fmt::format("--without {}: expected hosts, for example a,b", base::printable(text)));
     return names;
 }
 
@@ -343,8 +343,7 @@ Options parse_options(int argc, const char* const* argv) {
     options.tag_output = given["tag-output"].as<bool>();
     options.verbose = given["verbose"].as<bool>();
     options.keep_going = given["keep-going"].as<bool>();
-    if (given.count("without"))
-        options.without = read_left_out(given["without"].as<std::string>());
+    if (given.count("without")) options.without = read_left_out(given["without"].as<std::string>());
     if (given.count("here")) options.here = given["here"].as<std::string>();
     if (given.count("torus-run")) options.torus_run = given["torus-run"].as<std::string>();
     options.settings = config::request_from(given);
@@ -403,8 +402,8 @@ std::string help_text() {
             "  124  --timeout expired\n"
             "  else the code of the first rank that failed (128 + the number of the signal that\n"
             "       killed or stopped it)\n"
-            "With --keep-going, ranks that were killed and lost hosts count only if no rank ended with "
-            "0.\n"
+            "With --keep-going, ranks that were killed and hosts that were lost count only if no\n"
+            "rank ended with 0.\n"
             "With --restart-on-death, the exit code is that of the last start.\n";
     return text.str();
 }

@@ -38,10 +38,10 @@ struct Options {
     std::vector<std::string> ignored;   // options that have no effect, as whole lines
     bool verbose = false;
     bool keep_going = false;
-    int restarts = 0;       // --restart-on-death
+    int restarts = 0;                  // --restart-on-death
     std::vector<std::string> without;  // hosts that the job must not use
-    std::string here;       // this host's name in nodes.hosts; empty for its own name
-    std::string torus_run;  // its path on other hosts; empty if the same as here
+    std::string here;                  // this host's name in nodes.hosts; empty for its own name
+    std::string torus_run;             // its path on other hosts; empty if the same as here
     bool help = false;
     bool version = false;
     double timeout_seconds = 0;  // 0 if none

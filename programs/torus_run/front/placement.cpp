@@ -157,8 +157,7 @@ std::string reason_of(const config::Spares& spares, const config::Origin& origin
                       const Names& left_out) {
     Names reasons;
     if (spares.count > 0) reasons.push_back(fmt::format("nodes.spares ({})", origin.where));
-    if (!left_out.empty())
-        reasons.push_back(fmt::format("--without {}", fmt::join(left_out, ",")));
+    if (!left_out.empty()) reasons.push_back(fmt::format("--without {}", fmt::join(left_out, ",")));
     return fmt::format("{}", fmt::join(reasons, " with "));
 }
 
@@ -178,9 +177,10 @@ void leave_free(config::Settings& machine, const config::Demand& demand,
     team.first = own_name(team.usable, self);
     team.why = reason;
     if (!fit_living(machine, team))
-        throw UsageError(fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, "
-                                     "or fewer",
-                                     reason, team.hosts, base::listed(team.usable)));
+        throw UsageError(
+            fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, "
+                        "or fewer",
+                        reason, team.hosts, base::listed(team.usable)));
 }
 
 // ---- restarts ----
@@ -321,7 +321,8 @@ config::Settings place_job(const Options& options, const std::string& self,
     config::Settings machine = load_machine(options, self);
     if (host_names(machine).empty() && options.without.empty()) return machine;
     if (host_names(machine).empty())
-        throw UsageError("--without needs nodes.hosts, which is not set: it names some of its hosts");
+        throw UsageError(
+            "--without needs nodes.hosts, which is not set: it names some of its hosts");
     check_hosts(options.without, machine, "--without");
     config::Settings part = fitted_part(machine, options, self, restart);
     if (host_names(part) != host_names(machine))
