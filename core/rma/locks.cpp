@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The locks of epochs: the ranks that wait for them, their order, and the locks of dead ranks.
+// The locks of epochs: the ranks that wait for them, their order, and the locks of dead ranks. Also
+// the signals of epochs in mapped memory.
 #include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/assert.h"
 #include "core/rma/windows.h"
@@ -69,8 +71,11 @@ void Windows::await_lock(const Waiter& waiter) {
         return grant(waiter);
     waiter.control->waiting.fetch_add(1);
     waiters_.push_back(waiter);
-    if (listed_) return;
-    listed_ = true;
+    list_task();
+}
+
+void Windows::list_task() {
+    if (std::exchange(listed_, true)) return;
     progress_.add_task(*this);
 }
 
@@ -102,9 +107,47 @@ bool Windows::advance() {
         waiters_.erase(waiters_.begin() + std::ptrdiff_t(i));
         grant(waiter);
     }
-    if (!waiters_.empty()) return false;
-    listed_ = false;
-    return true;
+    for (const SignalWait* wait : signal_waits_) commons_.stirred |= wait->missing() == 0;
+    listed_ = !waiters_.empty() || !signal_waits_.empty();
+    return !listed_;
+}
+
+std::int32_t Windows::SignalWait::missing() const {
+    return std::int32_t(std::count_if(members.begin(), members.end(), [&](int member) {
+        return window.signals_of(member, kind) == 0;
+    }));
+}
+
+void Windows::signal(Window& window, Signals::Kind kind, int member) {
+    if (!window.parts[std::size_t(member)].signals->raise(kind, window.place)) return;
+    const Progress::Guard guard(progress_);
+    shared_.wake(window.members[std::size_t(member)]);
+}
+
+void Windows::watch(const SignalWait& wait) {
+    const Progress::Guard guard(progress_);
+    signal_waits_.push_back(&wait);
+    list_task();
+}
+
+void Windows::forget(const SignalWait& wait) {
+    const Progress::Guard guard(progress_);
+    std::erase(signal_waits_, &wait);
+}
+
+void Windows::set_asleep(bool asleep) {
+    for (const SignalWait* wait : signal_waits_) {
+        Signals* const own = wait->window.parts[std::size_t(wait->window.self)].signals;
+        std::int32_t missing = asleep ? wait->missing() : 0;
+        for (;;) {
+            own->sleep_for(wait->kind, missing);
+            if (!asleep) break;
+            if (const std::int32_t now = wait->missing(); now != missing)
+                missing = now;
+            else
+                break;
+        }
+    }
 }
 
 // Wakes all that may wait for a lock which was released.

@@ -207,10 +207,10 @@ bool Windows::step(const Asked& asked) {
     const auto origin = int(asked.body.origin);
     switch (asked.body.action) {
         case Action::post:
-            ++dealings.posts;
+            ++dealings.packets[std::size_t(Signals::Kind::post)];
             return true;
         case Action::complete:
-            ++dealings.completes;
+            ++dealings.packets[std::size_t(Signals::Kind::complete)];
             return true;
         case Action::lock_shared:
         case Action::lock_exclusive:

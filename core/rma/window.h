@@ -5,6 +5,7 @@
 // The caller fills in the members and parts, which it has exchanged, before the first access.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <iterator>
@@ -14,6 +15,7 @@
 #include "core/rma/control.h"
 #include "core/rma/operation.h"
 #include "core/rma/reach.h"
+#include "core/rma/signals.h"
 
 namespace torusmp::core::rma {
 
@@ -27,6 +29,8 @@ class Window {
         std::uint64_t bytes = 0;
         std::byte* memory = nullptr;  // where this rank maps it; null if it does not
         Control* control = nullptr;   // the same
+        Signals* signals = nullptr;   // the same; null for this rank if it is alone
+        std::uint32_t place = 0;      // of the member, if its signals are mapped
         Reach reach;                  // memory that is not mapped, but reached without the member
     };
 
@@ -69,6 +73,23 @@ class Window {
     }
     std::atomic<std::uint64_t> direct{0};
 
+    // How many signals of a member have come that were not taken.
+    std::uint32_t signals_of(int member, Signals::Kind kind) const {
+        const Dealings& it = dealings[std::size_t(member)];
+        const std::uint32_t packets = it.packets[std::size_t(kind)];
+        const Signals* const own = parts[std::size_t(self)].signals;
+        const Part& part = parts[std::size_t(member)];
+        if (own == nullptr || part.signals == nullptr) return packets;
+        return packets + (own->raised(kind, part.place) - it.taken[std::size_t(kind)]);
+    }
+    void take_signal(int member, Signals::Kind kind) {
+        Dealings& it = dealings[std::size_t(member)];
+        if (it.packets[std::size_t(kind)] != 0)
+            --it.packets[std::size_t(kind)];
+        else
+            ++it.taken[std::size_t(kind)];
+    }
+
     // ---- the rest is kept by the module Windows, under the Runtime's lock; other threads may read
     // what is atomic ----
     // By member: operations of this rank that are not complete, and steps of epochs that have
@@ -79,8 +100,10 @@ class Window {
         bool dirty = false;    // something without an answer was sent since the last flush
         bool refused = false;  // the member's access, which the next answer reports
         Error error = Error::none;
-        std::atomic<std::uint32_t> posts{0};
-        std::atomic<std::uint32_t> completes{0};
+        // Signals of the member that came in packets, by kind, and those in mapped memory that were
+        // taken.
+        std::array<std::atomic<std::uint32_t>, 2> packets{};
+        std::array<std::atomic<std::uint32_t>, 2> taken{};
         // Others waited for the member's lock, if it is mapped, when this rank released it after so
         // many grants; and how many turns it gives them before it takes the lock again.
         std::atomic<bool> left{false};

@@ -43,6 +43,20 @@ class Windows final : public PeerLossListener, private Task {
     // it get a chance first.
     bool lock_now(Window& window, int target, bool exclusive);
 
+    // Signals to a member whose signals are mapped.
+    void signal(Window& window, Signals::Kind kind, int member);
+    // A call that waits for signals of members: until it is forgotten, those that come in mapped
+    // memory wake this rank. All that it refers to stays in place.
+    struct SignalWait {
+        const Window& window;
+        Signals::Kind kind;
+        const std::vector<Rank>& members;
+
+        std::int32_t missing() const;
+    };
+    void watch(const SignalWait& wait);
+    void forget(const SignalWait& wait);
+
     // The memory of this rank's program, for the ranks of its host.
     transport::RemoteMemory name_of(transport::Bytes memory);
     // Makes such memory of a member accessible, if it is mapped here or the kernel copies.
@@ -99,6 +113,8 @@ class Windows final : public PeerLossListener, private Task {
 
     bool advance() override;
     bool looks() const override { return true; }
+    void set_asleep(bool asleep) override;
+    void list_task();
 
     Commons& commons_;
     Connections& connections_;
@@ -109,6 +125,7 @@ class Windows final : public PeerLossListener, private Task {
     IdTable<Operation> operations_;                 // those that are answered
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
+    std::vector<const SignalWait*> signal_waits_;
     bool listed_ = false;   // as a task
     WindowCounts counted_;  // `direct`: of windows that were removed
     const std::unique_ptr<Bulk> bulk_;

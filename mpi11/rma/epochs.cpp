@@ -81,51 +81,77 @@ Members members_of(const Window& window, MPI_Group handle) {
     return Members(std::move(found));
 }
 
-void signal(Window& window, Action action, int member) {
+using Signal = core::rma::Signals::Kind;
+
+// behind_packets: the signal must not overtake accesses that left in packets.
+void signal(Window& window, Signal kind, int member, bool behind_packets) {
     if (member == window.core.self) {
         const auto lock = window.comm->runtime().lock();
-        ++(action == Action::post ? window.dealings(member).posts
-                                  : window.dealings(member).completes);
+        ++window.dealings(member).packets[std::size_t(kind)];
         window.comm->runtime().recheck();
         return;
     }
+    if (window.core.parts[std::size_t(member)].signals != nullptr && !behind_packets)
+        return window.comm->runtime().windows().signal(window.core, kind, member);
+    const Action action = kind == Signal::post ? Action::post : Action::complete;
     Transfer& transfer = Transfer::take(window, action, member);
     window.comm->runtime().windows().start(transfer.operation);
 }
 
-using Signals = std::atomic<std::uint32_t> core::rma::Window::Dealings::*;
-
-bool have_signalled(Window& window, const Members& members, Signals count) {
+bool have_signalled(const Window& window, const Members& members, Signal kind) {
     return std::all_of(members.ranks().begin(), members.ranks().end(),
-                       [&](int member) { return window.dealings(member).*count != 0; });
+                       [&](int member) { return window.core.signals_of(member, kind) != 0; });
 }
 
-void take_signals(Window& window, const Members& members, Signals count) {
+void take_signals(Window& window, const Members& members, Signal kind) {
     const auto lock = window.comm->runtime().lock();
-    for (const int member : members.ranks()) --(window.dealings(member).*count);
+    for (const int member : members.ranks()) window.core.take_signal(member, kind);
 }
 
 // Whether a member whose signal is missing has died.
-bool is_lost(Window& window, const Members& members, Signals count) {
+bool is_lost(Window& window, const Members& members, Signal kind) {
     if (window.comm->runtime().state().faults() == 0) return false;
     return std::any_of(members.ranks().begin(), members.ranks().end(), [&](int member) {
-        return window.dealings(member).*count == 0 &&
+        return window.core.signals_of(member, kind) == 0 &&
                !window.comm->runtime().state().fault_of(window.comm->peer(member)).empty();
     });
 }
 
-void await_signals(Window& window, const char* call, const Members& members, Signals count) {
-    const auto awaits = [&](Rank member) { return window.dealings(member).*count == 0; };
+// Makes signals in mapped memory wake this rank.
+class SignalWatch {
+  public:
+    SignalWatch(Window& window, Signal kind, const std::vector<Rank>& members)
+        : windows_(window.comm->runtime().windows()), wait_{window.core, kind, members} {
+        watches_ = window.core.parts[std::size_t(window.core.self)].signals != nullptr;
+        if (watches_) windows_.watch(wait_);
+    }
+    ~SignalWatch() {
+        if (watches_) windows_.forget(wait_);
+    }
+    SignalWatch(const SignalWatch&) = delete;
+    SignalWatch& operator=(const SignalWatch&) = delete;
+
+  private:
+    core::rma::Windows& windows_;
+    const core::rma::Windows::SignalWait wait_;
+    bool watches_ = false;
+};
+
+void await_signals(Window& window, const char* call, const Members& members, Signal kind) {
+    const auto awaits = [&](Rank member) { return window.core.signals_of(member, kind) == 0; };
     const AwaitedMembers awaited(window, members.ranks(), awaits);
-    window.comm->runtime().wait_until(
-        [&] { return have_signalled(window, members, count) || is_lost(window, members, count); },
-        call, &awaited);
+    if (!have_signalled(window, members, kind)) {
+        const SignalWatch watch(window, kind, members.ranks());
+        window.comm->runtime().wait_until(
+            [&] { return have_signalled(window, members, kind) || is_lost(window, members, kind); },
+            call, &awaited);
+    }
     for (const int member : members.ranks())
-        if (window.dealings(member).*count == 0)
+        if (window.core.signals_of(member, kind) == 0)
             fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
                  window.comm->runtime().state().why_failed(core::Error::unreachable,
                                                            window.comm->peer(member)));
-    take_signals(window, members, count);
+    take_signals(window, members, kind);
     order(window);
 }
 
@@ -153,7 +179,7 @@ void post(Window& window, MPI_Group group, int assertion) {
     order(window);
     window.exposed = members_of(window, group);
     if ((assertion & MPI_MODE_NOCHECK) != 0) return;
-    for (const int member : window.exposed->ranks()) signal(window, Action::post, member);
+    for (const int member : window.exposed->ranks()) signal(window, Signal::post, member, false);
 }
 
 void start(Window& window, const char* call, MPI_Group group, int assertion) {
@@ -163,7 +189,7 @@ void start(Window& window, const char* call, MPI_Group group, int assertion) {
         out_of_epoch("an access epoch of another kind", "its end before MPI_Win_start");
     Members targets = members_of(window, group);
     if ((assertion & MPI_MODE_NOCHECK) == 0)
-        await_signals(window, call, targets, &core::rma::Window::Dealings::posts);
+        await_signals(window, call, targets, Signal::post);
     window.started = std::move(targets);
     order(window);
 }
@@ -176,19 +202,17 @@ void complete(Window& window, const char* call) {
         // What leaves in packets is done before the signal, which follows it.
         flush(window, call, member, true);
         if (window.log != nullptr) window.log->clear(member);
-        window.clean(member);
-        signal(window, Action::complete, member);
+        signal(window, Signal::complete, member, window.clean(member));
     }
 }
 
 bool test(Window& window) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post first");
-    constexpr Signals completes = &core::rma::Window::Dealings::completes;
-    if (!have_signalled(window, *window.exposed, completes)) {
+    if (!have_signalled(window, *window.exposed, Signal::complete)) {
         window.comm->runtime().progress_repeatedly();
-        if (!have_signalled(window, *window.exposed, completes)) return false;
+        if (!have_signalled(window, *window.exposed, Signal::complete)) return false;
     }
-    take_signals(window, *window.exposed, completes);
+    take_signals(window, *window.exposed, Signal::complete);
     window.exposed.reset();
     order(window);
     return true;
@@ -197,7 +221,7 @@ bool test(Window& window) {
 void wait(Window& window, const char* call) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post before MPI_Win_wait");
     const Members origins = *std::exchange(window.exposed, std::nullopt);
-    await_signals(window, call, origins, &core::rma::Window::Dealings::completes);
+    await_signals(window, call, origins, Signal::complete);
 }
 
 }  // namespace

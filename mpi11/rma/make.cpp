@@ -80,7 +80,8 @@ std::vector<Wish> agree_on_wishes(Communicator& comm, const Plan& plan,
 struct Offsets {
     std::vector<int> mates;           // members of the window on this host
     std::vector<std::size_t> memory;  // by position among them
-    std::size_t control = 0;          // bytes of a Control
+    std::size_t control = 0;          // bytes of a Control and the Signals behind it
+    std::size_t signals = 0;          // where the Signals begin
     std::size_t names = 0;            // of the program's memory
     std::size_t bytes = 0;
 };
@@ -94,7 +95,9 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     const bool made = makes_memory(window.flavor);
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
-    offsets.control = core::rma::Control::bytes(offsets.mates.size());
+    offsets.signals = core::rma::Control::bytes(offsets.mates.size());
+    offsets.control =
+        rounded(offsets.signals + core::rma::Signals::bytes(offsets.mates.size()), line);
     offsets.names = offsets.mates.size() * offsets.control;
     offsets.bytes = offsets.names + offsets.mates.size() * sizeof(core::SharedMemory::Name);
     // Memory starts at a page. Large blocks of the program mostly start 16 bytes after one, and
@@ -139,9 +142,11 @@ bool share_block(Window& window, const Offsets& offsets, const char* call) {
     }
     if (setup.made != 0)
         std::memset(window.block->memory(), 0, offsets.mates.size() * offsets.control);
-    for (std::size_t i = 0; i < offsets.mates.size() && setup.made != 0; ++i)
-        ::new (window.block->memory() + i * offsets.control)
-            core::rma::Control(std::uint32_t(offsets.mates.size()));
+    for (std::size_t i = 0; i < offsets.mates.size() && setup.made != 0; ++i) {
+        std::byte* const place = window.block->memory() + i * offsets.control;
+        ::new (place) core::rma::Control(std::uint32_t(offsets.mates.size()));
+        ::new (place + offsets.signals) core::rma::Signals(offsets.mates.size());
+    }
     for (std::size_t i = 1; i < offsets.mates.size(); ++i) {
         const Rank mate = comm.peer(offsets.mates[i]);
         if (setup.made != 0) {
@@ -162,6 +167,9 @@ void use_block(Window& window, const Offsets& offsets) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
         part.control = reinterpret_cast<core::rma::Control*>(start + i * offsets.control);
+        part.signals = reinterpret_cast<core::rma::Signals*>(start + i * offsets.control +
+                                                             offsets.signals);
+        part.place = std::uint32_t(i);
         if (made) part.memory = start + offsets.memory[i];
         if (member == window.core.self) window.core.place = std::uint32_t(i);
         window.core.mates.push_back(window.comm->peer(member));

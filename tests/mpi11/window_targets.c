@@ -137,6 +137,91 @@ static void large(void) {
     free(back);
 }
 
+/* ---- stores before loads ---- */
+
+/* Two ranks each change a word, flush, and read the word of the other: at least one of them sees the
+ * change of the other. */
+static void crossed(void) {
+    enum { rounds = 30000, apart = 64 }; /* words in cache lines of their own */
+    int64_t *memory, round, missed = 0;
+    int64_t all[2];
+    const int other = 1 - me;
+    MPI_Win window;
+    CHECK(ranks == 2);
+    MPI_Win_allocate(8 * 2 * apart, 8, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+    memset(memory, 0, 8 * 2 * apart);
+    MPI_Win_lock_all(0, window);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (round = 1; round <= rounds; round++) {
+        int64_t seen = 0, one = 1;
+        int i;
+        for (i = 0; i < (int)(round % 7); i++) MPI_Win_flush(0, window);
+        if (round % 2 == 0)
+            MPI_Put(&round, 1, MPI_INT64_T, 0, me * apart, 1, MPI_INT64_T, window);
+        else
+            MPI_Accumulate(&one, 1, MPI_INT64_T, 0, me * apart, 1, MPI_INT64_T, MPI_SUM, window);
+        MPI_Win_flush(0, window);
+        MPI_Get(&seen, 1, MPI_INT64_T, 0, other * apart, 1, MPI_INT64_T, window);
+        MPI_Win_flush(0, window);
+        all[me] = seen;
+        MPI_Allgather(MPI_IN_PLACE, 1, MPI_INT64_T, all, 1, MPI_INT64_T, MPI_COMM_WORLD);
+        missed += all[0] < round && all[1] < round;
+    }
+    CHECK(missed == 0);
+    MPI_Win_unlock_all(window);
+    MPI_Win_free(&window);
+}
+
+/* ---- steps of epochs ---- */
+
+/* All ranks of a ring exchange a word with both neighbours in each round, and some of them are late,
+ * so the others sleep. Every other window is reached by packets. */
+static void steps(void) {
+    enum { rounds = 400, late = 300 /* us */ };
+    const int next = (me + 1) % ranks, former = (me + ranks - 1) % ranks;
+    int64_t *memory, own[2] = {0, 0};
+    int neighbours[2], round, make;
+    unsigned state = (unsigned)me + 1;
+    MPI_Group all, both;
+    neighbours[0] = next;
+    neighbours[1] = former;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, next == former ? 1 : 2, neighbours, &both);
+    for (make = 0; make < 2; make++) {
+        MPI_Aint base = 0, bases[64];
+        MPI_Win window;
+        memory = own;
+        if (make == 0) {
+            MPI_Win_allocate(16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &window);
+        } else {
+            MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+            MPI_Win_attach(window, own, sizeof own);
+            MPI_Get_address(own, &base);
+        }
+        MPI_Allgather(&base, 1, MPI_AINT, bases, 1, MPI_AINT, MPI_COMM_WORLD);
+        for (round = 0; round < rounds; round++) {
+            const int64_t value = 1000 * me + round;
+            int flag = 0;
+            state = state * 1103515245u + 12345u;
+            if (state >> 16 & 1 && (state >> 17) % 8 == 0) usleep((state >> 20) % late);
+            MPI_Win_post(both, 0, window);
+            MPI_Win_start(both, 0, window);
+            MPI_Put(&value, 1, MPI_INT64_T, next, bases[next], 1, MPI_INT64_T, window);
+            MPI_Put(&value, 1, MPI_INT64_T, former, bases[former] + 8, 1, MPI_INT64_T, window);
+            MPI_Win_complete(window);
+            if (round % 3 == 0)
+                while (!flag) MPI_Win_test(window, &flag);
+            else
+                MPI_Win_wait(window);
+            CHECK(memory[0] == 1000 * former + round);
+            CHECK(memory[1] == 1000 * next + round);
+        }
+        MPI_Win_free(&window);
+    }
+    MPI_Group_free(&both);
+    MPI_Group_free(&all);
+}
+
 /* ---- one lock for all ---- */
 
 /* Every rank gets the lock again and again, beside ranks that release it and want it back. */
@@ -230,6 +315,8 @@ static const Case cases[] = {
     {"away", away},
     {"nothing", nothing},
     {"large", large},
+    {"crossed", crossed},
+    {"steps", steps},
     {"contended", contended},
     {"twice", twice},
     {"both", both},

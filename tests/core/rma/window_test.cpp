@@ -216,6 +216,24 @@ TEST_CASE("Accesses to a rank that dies end with an error", "[windows]") {
     REQUIRE(scene.windows[0].dealings[1].error == Error::unreachable);
 }
 
+TEST_CASE("Only the last signal that a sleeping rank misses wakes it", "[windows]") {
+    using Kind = rma::Signals::Kind;
+    alignas(64) std::array<std::byte, 256> room{};
+    REQUIRE(rma::Signals::bytes(3) <= room.size());
+    auto& signals = *::new (room.data()) rma::Signals(3);
+    CHECK_FALSE(signals.raise(Kind::post, 0));  // it is awake
+    CHECK(signals.raised(Kind::post, 0) == 1);
+    signals.sleep_for(Kind::post, 2);
+    CHECK_FALSE(signals.raise(Kind::complete, 1));  // of another kind
+    CHECK_FALSE(signals.raise(Kind::post, 1));
+    CHECK(signals.raise(Kind::post, 2));
+    CHECK_FALSE(signals.raise(Kind::post, 1));  // no call per signal that is not awaited
+    for (std::size_t place = 0; place < 3; ++place)
+        CHECK(signals.raised(Kind::post, place) == (place == 1 ? 2 : 1));
+    CHECK(signals.raised(Kind::complete, 1) == 1);
+    CHECK(signals.raised(Kind::complete, 0) == 0);
+}
+
 TEST_CASE("A packet cannot reach memory outside of a window", "[windows]") {
     std::array<std::byte, bytes> room{};
     Operation put;
