@@ -105,23 +105,19 @@ void access_here(Window& window, const Access& call, const core::rma::Arithmetic
                  const Buffer& origin, const Buffer& result, const Buffer& there) {
     window.core.count_direct();
     core::rma::Control& control = *window.core.parts[std::size_t(call.target)].control;
-    order_loads();
     switch (call.action) {
         case Action::put:
-            core::rma::copy(origin, there);
-            break;
+            return core::rma::copy(origin, there);
         case Action::get:
             return core::rma::copy(there, origin);
         case Action::compare_and_swap:
-            core::rma::compare_and_swap(control, there.bytes,
-                                        static_cast<const std::byte*>(call.compare), origin.base,
-                                        there.base, result.base);
-            break;
+            return core::rma::compare_and_swap(control, there.bytes,
+                                               static_cast<const std::byte*>(call.compare),
+                                               origin.base, there.base, result.base);
         default:
-            apply(control, arithmetic, origin, there,
-                  call.action == Action::get_accumulate ? &result : nullptr);
+            return apply(control, arithmetic, origin, there,
+                         call.action == Action::get_accumulate ? &result : nullptr);
     }
-    note_stores();
 }
 
 // The kernel copies; the target is on this host and does not map the memory.
@@ -130,7 +126,6 @@ void access_reached(Window& window, const Access& call, const core::rma::Arithme
     const core::rma::Window::Part& part = window.core.parts[std::size_t(call.target)];
     const auto lock = window.comm->runtime().lock();
     window.core.count_direct();
-    order_loads();
     bool done = false;
     switch (call.action) {
         case Action::put:

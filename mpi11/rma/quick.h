@@ -56,12 +56,6 @@ inline void move(void* to, const void* from, std::size_t bytes) {
         std::memcpy(to, from, bytes);
 }
 
-// After an access that has stored.
-inline void done(const Place& place) {
-    note_stores();
-    place.window->count_direct();
-}
-
 [[gnu::always_inline]] inline bool put(const void* origin, MPI_Count origin_count,
                                        MPI_Datatype origin_type, int target, MPI_Aint displacement,
                                        MPI_Count count, MPI_Datatype type, MPI_Win win) {
@@ -70,7 +64,7 @@ inline void done(const Place& place) {
         !find_place(win, target, displacement, count, type, place))
         return false;
     move(place.memory, origin, place.bytes);
-    done(place);
+    place.window->count_direct();
     return true;
 }
 
@@ -81,7 +75,6 @@ inline void done(const Place& place) {
     if (origin == nullptr || origin_type != type || origin_count != count ||
         !find_place(win, target, displacement, count, type, place))
         return false;
-    order_loads();
     move(origin, place.memory, place.bytes);
     place.window->count_direct();
     return true;
@@ -112,16 +105,15 @@ inline bool accumulate(const void* origin, void* result, int target, MPI_Aint di
     if ((origin == nullptr && !keeps) ||
         !find_place(win, target, displacement, count, type, place) || place.bytes > most)
         return false;
-    order_atomic();
     if (op == MPI_SUM && count == 1 && is_integer(*place.type)) {
         if (place.bytes == 8) {
             add<std::uint64_t>(*place.control, place.memory, origin, result);
-            done(place);
+            place.window->count_direct();
             return true;
         }
         if (place.bytes == 4) {
             add<std::uint32_t>(*place.control, place.memory, origin, result);
-            done(place);
+            place.window->count_direct();
             return true;
         }
     }
@@ -131,15 +123,13 @@ inline bool accumulate(const void* origin, void* result, int target, MPI_Aint di
     collectives::Combine const combine =
         chosen->what == Op::What::built_in ? loop_of(chosen->code, place.type->basic()) : nullptr;
     if (!replaces && !keeps && combine == nullptr) return false;
-    {
-        const core::rma::BusyLock lock(*place.control);
-        if (result != nullptr) move(result, place.memory, place.bytes);
-        if (replaces)
-            move(place.memory, origin, place.bytes);
-        else if (!keeps)
-            combine(place.memory, origin, std::size_t(count), nullptr);
-    }
-    done(place);
+    place.window->count_direct();
+    const core::rma::BusyLock lock(*place.control);
+    if (result != nullptr) move(result, place.memory, place.bytes);
+    if (replaces)
+        move(place.memory, origin, place.bytes);
+    else if (!keeps)
+        combine(place.memory, origin, std::size_t(count), nullptr);
     return true;
 }
 
@@ -163,14 +153,13 @@ inline bool compare_and_swap(const void* origin, const void* wanted, void* resul
     if (origin == nullptr || wanted == nullptr || result == nullptr ||
         !find_place(win, target, displacement, 1, type, place) || !is_integer(*place.type))
         return false;
-    order_atomic();
     if (place.bytes == 8)
         swap<std::uint64_t>(*place.control, place.memory, wanted, origin, result);
     else if (place.bytes == 4)
         swap<std::uint32_t>(*place.control, place.memory, wanted, origin, result);
     else
         return false;
-    done(place);
+    place.window->count_direct();
     return true;
 }
 
@@ -184,7 +173,7 @@ inline bool flush(MPI_Win win, int target) {
         window->log != nullptr || window->core.open.load(std::memory_order_relaxed) != 0 ||
         window->core.dirty.load(std::memory_order_relaxed) != 0)
         return false;
-    order_stores(*window);
+    order(*window);
     return true;
 }
 

@@ -78,7 +78,7 @@ class Window : public Object {
     std::optional<core::SharedBlock> block;           // shared by the members on this host
     void* memory = nullptr;  // allocated by the Runtime for this window; null if it has none
     std::unique_ptr<AccessLog> log;   // null unless mpi.check is set
-    std::atomic<unsigned> orders{0};  // calls of windows::count_call()
+    std::atomic<unsigned> orders{0};  // calls of windows::order()
 
     // ---- epochs ----
     bool fence_open = false;              // the last fence has opened an epoch
@@ -120,39 +120,14 @@ void check_target(const Window& window, int target);
 // Throws Failure for an assertion that the call does not know.
 void check_assert(int found, int allowed);
 [[noreturn]] void out_of_epoch(const char* found, const char* expected);
-// A program may spin in calls of windows, none of which needs the Runtime; now and then it must run
-// nonetheless, for those that ask this rank.
-inline void count_call(Window& window) {
-    constexpr unsigned calls_per_poll = 256;
+// Orders accesses to mapped memory before what follows. A program may spin in such calls, none of
+// which needs the Runtime; now and then it must run nonetheless, for those that ask this rank.
+inline void order(Window& window) {
+    constexpr unsigned calls_per_poll = 64;
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     const unsigned calls = window.orders.load(std::memory_order_relaxed) + 1;
     window.orders.store(calls, std::memory_order_relaxed);
     if (calls % calls_per_poll == 0) window.comm->runtime().progress_repeatedly();
-}
-// Orders accesses to mapped memory before what follows.
-inline void order(Window& window) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    count_call(window);
-}
-// As order(), but later loads of mapped memory may overtake the stores before it. Whoever loads such
-// memory as an access calls order_loads() first.
-inline void order_stores(Window& window) {
-    std::atomic_thread_fence(std::memory_order_acq_rel);
-    count_call(window);
-}
-// Whether this process has stored to mapped memory since its last fence for loads. Each thread sets
-// it behind its stores: if it finds that another thread has cleared it, its stores are visible.
-inline constinit std::atomic<bool> stored{false};
-inline void note_stores() { stored.store(true, std::memory_order_release); }
-inline void order_loads() {
-    if (!stored.load(std::memory_order_acquire)) return;
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    stored.store(false, std::memory_order_relaxed);
-}
-// The same before an atomic, whose lock is such a fence where its instruction locks the bus.
-inline void order_atomic() {
-#ifndef __x86_64__
-    order_loads();
-#endif
 }
 // One step of an epoch that the target answers. Throws Failure for what went wrong with accesses.
 void ask(Window& window, const char* call, core::rma::Action action, int target);
