@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The steps of epochs that the members of one host signal to each other: counts in memory that all
-// of them have mapped. So a signal needs no packet, and a rank that sleeps is woken only by the last
-// signal that it waits for.
+// of them have mapped. So a signal needs no packet, and a rank that sleeps is woken only by the
+// last signal that it waits for.
 //
 // Any thread of any process may call, but for what only the owner calls.
 #pragma once
@@ -23,7 +23,8 @@ class alignas(64) Signals {
     // Bytes of an object with so many places. Those beyond the object itself must be 0.
     static std::size_t bytes(std::size_t places) {
         const std::size_t beyond = kinds * places * sizeof(std::atomic<std::uint32_t>);
-        return sizeof(Signals) + (beyond + alignof(Signals) - 1) / alignof(Signals) * alignof(Signals);
+        return sizeof(Signals) +
+               (beyond + alignof(Signals) - 1) / alignof(Signals) * alignof(Signals);
     }
 
     // The member at `place` signals. Returns whether the owner must be woken.

@@ -188,8 +188,7 @@ void start(Window& window, const char* call, MPI_Group group, int assertion) {
     if (window.fence_used || window.locks != 0 || window.lock_all)
         out_of_epoch("an access epoch of another kind", "its end before MPI_Win_start");
     Members targets = members_of(window, group);
-    if ((assertion & MPI_MODE_NOCHECK) == 0)
-        await_signals(window, call, targets, Signal::post);
+    if ((assertion & MPI_MODE_NOCHECK) == 0) await_signals(window, call, targets, Signal::post);
     window.started = std::move(targets);
     order(window);
 }

@@ -167,8 +167,8 @@ void use_block(Window& window, const Offsets& offsets) {
         const int member = offsets.mates[i];
         core::rma::Window::Part& part = window.core.parts[std::size_t(member)];
         part.control = reinterpret_cast<core::rma::Control*>(start + i * offsets.control);
-        part.signals = reinterpret_cast<core::rma::Signals*>(start + i * offsets.control +
-                                                             offsets.signals);
+        part.signals =
+            reinterpret_cast<core::rma::Signals*>(start + i * offsets.control + offsets.signals);
         part.place = std::uint32_t(i);
         if (made) part.memory = start + offsets.memory[i];
         if (member == window.core.self) window.core.place = std::uint32_t(i);
