@@ -255,16 +255,22 @@ Arrangement arrange_replacements(const Command& command, const job::Process& bes
     }
     arranged.meeting = start_meeting(arranged.place.name, beside, nodes, survivors, refused);
     watch_children(arranged, children, command.program);
-    arranged.why = [children, replacements, &refused, why = std::move(arranged.why)] {
+    nodes.resize(std::size_t(survivors));
+    arranged.why = [children, replacements, nodes, &refused, why = std::move(arranged.why)] {
         // The meeting fails at about the same time for the same reason.
         constexpr auto patience = std::chrono::seconds(5);
         const auto end = std::chrono::steady_clock::now() + patience;
         wait_idly([&] {
             return find_ended(*children) != nullptr || std::chrono::steady_clock::now() > end;
         });
-        for (std::size_t i = 0; i < children->size(); ++i)
-            if ((*children)[i]->ended() == nothing_was_started)
-                refused.push_back(replacements[i].node);
+        // If all have started, the cables of a new host may be the reason.
+        const bool all_started = find_ended(*children) == nullptr;
+        for (std::size_t i = 0; i < children->size(); ++i) {
+            const int node = replacements[i].node;
+            if (all_started ? std::ranges::count(nodes, node) == 0
+                            : (*children)[i]->ended() == nothing_was_started)
+                refused.push_back(node);
+        }
         return why();
     };
     arranged.succeeded = [children, lifeline] {

@@ -35,7 +35,8 @@ struct Replacement {
 };
 // A job for each new process, so that each may be on any node and may die alone. The command's
 // number of processes and its hosts are ignored. `refused` contains nodes that cannot be used;
-// nodes on which no process could be started are added to it. Throws Failure.
+// nodes on which no process could be started, or none that could join, are added to it. Throws
+// Failure.
 Arrangement arrange_replacements(const Command& command, const job::Process& beside,
                                  std::vector<int> nodes,
                                  const std::vector<Replacement>& replacements,

@@ -96,7 +96,9 @@ Communicator& join_through(Communicator& comm, int root, const char* call, int e
     }
     if (leads) {
         if (made == nullptr) {
-            const std::string why = arranged.why ? arranged.why() : std::string();
+            // A death explains itself.
+            const std::string why =
+                arranged.why && !is_broken(comm) ? arranged.why() : std::string();
             last.fail_with(error, why.empty() ? trouble : why);
         }
         report.start_for(call, &last, sizeof last, root);

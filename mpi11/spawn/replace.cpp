@@ -190,7 +190,7 @@ class Replace {
     Communicator& comm_;
     const Command command_;
     std::vector<Replacement> places_;  // of the last try; on its root
-    std::vector<int> refused_;         // nodes on which nothing could be started; on the root
+    std::vector<int> refused_;         // nodes that could not be used; on the root
 };
 
 // The standard input is a pipe from the process that has started this one.

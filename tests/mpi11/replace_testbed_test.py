@@ -79,6 +79,12 @@ class Replaced(TestbedTest):
         mesh = self.up_mesh()
         self.lose(["host 1", "host 2"], [(3, 1), (0, 2)], *mesh, "--spares", f"{self.testbed}-3")
 
+    def test_a_spare_whose_cables_are_dead_is_passed_over(self):
+        mesh = self.up_mesh()
+        for device in ("e0", "e1", "e2"):
+            subprocess.run(["ip", "-n", f"{self.testbed}-3", "link", "set", device, "down"], check=True)
+        self.lose(["1"], [(1, 1)], *mesh, "--spares", f"{self.testbed}-3")
+
     def test_all_ranks_of_a_host_die(self):
         mesh = self.up_mesh()
         self.lose(["2+3"], [(3, 2), (1, 3)], *mesh, "--spares", f"{self.testbed}-3", "-ppn", "2")
