@@ -193,7 +193,7 @@ void Runtime::interrupt() noexcept {
 
 void Runtime::peer_died(Rank peer, std::string_view why) {
     const Guard guard(progress_);
-    // What the peer has sent before it died is taken, so that only what never arrives fails.
+    // Takes the messages that the peer sent before it died: only those that never arrive fail.
     progress_.take_arrived();
     core_->faults.peer_died(peer, why);
 }

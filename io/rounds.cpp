@@ -283,7 +283,7 @@ void CollectiveAccess::write_window(std::size_t l) {
     });
 }
 
-// What is not there reads as zeros, and is not counted.
+// Bytes beyond the end of the file read as zeros, and are not counted.
 void CollectiveAccess::read_window(std::size_t l) {
     Lane& lane = own_lanes_[l];
     std::byte* const memory = memory_of_lane(l);

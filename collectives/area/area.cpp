@@ -12,7 +12,7 @@
 namespace torusmp::collectives {
 namespace {
 
-// What a message costs its receiver beside the copy, µs.
+// The cost of a message for its receiver, without the copy, in µs.
 constexpr double message_time = 3;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an origin does. target.cpp has the other end.
+// The origin of accesses. target.cpp has the other end.
 #include "core/rma/windows.h"
 
 #include <fmt/format.h>

@@ -198,7 +198,7 @@ void FileCall::prepare(const FileArguments& arguments) {
     together_ = true;
     write_ = arguments.write;
     address_ = arguments.buffer;
-    // What is wrong is thrown at the end, so that the others learn of it.
+    // Errors are thrown at the end, so that the other ranks receive them.
     const auto attempt = [&](auto&& step) {
         try {
             step();
@@ -257,7 +257,7 @@ void FileCall::finish() {
     wait_for(*access_);
     const auto& result = access_->result();
     if (result.error != 0) {
-        // What is wrong with the arguments is wrong where they are.
+        // Errors in the arguments are those of a member, other errors may be those of the keeper.
         const bool there = result.error < 0 || file_.residence.members[std::size_t(result.member)];
         throw Failure(
             class_of_errno(result.error),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes wrong with files: classes, words, handlers.
+// Errors of files: their classes, texts and handlers.
 #include <unistd.h>
 
 #include <cerrno>

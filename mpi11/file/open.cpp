@@ -37,7 +37,7 @@ int flags_of(int amode) {
     return (amode & MPI_MODE_WRONLY) != 0 ? O_WRONLY : O_RDWR;
 }
 
-// What members say before they open. The hints of the first one hold for all.
+// Members compare this before they open the file. The hints of the first member apply to all.
 struct OpenWish {
     int amode;
     int error;

@@ -175,7 +175,7 @@ std::string declare_f08(const Header& header, const Function& function,
     return fortran + given + (array || name == "newcomm" ? later : "") + " :: " + name + shape;
 }
 
-// What generic resolution sees of the arguments: MPI_Count and MPI_Aint are the same kind.
+// The arguments as generic resolution sees them: MPI_Count and MPI_Aint are the same kind.
 std::string shape_of(const Function& function) {
     std::string all;
     for (const Parameter& parameter : function.parameters) {

@@ -198,7 +198,7 @@ void complete(Window& window, const char* call) {
     order(window);
     const Members targets = *std::exchange(window.started, std::nullopt);
     for (const int member : targets.ranks()) {
-        // What leaves in packets is done before the signal, which follows it.
+        // Accesses in packets are carried out before the signal, which follows them.
         flush(window, call, member, true);
         if (window.log != nullptr) window.log->clear(member);
         signal(window, Signal::complete, member, window.clean(member));

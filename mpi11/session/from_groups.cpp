@@ -120,7 +120,7 @@ Communicator& make_from(const Job& job, const Members& group, std::string_view s
     return make_intra(job, group.ranks(), first);
 }
 
-// What the leaders agree on, and hand down.
+// The leaders agree on this and send it to their members.
 struct Meeting {
     int error = MPI_SUCCESS;
     std::uint64_t job = 0;  // its number

@@ -15,7 +15,7 @@
 namespace torusmp::mpi {
 namespace {
 
-// What the root sends its members: once it has arranged the meeting, and at the end.
+// The root sends it to its members twice: when it has arranged the meeting, and at the end.
 struct Report {
     int error = MPI_SUCCESS;
     int first_side = 0, processes = 0, first_index = 0, number = 0;

@@ -110,7 +110,7 @@ std::vector<Replacement> places_for(const Communicator& comm, const job::Process
     return places;
 }
 
-// What the root has reported fails on all members. After other failures some may still wait.
+// An error that the root has reported is raised on all members. After others some may still wait.
 bool is_known_to_all(const Failure& failure) {
     const int code = failure.code();
     return code != MPI_ERR_PROC_FAILED && code != MPI_ERR_PROC_FAILED_PENDING &&

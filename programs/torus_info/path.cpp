@@ -23,7 +23,7 @@ namespace torusmp::torus_info {
 using namespace config;
 namespace {
 
-// What a rank reports about its host.
+// A rank reports this about its host.
 struct View {
     io::Sight sight;
     int first = 0;      // the lowest rank of the host

@@ -370,7 +370,7 @@ bool Coordinator::user_ended_it() const {
     return sigisemptyset(&ending_signals_seen_) == 0;
 }
 
-// What follows from the cause, as the end of its line.
+// The consequence of the cause, as the end of its line.
 std::string Coordinator::consequence(bool death) const {
     if (by_death_ && job_.restart < job_.restarts)
         return "; all ranks are ended, to start them again";
