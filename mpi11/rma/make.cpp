@@ -96,8 +96,8 @@ Offsets lay_out(const Window& window, const std::vector<Wish>& wishes) {
     // The memory of a shared window is one piece, unless the program allows otherwise.
     const bool together = window.flavor == MPI_WIN_FLAVOR_SHARED && wishes.front().separate == 0;
     offsets.signals = core::rma::Control::bytes(offsets.mates.size());
-    offsets.control =
-        rounded(offsets.signals + core::rma::Signals::bytes(offsets.mates.size()), line);
+    offsets.control = rounded(offsets.signals + core::rma::Signals::bytes(offsets.mates.size()),
+                              alignof(core::rma::Control));
     offsets.names = offsets.mates.size() * offsets.control;
     offsets.bytes = offsets.names + offsets.mates.size() * sizeof(core::SharedMemory::Name);
     // Memory starts at a page. Large blocks of the program mostly start 16 bytes after one, and
