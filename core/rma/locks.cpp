@@ -138,15 +138,11 @@ void Windows::forget(const SignalWait& wait) {
 void Windows::set_asleep(bool asleep) {
     for (const SignalWait* wait : signal_waits_) {
         Signals* const own = wait->window.parts[std::size_t(wait->window.self)].signals;
-        std::int32_t missing = asleep ? wait->missing() : 0;
-        for (;;) {
+        std::int32_t missing = 0;
+        do {
+            missing = asleep ? wait->missing() : 0;
             own->sleep_for(wait->kind, missing);
-            if (!asleep) break;
-            if (const std::int32_t now = wait->missing(); now != missing)
-                missing = now;
-            else
-                break;
-        }
+        } while (asleep && wait->missing() != missing);
     }
 }
 

@@ -178,8 +178,7 @@ void leave_free(config::Settings& machine, const config::Demand& demand,
     team.why = reason;
     if (!fit_living(machine, team))
         throw UsageError(
-            fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, "
-                        "or fewer",
+            fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, or fewer",
                         reason, team.hosts, base::listed(team.usable)));
 }
 
