@@ -30,6 +30,7 @@ std::vector<std::byte> Runtime::address() const {
 void Runtime::connect(std::vector<std::vector<std::byte>> addresses_by_rank) {
     const Guard guard(progress_);
     core_->connections.connect(std::move(addresses_by_rank));
+    core_->far_ends.connect();
     core_->links.adopt();
 }
 

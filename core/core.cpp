@@ -12,6 +12,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       connections(commons, make_interface, std::move(link_transports)),
       sender(commons, connections, faults),
       shortcuts(commons, connections, sender),
+      far_ends(commons, connections, sender),
       store(commons, connections, sender),
       match_states(connections.size()),
       sends(commons, connections),
@@ -26,9 +27,9 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       cancellation(commons, connections, sender, store, matching, match_states, sends, receives,
                    dispatcher),
       declared(commons, connections, sender, store, sends, receives, writes, rendezvous, messages),
-      relay(commons, connections, sender, faults),
-      faults(commons, connections, sender,
-             {&messages, &declared, &receives, &sends, &shortcuts, &windows, &agreements,
+      relay(commons, connections, sender, far_ends, faults),
+      faults(commons, connections, sender, far_ends,
+             {&messages, &declared, &receives, &sends, &shortcuts, &far_ends, &windows, &agreements,
               &revocations}),
       links(commons, connections, sender, faults, dispatcher, rendezvous),
       dispatcher(commons, connections, sender, relay, faults, rendezvous, links, shortcuts),
@@ -96,6 +97,7 @@ Waits Core::waits() const {
     sender.report(waits);
     links.report(waits);
     shortcuts.report(waits);
+    far_ends.report(waits);
     for (const Reporter* reporter : reporters) reporter->report(waits);
     progress.report(waits);
     for (const transport::Interface* it : connections.interfaces())

@@ -10,6 +10,7 @@
 #include "core/declared/declared_channels.h"
 #include "core/dispatch/dispatcher.h"
 #include "core/dispatch/packet_trace.h"
+#include "core/far/far_ends.h"
 #include "core/fault/faults.h"
 #include "core/link/link_manager.h"
 #include "core/match/match_state.h"
@@ -49,6 +50,7 @@ class Core {
     Connections connections;
     PacketSender sender;
     Shortcuts shortcuts;
+    FarEnds far_ends;
     UnexpectedStore store;
     Matching matching;
     MatchStates match_states;

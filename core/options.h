@@ -97,11 +97,14 @@ struct Options {
     ControlPage* page = nullptr;
 
     // The largest size of a packet's body, in bytes.
-    std::size_t body() const { return std::max<std::size_t>(eager_limit, 4096); }
+    std::size_t body() const {
+        return std::max<std::size_t>(eager_limit, 4096) + (tolerates_deaths ? sizeof(Envelope) : 0);
+    }
     // Payload bytes of one packet of a large message. The packet with its headers fills a power of
     // two, and so whole packets of a network whose packets have such sizes.
     std::size_t fragment() const {
-        return body() - sizeof(transport::PacketHeader) - sizeof(DataBody);
+        return std::max<std::size_t>(eager_limit, 4096) - sizeof(transport::PacketHeader) -
+               sizeof(DataBody);
     }
     // The settings that single modules of core read, each its own when it is made. Null for the
     // defaults.

@@ -40,7 +40,8 @@ enum class PacketKind : std::uint8_t {
     agreement,      // a wave of an agreement among the members of a group (core/survivors/)
     revoke,         // the group of the context is revoked
     link_dead,      // LinkBody: spread from neighbour to neighbour
-    last_kind = link_dead
+    receipt,        // what a FarEnd has taken; nothing but its envelope
+    last_kind = receipt
 };
 
 constexpr bool is_sequenced(PacketKind kind) {
@@ -134,6 +135,14 @@ struct LinkBody {
     std::uint32_t rank;       // the end that saw it die
     std::uint32_t direction;  // routing::Direction::index() out of that rank
 };
+// Follows the payload of a packet between two ranks that are not neighbours, in a job that
+// continues after deaths. The destination removes it; relays only read it.
+struct Envelope {
+    std::uint32_t number;  // of the packet, among those to its destination; unused in a receipt
+    std::uint32_t taken;   // the packets that the source has taken from the destination
+    std::uint32_t deaths;  // those of which the source knew when it sent the packet
+    std::uint32_t unused;
+};
 
 static_assert(sizeof(RtsBody) == 88 && sizeof(CtsBody) == 80 && sizeof(MatchedBody) == 16);
 static_assert(sizeof(RtrBody) == 96 && sizeof(FlowRtrBody) == 88 && sizeof(DataBody) == 32);
@@ -141,12 +150,19 @@ static_assert(sizeof(EpochBody) == 8 && sizeof(ReceiveHandleBody) == 8 &&
               sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
 static_assert(sizeof(SendHandleBody) == 8 && sizeof(LinkBody) == 8 && sizeof(HoldBody) == 8);
+static_assert(sizeof(Envelope) == 16);
 
 // Reads a body from a payload. Returns false if the packet is too short for it.
 template <class Body>
 bool read_body(const transport::PacketHeader& header, const std::byte* payload, Body& body) {
     if (header.length < sizeof(Body)) return false;
     std::memcpy(&body, payload, sizeof(Body));
+    return true;
+}
+inline bool read_envelope(const transport::PacketHeader& header, const std::byte* payload,
+                          Envelope& envelope) {
+    if (header.length < sizeof envelope) return false;
+    std::memcpy(&envelope, payload + header.length - sizeof envelope, sizeof envelope);
     return true;
 }
 

@@ -18,6 +18,7 @@
 
 namespace torusmp::core {
 
+class FarEnd;
 class LinkEnd;
 class ShortcutEnd;
 
@@ -56,6 +57,7 @@ struct Statistics {
 
 struct Connection {
     std::string_view transport() const {
+        if (far != nullptr) return "relay";
         return interface != nullptr ? interface->name() : std::string_view("self");
     }
     bool down() const { return down_; }
@@ -80,7 +82,8 @@ struct Connection {
     transport::Channel* cable = nullptr;
     LinkEnd* end = nullptr;                     // null if the connection ends with its cable
     ShortcutEnd* shortcut = nullptr;            // null if the connection is not a shortcut
-    transport::Interface* interface = nullptr;  // the channel's; null for Loopback and Nowhere
+    FarEnd* far = nullptr;                      // null if the connection is not to a far rank
+    transport::Interface* interface = nullptr;  // the channel's; null if it is one of core's own
     Credits credits;
     HeldPackets held;
     bool queued = false;  // is in the backlog of PacketSender

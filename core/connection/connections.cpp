@@ -271,6 +271,20 @@ Connection& Connections::open(Rank peer, std::optional<routing::Direction> link)
     return connection;
 }
 
+Connection& Connections::add_far(Peer& peer) {
+    Connection& connection = add(peer.rank, std::nullopt);
+    Credits fresh;
+    fresh.add(0, options_.credits, std::max(1, options_.credits / 2));
+    fresh.return_with_packets();
+    connection.come_up(fresh);
+    if (peer.quick == peer.via) peer.quick = &connection;
+    peer.via = peer.comes_by = &connection;
+    // Its packets take one path at a time, and end with an envelope, so relays cannot place them.
+    peer.ways_out = 0;
+    peer.placing = nullptr;
+    return connection;
+}
+
 bool Connections::open_shortcut(Peer& peer) {
     if (peer.shortcut == nullptr) peer.shortcut = &add(peer.rank, std::nullopt);
     Connection& connection = *peer.shortcut;

@@ -60,6 +60,11 @@ class Connections {
     // Makes, or remakes, the connection Peer::shortcut. Returns false if this cannot even be
     // attempted.
     bool open_shortcut(Peer& peer);
+    // Whether packets to some ranks are relayed.
+    bool relays() const { return !all_direct() && !options_.far_direct; }
+    // Makes a connection to a rank beyond the links, and all packets to it use that connection. The
+    // caller gives it its channel.
+    Connection& add_far(Peer& peer);
     // Shortcuts that have become due since the last call; commons.errands shows whether there are
     // any.
     struct Due {

@@ -71,8 +71,11 @@ bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const st
     if (kind == PacketKind::link_dead) [[unlikely]]
         return connection.peer == peer.rank &&
                faults_.on_link_dead(connection, payload, header.length);
-    if (peer.comes_by != &connection) [[unlikely]]
+    if (peer.comes_by != &connection) [[unlikely]] {
+        if (peer.comes_by != nullptr && peer.comes_by->far != nullptr && connection.link)
+            return take_far(*peer.comes_by->far, header, payload);
         if (!is_spread(kind) || !connections_.arrives_by(peer, connection)) return false;
+    }
     // Drops late packets of a peer that was given up: their requests have ended with an error, and
     // a message kept now would match a later receive than its own.
     if (peer.dead) return true;
@@ -80,6 +83,23 @@ bool Dispatcher::take_unordered(Peer& peer, const PacketHeader& header, const st
     if (header.sequence != peer.receive_sequence) [[unlikely]]
         return take_unordered(peer, header, payload);
     return take_next(peer, header, payload);
+}
+
+// A packet of a rank beyond the links, in a job that continues after deaths: opens its envelope.
+bool Dispatcher::take_far(FarEnd& end, const PacketHeader& packet, const std::byte* payload) {
+    Connection& connection = end.connection();
+    Envelope envelope;
+    if (connection.down()) return true;
+    if (!read_envelope(packet, payload, envelope) || !end.confirm(envelope.taken)) return false;
+    PacketHeader header = packet;
+    header.length -= std::uint32_t(sizeof envelope);
+    header.virtual_channel = 0;
+    if (PacketKind(header.kind) == PacketKind::receipt) return header.length == 0;
+    const FarEnd::Turn turn = end.take(envelope.number);
+    if (turn != FarEnd::Turn::next) return turn == FarEnd::Turn::again;
+    if (!note_arrival(connection, header) || !dispatch(connection, header, payload)) return false;
+    if (!connection.down()) sender_.slot_taken(connection, header);
+    return true;
 }
 
 Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& header,
@@ -178,7 +198,8 @@ void Dispatcher::refuse(Connection& connection, const PacketHeader& header) {
     // do arrive on this path; otherwise the culprit is unknown, and the packet is dropped.
     if (source.rank == connection.peer) {
         faults_.close(connection, Error::protocol, what);
-    } else if (source.comes_by == &connection) {
+    } else if (source.comes_by == &connection ||
+               (source.comes_by != nullptr && source.comes_by->far != nullptr)) {
         faults_.tell_fault(fmt::format("{} is given up: {}", commons_.name_of(source.rank), what));
         faults_.lose(source, Error::protocol, what);
     } else if (!connection.misled) {

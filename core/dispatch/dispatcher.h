@@ -12,6 +12,7 @@
 #include "core/connection/shortcuts.h"
 #include "core/connection/transfer_listener.h"
 #include "core/dispatch/reorder_buffer.h"
+#include "core/far/far_end.h"
 #include "core/fault/faults.h"
 #include "core/link/link_manager.h"
 #include "core/relay/relay.h"
@@ -71,6 +72,8 @@ class Dispatcher final : public transport::Sink {
                   const std::byte* payload);
     bool note_arrival(Connection& connection, const transport::PacketHeader& header);
     bool take_next(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
+    [[gnu::noinline]] bool take_far(FarEnd& end, const transport::PacketHeader& header,
+                                    const std::byte* payload);
     [[gnu::noinline]] bool take_unordered(Peer& peer, const transport::PacketHeader& header,
                                           const std::byte* payload);
     transport::Verdict on_shortcut_packet(Connection& connection,

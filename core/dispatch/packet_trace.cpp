@@ -22,10 +22,11 @@ const Connection& carrier_of(const transport::Channel& channel) {
 
 std::string_view kind_name(std::uint8_t kind) {
     static constexpr std::array<std::string_view, std::size_t(PacketKind::last_kind) + 1> names{
-        "none",      "eager",   "rts",     "matched",   "rtr",        "refuse",   "withdraw",
-        "withdrawn", "retract", "hold",    "flow_open", "flow_eager", "flow_rts", "flow_rtr",
-        "cts",       "data",    "written", "fin",       "retracted",  "note",     "window_ask",
-        "window_answer", "agreement", "revoke", "link_dead"};
+        "none",      "eager",     "rts",        "matched",       "rtr",       "refuse",
+        "withdraw",  "withdrawn", "retract",    "hold",          "flow_open", "flow_eager",
+        "flow_rts",  "flow_rtr",  "cts",        "data",          "written",   "fin",
+        "retracted", "note",      "window_ask", "window_answer", "agreement", "revoke",
+        "link_dead", "receipt"};
     if (kind < names.size()) return names[kind];
     const auto frame = LinkFrame(kind);
     const bool link = frame >= LinkFrame::news && frame <= LinkFrame::detour;

@@ -24,6 +24,7 @@ bool Faults::crosses(Rank from, Rank to, Rank at, routing::Direction direction) 
         }
         return false;
     };
+    if (far_ends_.in_use() && torus.distance(from, to) > 1) return uses(far_ends_.path(from, to));
     if (uses(routing::usual_path(torus, from, to))) return true;
     const auto spreads = [](const transport::Interface* it) { return it->can().separate_links; };
     const auto interfaces = connections_.interfaces();
@@ -44,14 +45,18 @@ void Faults::close(Connection& connection, Error error, std::string_view why, st
         fmt::format("{} {}: {}{}", commons_.name_of(connection),
                     unreached ? "cannot be established" : "is closed", why, route_of(connection));
     TORUSMP_TRACE(connection, info, commons_.rank(), "closes: {}", what);
-    // The launcher's report of a death is enough.
-    if (!commons_.options.tolerates_deaths || !connections_.peer(connection.peer).reported)
+    // The launcher's report of a death is enough, and may follow.
+    if (!commons_.options.tolerates_deaths || starting_)
         tell_fault(what);
+    else if (!connections_.peer(connection.peer).reported)
+        untold_.emplace_back(connection.peer, what);
     if (sight.empty()) sight = fmt::format("{} saw: {}", commons_.name_of(commons_.rank()), why);
     if (error == Error::protocol || !connection.link)
         lose(connections_.peer(connection.peer), error, what);
     PacketSender::drop_queues(connection, Error::unreachable);
-    if (connection.link) link_dead(commons_.rank(), *connection.link, nullptr, sight);
+    if (!connection.link) return;
+    commons_.errands |= Commons::links;
+    link_dead(commons_.rank(), *connection.link, nullptr, sight);
 }
 
 // The cables over which the kernels forward a connection to a far rank.
@@ -138,14 +143,23 @@ void Faults::link_dead(Rank at, routing::Direction direction, const Connection* 
         if (link != nullptr && link != heard_from && !link->down())
             sender_.send_bytes(*link, connections_.peer(link->peer), PacketKind::link_dead, news, 0,
                                0);
+    lose_behind(dead_links_.back());
+    // Whether the peers beyond the neighbours are lost, too, depends on which ranks live.
+    if (far_ends_.in_use() && commons_.options.on_loss) commons_.options.on_loss();
+}
+
+// Loses the peers to or from which a path crosses that link.
+void Faults::lose_behind(const DeadLink& link) {
+    const Rank other = *commons_.torus().neighbour(link.at, link.direction);
     for (Peer& peer : connections_.peers()) {
-        if (peer.dead || peer.via == nullptr || !peer.via->link) continue;
+        if (peer.dead || peer.via == nullptr) continue;
+        if (peer.via->far != nullptr ? !link.ends_live : !peer.via->link) continue;
         const auto cut = [&](Rank from, Rank to) {
-            return crosses(from, to, at, direction) ||
-                   crosses(from, to, other, direction.opposite());
+            return crosses(from, to, link.at, link.direction) ||
+                   crosses(from, to, other, link.direction.opposite());
         };
-        if (!cut(commons_.rank(), peer.rank) && !cut(peer.rank, commons_.rank())) continue;
-        lose(peer, Error::unreachable, what);
+        if (cut(commons_.rank(), peer.rank) || cut(peer.rank, commons_.rank()))
+            lose(peer, Error::unreachable, link.what);
     }
 }
 
@@ -154,6 +168,7 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     if (std::exchange(dead.reported, true)) return;
     dead.cut_off = false;
     commons_.stirred = true;
+    std::erase_if(untold_, [&](const auto& it) { return it.first == peer; });
     if (!dead.dead) {
         const std::string what = fmt::format("{} is dead: {}", commons_.name_of(peer), why);
         if (!commons_.options.tolerates_deaths) tell_fault(what);  // the launcher has said so
@@ -172,12 +187,27 @@ void Faults::peer_died(Rank peer, std::string_view why) {
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())
         if (link != nullptr && link->peer == peer && !link->down() &&
-            (link->channel->connecting() || link->cable == nullptr))
+            (link->channel->connecting() || link->cable == nullptr || connections_.local(peer)))
             close(*link, Error::unreachable, "its other end is dead");
+    far_ends_.change_paths(*this);
+    judge_links();
+}
+
+// Loses the ranks beyond the neighbours that dead links between living ranks cut off.
+void Faults::judge_links() {
+    for (DeadLink& link : dead_links_) {
+        const Rank other = *commons_.torus().neighbour(link.at, link.direction);
+        link.ends_live &=
+            !connections_.peer(link.at).reported && !connections_.peer(other).reported;
+        if (link.ends_live) lose_behind(link);
+    }
 }
 
 void Faults::deaths_are_known() {
     commons_.stirred = true;
+    for (const auto& [peer, text] : std::exchange(untold_, {})) tell_fault(text);
+    for (DeadLink& link : dead_links_) link.ends_live = true;
+    judge_links();
     for (Peer& peer : connections_.peers()) {
         if (!peer.dead || peer.reported || std::exchange(peer.cut_off, true)) continue;
         for (PeerLossListener* listener : listeners_) listener->peer_judged(peer);
@@ -212,6 +242,7 @@ std::optional<Rank> Faults::lost_in(std::span<const Rank> members) const {
     };
     for (const DeadLink& link : dead_links_) {
         if (is_member(link.at) && is_member(link.suspect)) return link.suspect;
+        if (far_ends_.in_use() && !link.ends_live) continue;
         for (const Rank a : members)
             for (const Rank b : members)
                 if (parts(a, b, link)) return link.suspect;

@@ -14,9 +14,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/connection/packet_sender.h"
+#include "core/far/far_ends.h"
 
 namespace torusmp::core {
 
@@ -24,11 +26,12 @@ class Faults final : public FaultHandler {
   public:
     // `listeners` are the modules that keep state for peers, in the order in which they are
     // notified.
-    Faults(Commons& commons, Connections& connections, PacketSender& sender,
+    Faults(Commons& commons, Connections& connections, PacketSender& sender, FarEnds& far_ends,
            std::vector<PeerLossListener*> listeners)
         : commons_(commons),
           connections_(connections),
           sender_(sender),
+          far_ends_(far_ends),
           listeners_(std::move(listeners)) {}
 
     void close(Connection& connection, Error error, std::string_view why,
@@ -63,18 +66,26 @@ class Faults final : public FaultHandler {
         routing::Direction direction;
         Rank suspect;  // the end that has not reported: each link of a dead rank names that rank
         std::string what;  // "the link between rank 3 and rank 7 is dead; rank 3 saw: ..."
+        // Its ends live, as far as the launcher knows. (Otherwise the paths of FarEnds will
+        // change.)
+        bool ends_live = false;
     };
     void link_dead(Rank at, routing::Direction direction, const Connection* heard_from,
                    const std::string& sight);
     std::string route_of(const Connection& connection) const;
     bool crosses(Rank from, Rank to, Rank at, routing::Direction direction) const;
+    void lose_behind(const DeadLink& link);
+    void judge_links();
 
     Commons& commons_;
     Connections& connections_;
     PacketSender& sender_;
+    FarEnds& far_ends_;
     std::vector<PeerLossListener*> listeners_;
     std::function<void(Rank)> listener_;
     std::vector<DeadLink> dead_links_;
+    // Faults of connections that the death of this peer would explain.
+    std::vector<std::pair<Rank, std::string>> untold_;
     std::atomic<std::uint64_t> count_{0};
     bool starting_ = false;
     std::vector<std::string> start_troubles_;

@@ -41,8 +41,8 @@ void LinkManager::adopt() {
         TORUSMP_ASSERT(it.connection == nullptr, commons_.rank(), connection->peer);
         it.connection = connection;
         if (!connections_.outlives_cable(*connection)) continue;
-        const Link link = routing::link_by(commons_.torus(), commons_.rank(), *connection->link);
-        it.end = std::make_unique<LinkEnd>(*this, *connection, link, commons_.options.body());
+        it.end =
+            std::make_unique<LinkEnd>(*this, *connection, link_of(it), commons_.options.body());
         connection->end = it.end.get();
         connection->channel = it.end.get();
     }
@@ -154,6 +154,23 @@ LinkSetup LinkManager::setup_of(const LinkEnd& end, const SetupBody& body) const
     return {commons_.rank(), end.connection().peer, end.connection().link->index(), body};
 }
 
+// A link within a host that is closed has lost its other end for ever, and detours must avoid it.
+bool LinkManager::report_dead_neighbours() {
+    bool news = false;
+    for (const LinkCarrier& it : carriers_) {
+        if (it.connection == nullptr || it.end != nullptr || !it.connection->down()) continue;
+        const Link link = link_of(it);
+        if (states_.dead(link)) continue;
+        update(link, LinkStates::without_hope(LinkStates::died(states_.version(link))), nullptr);
+        news = true;
+    }
+    return news;
+}
+
+Link LinkManager::link_of(const LinkCarrier& it) const {
+    return routing::link_by(commons_.torus(), commons_.rank(), *it.connection->link);
+}
+
 // Gives up our links without hope if, as far as this rank knows, they separate it from other ranks.
 // News that there is hope for another such link may be delayed at a rank that is computing. So each
 // link is given up by its own end, which knows its state, and no rank is lost before all ends on
@@ -162,8 +179,8 @@ bool LinkManager::give_up_links() {
     const routing::Parts parts = states_.hopes();  // update() below changes it
     bool news = false;
     for (LinkCarrier& it : carriers_) {
-        if (it.end == nullptr) continue;
-        const Link& link = it.end->link();
+        if (it.connection == nullptr || (it.end == nullptr && !it.connection->down())) continue;
+        const Link link = link_of(it);
         const std::uint32_t version = states_.version(link);
         if (!parts.apart(link) || LinkStates::given_up(version) == version) continue;
         update(link, LinkStates::given_up(version), nullptr);
@@ -404,7 +421,7 @@ bool LinkManager::take_confirm(Connection& in, const Channel& channel, const Pac
 
 bool LinkManager::poll() {
     commons_.errands &= ~Commons::links;
-    bool moved = false;
+    bool moved = report_dead_neighbours();
     for (LinkCarrier& it : carriers_)
         if (it.end != nullptr && it.end->fail_writes()) {
             const std::uint32_t version = states_.version(it.end->link());

@@ -87,6 +87,8 @@ class LinkManager {
     void look_again(LinkEnd& end, bool had_met, bool afresh = false);
     bool look_anew_if_apart(LinkEnd& end);
     void begin_session(LinkEnd& end);
+    bool report_dead_neighbours();
+    routing::Link link_of(const LinkCarrier& it) const;
     bool give_up_links();
     void give_up_parts();
     std::string describe_cut() const;

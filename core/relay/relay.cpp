@@ -11,6 +11,8 @@ using transport::Verdict;
 
 // The link on which a packet that has come over our link `port` leaves towards a rank.
 Connection* Relay::onward(Rank destination, routing::Direction port) {
+    if (const auto* const living = far_ends_.living())
+        return connections_.link(living->next_hop(commons_.rank(), destination)->direction);
     if (onward_.empty()) onward_.resize(std::size_t(connections_.size()));
     std::uint8_t& link = onward_[std::size_t(destination)][std::size_t(port.index())];
     if (link == 0)
@@ -20,7 +22,27 @@ Connection* Relay::onward(Rank destination, routing::Direction port) {
     return connections_.links()[link - 1u];
 }
 
+// In a job that continues after deaths: why a packet is not forwarded now, if it is not.
+std::optional<Verdict> Relay::stop(Connection& in, const PacketHeader& header,
+                                   const std::byte* payload) {
+    using Passage = FarEnds::Passage;
+    const Passage passage = far_ends_.judge(header, payload);
+    if (passage == Passage::forged)
+        faults_.close(in, Error::protocol, "a packet without a valid envelope");
+    if (passage == Passage::ahead) return Verdict::held;
+    if (passage != Passage::free) return Verdict::taken;
+    // Ranks that have learned of different deaths may send a packet in a circle, until they know of
+    // the same. Nothing is lost: its source sends it again.
+    if (const auto* const living = far_ends_.living(); living != nullptr)
+        if (header.source == std::uint32_t(commons_.rank()) ||
+            !living->joins(commons_.rank(), Rank(header.destination)))
+            return Verdict::taken;
+    return std::nullopt;
+}
+
 Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::byte* payload) {
+    if (far_ends_.in_use())
+        if (const auto verdict = stop(in, header, payload)) return *verdict;
     const Peer& destination = connections_.peer(Rank(header.destination));
     Connection* out = in.link ? onward(destination.rank, *in.link) : nullptr;
     // A packet of this rank never returns here: it is forged.
@@ -33,8 +55,10 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
     // path back from it may be dead.
     if (out->down()) return Verdict::taken;
 
-    TORUSMP_ASSERT(out != &in, commons_.rank(), in.peer, header.source, header.destination);
-    const bool turns = (in.turns >> out->link->index() & 1) != 0;
+    const bool torus = far_ends_.living() == nullptr;
+    TORUSMP_ASSERT(out != &in || !torus, commons_.rank(), in.peer, header.source,
+                   header.destination);
+    const bool turns = torus && (in.turns >> out->link->index() & 1) != 0;
     const int virtual_channel = header.virtual_channel + (turns ? 1 : 0);
     if (virtual_channel >= out->virtual_channels) {
         faults_.close(in, Error::protocol, "a packet that is not on a path of the links");

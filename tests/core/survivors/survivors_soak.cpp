@@ -4,8 +4,9 @@
 // whole, all decisions of an agreement are equal, a revocation reaches all survivors or none of
 // them, nobody waits for ever, and nothing is kept.
 //
-// In every third round packets are relayed, so a death may part survivors from each other: their
-// messages and agreements then may fail, but they end.
+// In every third round packets are relayed. Relays die, too, cables die and return, and nothing
+// between survivors is lost. If at some time no path joins all survivors, messages and agreements
+// of those that are cut off may fail, but they end.
 //
 //   survivors_soak [FIRST [COUNT]]
 //
@@ -21,6 +22,8 @@
 #include <vector>
 
 #include "core/job.h"
+#include "core/link/cable_faults.h"
+#include "core/link/detour_round.h"
 #include "core/soak.h"
 
 namespace survivors_soak {
@@ -42,8 +45,11 @@ JobOptions options_of(std::uint64_t seed) {
     JobOptions options;
     if (relays(seed)) {
         std::vector<int> dims{2 + int(random.below(4))};
-        if (random.below(3) != 0) dims.push_back(2 + int(random.below(2)));
+        while (dims.size() < 3 && random.below(3) != 0) dims.push_back(2 + int(random.below(2)));
         options = random.below(2) == 0 ? detour_torus(dims, seed) : tight_torus(dims, seed);
+        if (random.below(3) == 0) options.graph = random_graph(seed);
+        if (random.below(3) == 0) options.shortcuts = 1 + int(random.below(4));
+        if (!options.graph && random.below(4) == 0) options.per_host = 2;
     } else {
         options.dims = {2 + int(random.below(seed % 16 == 0 ? 20 : 7))};
         options.direct = true;
@@ -71,7 +77,9 @@ struct Exchange {
 
 class Actor {
   public:
-    Actor(Job& job, Rank rank, std::uint64_t seed, bool with_relays) : job_(job), rank_(rank), relays_(with_relays), random_(seed) {
+    // `were_parted` becomes true when survivors are cut off from each other for the first time.
+    Actor(Job& job, Rank rank, std::uint64_t seed, const bool& were_parted)
+        : job_(job), rank_(rank), were_parted_(were_parted), random_(seed) {
         for (Rank other = 0; other < job.size(); ++other) all_.push_back(other);
     }
     // Its messages are destroyed after the Job, and it is set up when the Job is.
@@ -100,7 +108,8 @@ class Actor {
         } else {
             if (!agreement_->complete()) return false;
             parted |= agreement_->parted().has_value();
-            if (parted && !relays_) throw std::runtime_error("members that all reach are parted");
+            if (parted && !were_parted_)
+                throw std::runtime_error("members that reach each other are parted");
             if (!agreement_->parted()) decided.push_back(agreement_->value());
             agreeing_ = started_ = false;
             ++step_;
@@ -113,7 +122,9 @@ class Actor {
     Error wait_error() const { return waits_.status().error; }
     std::string state() const {
         return fmt::format("rank {}: step {}, {}", rank_, step_,
-                           agreeing_ ? "agrees" : started_ ? "exchanges" : "begins");
+                           agreeing_  ? "agrees"
+                           : started_ ? "exchanges"
+                                      : "begins");
     }
 
     bool revoked = false;
@@ -152,21 +163,25 @@ class Actor {
                 if (status.bytes != exchange.in.size() ||
                     !filled(exchange.in.data(), exchange.in.size(),
                             content_of(other, rank_, step_)))
-                    throw std::runtime_error(fmt::format("a wrong message of {} at {}", other, rank_));
+                    throw std::runtime_error(
+                        fmt::format("a wrong message of {} at {}", other, rank_));
             } else if (status.error != Error::unreachable || !may_lose(other)) {
                 throw std::runtime_error(fmt::format("the receive from {} at {} failed: {}", other,
                                                      rank_, describe(status.error)));
             }
             if (exchange.send.status().error != Error::none && !may_lose(other))
-                throw std::runtime_error(fmt::format("the send from {} to {} failed", rank_, other));
+                throw std::runtime_error(
+                    fmt::format("the send from {} to {} failed", rank_, other));
         }
     }
 
-    bool may_lose(Rank other) { return !job_.alive(other) || (relays_ && survivors().is_lost(other)); }
+    bool may_lose(Rank other) {
+        return !job_.alive(other) || (were_parted_ && survivors().is_lost(other));
+    }
 
     Job& job_;
     const Rank rank_;
-    const bool relays_;
+    const bool& were_parted_;
     sim::Random random_;
     std::vector<Rank> all_;
     std::map<Rank, Exchange> exchanges_;
@@ -178,7 +193,7 @@ class Actor {
     bool agreeing_ = false;
 };
 
-void judge(Job& job, const std::deque<Actor>& actors) {
+void judge(Job& job, const std::deque<Actor>& actors, bool were_parted) {
     for (int step = 0; step < steps; ++step) {
         const AgreedValue* common = nullptr;
         std::uint32_t by_living = ~0u, by_all = ~0u;
@@ -201,7 +216,7 @@ void judge(Job& job, const std::deque<Actor>& actors) {
         const Actor& actor = actors[std::size_t(rank)];
         for (Rank other = 0; actor.revoked && other < job.size(); ++other)
             if (job.alive(other) && !actors[std::size_t(other)].revoked &&
-                !job[rank].survivors().is_lost(other))
+                !(were_parted && job[rank].survivors().is_lost(other)))
                 throw std::runtime_error("a revocation reached only some survivors");
         if (actor.revoked && !actor.wait_ended())
             throw std::runtime_error(fmt::format("rank {} waits in a revoked group", rank));
@@ -209,20 +224,29 @@ void judge(Job& job, const std::deque<Actor>& actors) {
             actor.wait_error() != Error::unreachable)
             throw std::runtime_error(fmt::format("rank {}: a wrong end of its wait", rank));
         if (const std::size_t kept = job[rank].survivors().agreements().kept(); kept > 2)
-            throw std::runtime_error(fmt::format("rank {} keeps {} rounds and packets", rank, kept));
+            throw std::runtime_error(
+                fmt::format("rank {} keeps {} rounds and packets", rank, kept));
     }
 }
 
 void run(std::uint64_t seed) {
+    bool were_parted = false;
     std::deque<Actor> actors;
     Job job(options_of(seed));
+    CableFaults cables(job, seed);
+    const bool faulty = options_of(seed).detour && seed % 2 == 0;
+    bool known = true;  // whether all deaths have been reported or judged
+    const auto kill = [&](Rank rank) {
+        job.kill(rank);
+        known = false;
+        were_parted |= relays(seed) && !cables.connected();
+    };
     sim::Random random(seed * 11 + 5);
     for (Rank rank = 0; rank < job.size(); ++rank)
-        actors.emplace_back(job, rank, seed + 99u * unsigned(rank), relays(seed));
+        actors.emplace_back(job, rank, seed + 99u * unsigned(rank), were_parted);
     for (Actor& actor : actors) actor.begin();
     int kills = int(random.below(std::uint64_t(job.size()) / 3 + 1));
     const std::uint64_t seldom = 5 + random.below(120u * std::uint64_t(job.size()));
-    bool known = true;  // whether all deaths have been reported or judged
     bool to_revoke = random.below(3) == 0;
     const auto all_done = [&] {
         for (Rank rank = 0; rank < job.size(); ++rank)
@@ -231,18 +255,17 @@ void run(std::uint64_t seed) {
     };
     while (!all_done()) {
         if (kills > 0 && random.below(seldom) == 0) {
-            job.kill(Rank(random.below(std::uint64_t(job.size()))));
+            kill(Rank(random.below(std::uint64_t(job.size()))));
             --kills;
-            known = false;
         }
+        if (faulty) cables.happen();
         const auto pick = Rank(random.below(std::uint64_t(job.size())));
         if (to_revoke && job.alive(pick) && random.below(seldom) == 0) {
             actors[std::size_t(pick)].revoke();
             to_revoke = false;
             if (random.below(2) == 0) {  // it may die when only some have been told
                 for (std::uint64_t i = random.below(6); i > 0; --i) job.turn();
-                job.kill(pick);
-                known = false;
+                kill(pick);
             }
         }
         bool acted = job.alive(pick) && actors[std::size_t(pick)].act();
@@ -262,7 +285,7 @@ void run(std::uint64_t seed) {
         throw std::runtime_error(text + "\n" + job.report());
     }
     job.settle();
-    judge(job, actors);
+    judge(job, actors, were_parted);
 }
 
 }  // namespace
