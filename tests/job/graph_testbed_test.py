@@ -157,11 +157,20 @@ class Parts(GraphTest):
         self.assertIn("the job uses a detour over the other cable between them", done.stderr)
         tool("cut", self.testbed, "0:2-")
         words = [TORUS_RUN, "--config", self.file, "--agent", AGENT, "-np", "3"]
-        done = self.run_program(*words, COLLECTIVES, status=2)
+        done = self.run_program(*words, COLLECTIVES)
         zero, one, two, three = self.hosts[:4]
-        self.assertIn(f"nothing was started: {zero} and {two} on one side, {one} on the other; with --without {one} "
-                      "the job can run on ", done.stderr)
-        self.assertEqual(self.run_program(*words, "--without", one, COLLECTIVES).stderr, "")
+        self.assertIn(f"nothing was started: {zero} and {two} on one side, {one} on the other. Dead:\n", done.stderr)
+        self.assertIn(f"torus-run: the job starts on other hosts: 3 ranks on {zero}, {two} and {three}, 1 on each\n",
+                      done.stderr)
+        # What nobody has read is there for the ranks of the second start.
+        read = subprocess.run([*words, "sh", "-c", "[ $TORUSMP_RANK = 0 ] && exec cat"], input="first line\n", text=True,
+                              capture_output=True, timeout=PATIENCE)
+        self.assertEqual(read.stdout, "first line\n", read.stderr)
+        # No other hosts may be used, or are connected.
+        for options in ["-host", f"{zero},{one},{two}"], ["--without", f"{three},{self.hosts[4]},{self.hosts[6]}"]:
+            done = self.run_program(*words, *options, "true", status=2)
+            self.assertEqual(done.stderr.count("torus-run: "), 1, done.stderr)
+            self.assertIn("nothing was started", done.stderr)
 
 
 class PluggedAtRandom(GraphTest):

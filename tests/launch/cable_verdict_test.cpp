@@ -3,10 +3,8 @@
 #include "programs/torus_run/front/cable_verdict.h"
 
 #include <catch2/catch.hpp>
-#include <memory>
 
 #include "config/cable.h"
-#include "config/fit.h"
 #include "core/transport/list.h"
 #include "grid.h"
 
@@ -130,6 +128,8 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     for (const int node : {0, 1, 4, 5}) grid.device(node, "d0p").up = false;
     const CableVerdict found = verdict(grid);
     CHECK(found.dead.size() == 4);
+    CHECK(found.cut);
+    CHECK(found.unusable == std::vector<int>{2, 3, 4, 5});
     CHECK_THAT(found.refusal,
                StartsWith("dead cables split the torus; nothing was started: n0, n1, n6 "
                           "and n7 on one side, n2, n3, n4 and n5 on the other. Dead:\n  " +
@@ -140,27 +140,6 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     // A dead cable inside of one side is no part of the cut.
     grid.device(2, "d1p").up = false;
     CHECK_THAT(verdict(grid).refusal, !Contains("n2: device d1p"));
-}
-
-TEST_CASE("A job on a part of the machine that dead cables split is told which hosts can run it") {
-    Grid grid({5});
-    const auto whole = std::make_shared<const config::Settings>(grid.settings);
-    config::Demand demand;
-    demand.ranks = 3;
-    demand.ranks_option = "-np 3";
-    config::fit(grid.settings, demand);
-    grid.settings.set_whole(whole);
-    grid.hosts.resize(3);
-    grid.device(0, "d0p").up = false;
-    CHECK_THAT(
-        verdict(grid).refusal,
-        StartsWith("dead cables split the torus; nothing was started: n0 on one side, n1 and "
-                   "n2 on the other; with --without n0 the job can run on n1, n2 and n3. "
-                   "Dead:\n"));
-    grid.device(1, "d0p").up = false;
-    CHECK_THAT(verdict(grid).refusal,
-               StartsWith("dead cables split the torus; nothing was started: 3 parts: n0; n1; n2; "
-                          "with --without n1,n2 the job can run on n3, n4 and n0. Dead:\n"));
 }
 
 TEST_CASE("More than two parts are counted and listed") {

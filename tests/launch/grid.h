@@ -31,7 +31,7 @@ class Grid {
         }
     }
 
-    int ranks() const { return node_torus(settings)->size() * ranks_on_a_node(settings); }
+    int ranks() const { return torus.size() * ranks_on_a_node(settings); }
     config::Device& device(int node, const std::string& name) {
         return const_cast<config::Device&>(*hosts[std::size_t(node)].find(name));
     }

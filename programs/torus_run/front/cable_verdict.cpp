@@ -2,15 +2,12 @@
 #include "programs/torus_run/front/cable_verdict.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 
-#include "base/text.h"
 #include "config/cable.h"
 #include "config/geometry.h"
-#include "config/living.h"
 #include "core/settings.h"
 #include "core/transport/list.h"
 
@@ -45,6 +42,14 @@ Causes causes_of(const std::vector<MachineFault>& faults) {
     return causes;
 }
 
+std::string refuse_cut(const config::Settings& settings, const routing::Parts& parts,
+                       const Causes& causes) {
+    std::vector<std::string> lines;
+    for (const routing::Link& cable : parts.cut()) lines.push_back(causes.at(cable)->text);
+    return fmt::format("dead cables split the torus; nothing was started: {}. Dead:{}",
+                       config::describe_parts(settings, parts), block(lines));
+}
+
 std::vector<int> outside_of_the_largest(const routing::Parts& parts) {
     std::vector<int> sizes(std::size_t(parts.count()));
     for (int node = 0; node < parts.torus().size(); ++node) ++sizes[std::size_t(parts.of(node))];
@@ -53,34 +58,6 @@ std::vector<int> outside_of_the_largest(const routing::Parts& parts) {
     for (int node = 0; node < parts.torus().size(); ++node)
         if (parts.of(node) != largest) nodes.push_back(node);
     return nodes;
-}
-
-// The option by which other hosts of the machine run the job; empty if they cannot.
-std::string advise_others(const config::Settings& settings, int ranks,
-                          const std::vector<int>& unusable) {
-    std::vector<std::string> left_out;
-    for (const int node : unusable) left_out.push_back(host_names(settings)[std::size_t(node)]);
-    config::Settings other = settings.whole();
-    other.set(config::setting::spares, {}, {});
-    config::Team team;
-    team.hosts = int(host_names(settings).size());
-    team.ranks_per_host = ranks / team.hosts;
-    team.usable = host_names(other);
-    std::erase_if(team.usable, [&](const std::string& host) {
-        return std::find(left_out.begin(), left_out.end(), host) != left_out.end();
-    });
-    if (!fit_living(other, team).empty()) return {};
-    return fmt::format("; with --without {} the job can run on {}", fmt::join(left_out, ","),
-                       base::listed(host_names(other)));
-}
-
-std::string refuse_cut(const config::Settings& settings, int ranks, const routing::Parts& parts,
-                       const Causes& causes) {
-    std::vector<std::string> lines;
-    for (const routing::Link& cable : parts.cut()) lines.push_back(causes.at(cable)->text);
-    return fmt::format("dead cables split the torus; nothing was started: {}{}. Dead:{}",
-                       config::describe_parts(settings, parts),
-                       advise_others(settings, ranks, outside_of_the_largest(parts)), block(lines));
 }
 
 bool is_dead(const MachineFault& fault) {
@@ -170,8 +147,9 @@ CableVerdict judge_cables(const config::Settings& settings, int ranks,
     if (parts.connected()) {
         verdict.warnings = warn_of(settings, ranks, causes, verdict.dead);
     } else {
-        verdict.refusal = refuse_cut(settings, ranks, parts, causes);
+        verdict.refusal = refuse_cut(settings, parts, causes);
         verdict.unusable = outside_of_the_largest(parts);
+        verdict.cut = true;
     }
     return verdict;
 }

@@ -141,13 +141,16 @@ std::string own_name(const Names& hosts, const std::string& self) {
 
 // Takes spares and hosts that are left out from those that the job may use.
 void leave_free(config::Demand& demand, const Names& allowed, const config::Spares& spares,
-                const config::Origin& origin, const Names& left_out, const std::string& self) {
+                const config::Origin& origin, const Names& left_out, const Names& cut_off,
+                const std::string& self) {
     Names reasons;
     if (!demand.hosts.empty()) reasons.push_back(demand.hosts_option);
     if (spares.count > 0) reasons.push_back(fmt::format("nodes.spares ({})", origin.where));
     if (!left_out.empty()) reasons.push_back(fmt::format("--without {}", fmt::join(left_out, ",")));
+    if (!cut_off.empty())
+        reasons.push_back(fmt::format("dead cables of {}", fmt::join(cut_off, ",")));
     demand.hosts_option = fmt::format("{}", fmt::join(reasons, " with "));
-    demand.hosts = without(without(allowed, spares.names), left_out);
+    demand.hosts = without(without(without(allowed, spares.names), left_out), cut_off);
     demand.free = spares.names.empty() ? spares.count : 0;
     demand.first = own_name(demand.hosts, self);
     if (int(demand.hosts.size()) <= demand.free)
@@ -270,8 +273,8 @@ config::Settings fitted_part(config::Settings machine, const Options& options,
     config::Demand demand = demand_of(options, machine);
     const Names allowed = demand.hosts.empty() ? host_names(machine) : demand.hosts;
     if (restart.before) return Replacement(options, self, restart, machine, allowed).choose();
-    if (spares.count > 0 || !options.without.empty())
-        leave_free(demand, allowed, spares, origin, options.without, self);
+    if (spares.count > 0 || !options.without.empty() || !restart.unusable.empty())
+        leave_free(demand, allowed, spares, origin, options.without, restart.unusable, self);
     config::fit(machine, demand);
     return machine;
 }
