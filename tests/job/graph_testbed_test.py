@@ -171,6 +171,8 @@ class Parts(GraphTest):
             done = self.run_program(*words, *options, "true", status=2)
             self.assertEqual(done.stderr.count("torus-run: "), 1, done.stderr)
             self.assertIn("nothing was started", done.stderr)
+        done = self.run_program(*words[:-2], "-host", f"{zero},{one}", "-np", "4", "true", status=2)
+        self.assertEqual(done.stderr.count("torus-run: "), 1, done.stderr)
 
 
 class PluggedAtRandom(GraphTest):
@@ -198,6 +200,7 @@ class PluggedAtRandom(GraphTest):
             with self.subTest(seed=seed, cables=cables):
                 self.up(nodes, cables)
                 self.run_all(messages=500)
+                self.job(COLLECTIVES, options=["-np", str(dice.randint(1, nodes))])
                 tool("down", self.testbed)
 
 

@@ -114,6 +114,10 @@ class Restarts {
             if (!moves) fmt::print(stderr, "torus-run: {}\n", error.what());
             return false;
         }
+        // The hosts that are left must be as many, with as many ranks.
+        if (moves &&
+            (job_->hosts.size() != refused->hosts.size() || job_->size() != refused->size()))
+            return false;
         if (job_->timeout.count() > 0)
             job_->timeout = std::max(
                 std::chrono::milliseconds(1),
