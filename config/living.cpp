@@ -4,14 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <string_view>
 #include <tuple>
+#include <unordered_map>
 
 #include "base/text.h"
+#include "config/box.h"
 #include "config/check.h"
-#include "config/fit.h"
 #include "config/geometry.h"
 #include "config/geometry_text.h"
 #include "config/network.h"
@@ -30,11 +33,23 @@ Names hosts_before(const Team& team) {
     return team.before ? host_names(*team.before) : Names();
 }
 
-void sort_as_in_file(Names& hosts, const Settings& machine) {
-    std::sort(hosts.begin(), hosts.end(), [&](const auto& a, const auto& b) {
-        return config::find_host(host_names(machine), a) <
-               config::find_host(host_names(machine), b);
-    });
+// The position of each host of the machine among the names; -1 if it is not there.
+std::vector<int> positions(const Settings& machine, const Names& names) {
+    std::unordered_map<std::string_view, int> known;
+    for (const std::string& name : names) known.emplace(name, int(known.size()));
+    std::vector<int> all;
+    for (const std::string& host : host_names(machine)) {
+        const auto found = known.find(host);
+        all.push_back(found == known.end() ? -1 : found->second);
+    }
+    return all;
+}
+
+void sort_as_in(const Names& order, Names& hosts) {
+    std::map<std::string_view, std::size_t> position;
+    for (const std::string& host : order) position.emplace(host, position.size());
+    std::sort(hosts.begin(), hosts.end(),
+              [&](const auto& a, const auto& b) { return position.at(a) < position.at(b); });
 }
 
 bool has_links(const Settings& machine) {
@@ -63,31 +78,33 @@ std::vector<std::vector<int>> starts(const Settings& machine, const std::vector<
     return all;
 }
 
-// The box that keeps the shape of the job, then the most hosts of it; else the first and most
-// compact one.
+// The box that keeps the shape of the job, then the most hosts of it; else the hosts named first if
+// they are one, then the most compact one with hosts that are named early.
 std::optional<Box> find_box(const Settings& machine, const Team& team) {
     const std::vector<int>& dims = machine[setting::dims];
-    const Names& hosts = host_names(machine);
-    const Names before = hosts_before(team);
-    const std::set<std::string> usable(team.usable.begin(), team.usable.end());
-    const std::set<std::string> used(before.begin(), before.end());
+    const std::vector<int> place = positions(machine, team.usable);
+    const std::vector<int> before = positions(machine, hosts_before(team));
+    const std::vector<int> first = positions(machine, {team.first});
     std::optional<Box> best;
-    std::tuple<bool, bool, int, int> best_rank;
+    std::tuple<bool, bool, int, bool, int, std::int64_t> best_rank;
     for (const std::vector<int>& extents : extents_of(dims, team.hosts))
         for (const std::vector<int>& start : starts(machine, extents)) {
             const Box box{start, extents};
-            bool possible = true, has_first = false;
+            bool possible = true, has_first = false, named_first = true;
             int kept = 0, sum = 0;
+            std::int64_t places = 0;
             for (const int node : nodes_of(dims, box)) {
-                const std::string& host = hosts[std::size_t(node)];
-                possible = possible && usable.contains(host);
-                has_first = has_first || host == team.first;
-                kept += int(used.contains(host));
+                const auto i = std::size_t(node);
+                possible = possible && place[i] >= 0;
+                has_first = has_first || first[i] >= 0;
+                named_first = named_first && place[i] < team.hosts;
+                kept += int(before[i] >= 0);
+                places += place[i];
             }
             if (!possible) continue;
             for (const int extent : extents) sum += extent;
             const bool same_shape = team.before && (*team.before)[setting::dims] == extents;
-            const std::tuple rank{!has_first, !same_shape, -kept, sum};
+            const std::tuple rank{!has_first, !same_shape, -kept, !named_first, sum, places};
             if (best && rank >= best_rank) continue;
             best = box;
             best_rank = rank;
@@ -118,7 +135,7 @@ void take_any(Settings& machine, const Team& team) {
                 int(chosen.size()) < team.hosts)
                 chosen.push_back(host);
     const bool same = int(before.size()) == team.hosts;
-    if (!same) sort_as_in_file(chosen, machine);
+    if (!same) sort_as_in(team.usable, chosen);
     const Origin origin{Origin::Kind::flag, team.why};
     const auto dimensions = int(machine[setting::dims].size());
     machine.set(
@@ -165,30 +182,43 @@ class Growth {
 
     // As many hosts as are needed, which cables join; empty if there are none.
     Names joined() const {
+        if (Names found = named_first(); !found.empty()) return found;
         Names from = before_;
         from.insert(from.begin(), team_.first);
         from.insert(from.end(), team_.usable.begin(), team_.usable.end());
         std::set<std::string> tried;
         for (const std::string& host : from) {
             if (!place_.contains(host) || tried.contains(host)) continue;
-            const Names found = grow(host, tried);
+            const Names found = grow(host, int(place_.size()), tried);
             if (int(found.size()) == team_.hosts) return found;
         }
         return {};
     }
 
     std::vector<Cables::Cable> between(const Names& hosts) const {
+        const std::set<std::string> ends(hosts.begin(), hosts.end());
         std::vector<Cables::Cable> kept;
         for (const Cables::Cable& cable : cables_)
-            if (contains(hosts, cable.one.host) && contains(hosts, cable.other.host))
+            if (ends.contains(cable.one.host) && ends.contains(cable.other.host))
                 kept.push_back(cable);
         return kept;
     }
 
   private:
+    // At the first start the usable hosts that are named first, if cables join them and the wanted
+    // one is among them.
+    Names named_first() const {
+        const auto wanted = place_.find(team_.first);
+        if (team_.before || (wanted != place_.end() && wanted->second >= team_.hosts)) return {};
+        std::set<std::string> tried;
+        Names found = grow(team_.usable.front(), team_.hosts, tried);
+        return int(found.size()) == team_.hosts ? found : Names();
+    }
+
     // Adds one neighbour after the other: hosts of the job before others, then the one with the
-    // most cables to those that are chosen, then in the order of preference.
-    Names grow(const std::string& start, std::set<std::string>& tried) const {
+    // most cables to those that are chosen, then in the order of preference, of which only the
+    // first `most` are taken.
+    Names grow(const std::string& start, int most, std::set<std::string>& tried) const {
         Names chosen{start};
         std::map<std::string, int> border;
         for (std::string added = start;;) {
@@ -197,7 +227,7 @@ class Growth {
             if (int(chosen.size()) == team_.hosts) return chosen;
             if (const auto found = next_to_.find(added); found != next_to_.end())
                 for (const std::string& host : found->second)
-                    if (!contains(chosen, host)) ++border[host];
+                    if (!tried.contains(host) && place_.at(host) < most) ++border[host];
             if (border.empty()) return chosen;
             const auto rank = [this](const auto& entry) {
                 return std::tuple(!contains(before_, entry.first), -entry.second,
@@ -218,15 +248,24 @@ class Growth {
     std::map<std::string, Names> next_to_;
 };
 
-bool take_graph(Settings& machine, const Team& team) {
+std::string no_cables(const Team& team) {
+    constexpr std::size_t most_named = 16;
+    const std::size_t usable = team.usable.size();
+    return fmt::format(
+        "{}: no cables connect {} of {}: expected hosts that cables connect to each other",
+        team.why, plural(team.hosts, "host"),
+        usable > most_named ? fmt::format("these {}", usable) : base::listed(team.usable));
+}
+
+std::string take_graph(Settings& machine, const Team& team) {
     const Growth growth(machine, team);
     Names chosen = growth.joined();
-    if (chosen.empty()) return false;
+    if (chosen.empty()) return no_cables(team);
     const Names before = hosts_before(team);
     if (before.size() == chosen.size())
         chosen = in_their_places(chosen, before);
     else
-        sort_as_in_file(chosen, machine);
+        sort_as_in(team.usable, chosen);
     const Origin origin{Origin::Kind::flag, team.why}, unset;
     const bool alone = team.hosts == 1;
     Settings settings = machine;
@@ -242,11 +281,11 @@ bool take_graph(Settings& machine, const Team& team) {
     set_ranks_per_host(settings, team.ranks_per_host, team.why);
     try {
         complete(settings, {});
-    } catch (const ConfigError&) {
-        return false;  // more ranks or cables than a graph may have
+    } catch (const ConfigError& error) {
+        return error.what();  // more ranks or cables than a graph may have
     }
     machine = std::move(settings);
-    return true;
+    return {};
 }
 
 }  // namespace
@@ -256,8 +295,10 @@ bool has_box(const Settings& machine, const Team& team) {
            find_box(machine, team).has_value();
 }
 
-bool fit_living(Settings& machine, const Team& team) {
-    if (int(team.usable.size()) < team.hosts || team.hosts < 1) return false;
+std::string fit_living(Settings& machine, const Team& team) {
+    if (int(team.usable.size()) < team.hosts || team.hosts < 1)
+        return fmt::format("{}: {} of {} can be used", team.why, team.usable.size(),
+                           plural(team.hosts, "host"));
     if (machine[setting::cables].nodes) return take_graph(machine, team);
     if (!has_links(machine))
         take_any(machine, team);
@@ -266,7 +307,14 @@ bool fit_living(Settings& machine, const Team& team) {
     else
         return take_graph(machine, team);
     set_ranks_per_host(machine, team.ranks_per_host, team.why);
-    return true;
+    return {};
+}
+
+void set_ranks_per_host(Settings& settings, int ranks, const std::string& why) {
+    if (ranks == ranks_on_a_node(settings)) return;
+    std::vector<int> block(settings[setting::dims].size(), 1);
+    block.back() = ranks;
+    settings.set(setting::ranks_per_node, std::move(block), {Origin::Kind::flag, why});
 }
 
 void check_hosts(const Names& names, const Settings& machine, const std::string& option) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fits a machine to those of its hosts that a job may use: while spares wait, where the user leaves
-// hosts out, and after hosts have died. A box of the torus is preferred; where the hosts form none,
-// their cables are a graph.
+// Fits a machine to those of its hosts that a job uses: if it needs fewer, while spares wait, where
+// the user leaves hosts out, and after hosts have died. A box of the torus is preferred; where the
+// hosts form none, their cables are a graph.
 //
 // Pure functions; any thread may call.
 #pragma once
@@ -25,12 +25,16 @@ struct Team {
 
 // Changes the settings of the whole machine (torus.dims, torus.periodic, torus.ranks_per_node,
 // torus.cables, nodes.hosts and the links) to those of a job on as many usable hosts as the team
-// needs. Returns false, and changes nothing, if the usable hosts are too few or no cables join so
-// many of them. Precondition: nodes.hosts is set, nodes.spares is not.
-bool fit_living(Settings& machine, const Team& team);
+// needs: a box of the torus if there is one, else hosts that cables join. At the first start they
+// are the hosts named first where possible. Otherwise returns why not, beginning with `team.why`,
+// and changes nothing. Precondition: nodes.hosts is set, nodes.spares is not.
+std::string fit_living(Settings& machine, const Team& team);
 
 // Whether fit_living() would take a box of a torus. Precondition as above.
 bool has_box(const Settings& machine, const Team& team);
+
+// A block of ranks along the last dimension. Precondition: dims are set.
+void set_ranks_per_host(Settings& settings, int ranks, const std::string& why);
 
 // Throws ConfigError if one of the names is not a host of the machine, or is there twice. `option`
 // is where they come from.

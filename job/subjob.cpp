@@ -225,7 +225,8 @@ std::optional<Ground> fill_some(const config::Settings& machine, const Names& us
     ground.fitted.set(config::setting::spares, {}, {});
     ground.fitted.set(config::setting::ranks_per_node, {}, {});
     if (!fit_living(ground.fitted,
-                    {int(usable.size()), int(each), usable, nullptr, here, "--without"}))
+                    {int(usable.size()), int(each), usable, nullptr, here, "--without"})
+             .empty())
         return std::nullopt;
     Names others;
     for (const std::string& host : host_names(machine))

@@ -63,7 +63,8 @@ int run(int argc, char** argv) {
     torus_run::Job job = torus_run::plan_job(options);
     if (options.display_map) fmt::print("{}", torus_run::describe_map(job));
     std::fflush(stdout);
-    if (job.restarts > 0) return torus_run::run_with_restarts(options, std::move(job));
+    if (job.restarts > 0 || job.movable)
+        return torus_run::run_with_restarts(options, std::move(job));
     return torus_run::run_job(job).code;
 }
 

@@ -48,7 +48,8 @@ Names without(const Settings& settings, const Names& dead) {
 // Fits, and checks that a rank reads the same from its environment.
 bool fits(Settings& settings, const Team& team) {
     const Settings before = settings;
-    if (!fit_living(settings, team)) {
+    if (const std::string why = fit_living(settings, team); !why.empty()) {
+        CHECK(why.starts_with(team.why + ": "));
         CHECK(settings == before);
         return false;
     }

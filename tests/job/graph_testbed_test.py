@@ -110,7 +110,69 @@ class Shapes(GraphTest):
         done = self.run_program(TORUS_RUN, "--config", self.file, "-host", f"{self.hosts[1]},{self.hosts[3]}", "true",
                                 status=None)
         self.assertNotEqual(done.returncode, 0)
-        self.assertIn("no cable joins", done.stderr)
+        self.assertIn("no cables connect 2 hosts of", done.stderr)
+
+
+class Parts(GraphTest):
+    """Fewer ranks than hosts, also where no box of the torus has as many hosts."""
+
+    def torus(self, dims, *options):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed, *options)
+        plan = Testbed(self.testbed)
+        self.hosts = [f"{self.testbed}-{node}" for node in range(len(plan.load().nodes()))]
+        self.file = plan.geometry_file
+
+    def run_on(self, nodes, *options):
+        """A program whose ranks must be on these nodes, one after the other."""
+        options = ["--agent", AGENT, *options]
+        shown = self.job("true", options=[*options, "--display-map"])
+        self.assertEqual(shown, "".join(f"torus-run: {self.hosts[node]}: rank {rank}\n"
+                                        for rank, node in enumerate(nodes)))
+        self.job(COLLECTIVES, options=options)
+        self.job(REDUCTIONS, options=options)
+        self.job(SOAK, "--messages", "1000", options=options)
+
+    def test_three_five_and_seven_ranks_on_a_cube(self):
+        self.torus("2x2x2")
+        for ranks in 3, 5, 7:
+            self.run_on(range(ranks), "-np", str(ranks))
+        self.run_on((7, 6, 4), "-host", ",".join(self.hosts[node] for node in (7, 6, 4)))
+        self.run_on((1, 2, 3), "-np", "3", "--without", self.hosts[0])
+        self.run_on((0, 1, 2, 3, 4), "-np", "5", "--spares", "2")
+        self.job(COLLECTIVES, options=["--agent", AGENT, "-np", "6", "-ppn", "2"])
+
+    def test_three_ranks_on_a_line_and_on_a_ring_of_four(self):
+        self.torus("4", "--open", "0")
+        self.run_on((0, 1, 2), "-np", "3")
+        tool("down", self.testbed)
+        self.torus("4")
+        self.run_on((0, 1, 2), "-np", "3")
+
+    def test_dead_cables_between_them(self):
+        self.torus("2x2x2")
+        tool("cut", self.testbed, "0:2+")       # the other cable of the pair is left
+        done = self.run_program(TORUS_RUN, "--config", self.file, "--agent", AGENT, "-np", "3", COLLECTIVES)
+        self.assertIn("is dead", done.stderr)
+        self.assertIn("the job uses a detour over the other cable between them", done.stderr)
+        tool("cut", self.testbed, "0:2-")
+        words = [TORUS_RUN, "--config", self.file, "--agent", AGENT, "-np", "3"]
+        done = self.run_program(*words, COLLECTIVES)
+        zero, one, two, three = self.hosts[:4]
+        self.assertIn(f"nothing was started: {zero} and {two} on one side, {one} on the other. Dead:\n", done.stderr)
+        self.assertIn(f"torus-run: the job starts on other hosts: 3 ranks on {zero}, {two} and {three}, 1 on each\n",
+                      done.stderr)
+        # What nobody has read is there for the ranks of the second start.
+        read = subprocess.run([*words, "sh", "-c", "[ $TORUSMP_RANK = 0 ] && exec cat"], input="first line\n", text=True,
+                              capture_output=True, timeout=PATIENCE)
+        self.assertEqual(read.stdout, "first line\n", read.stderr)
+        # No other hosts may be used, or are connected.
+        for options in ["-host", f"{zero},{one},{two}"], ["--without", f"{three},{self.hosts[4]},{self.hosts[6]}"]:
+            done = self.run_program(*words, *options, "true", status=2)
+            self.assertEqual(done.stderr.count("torus-run: "), 1, done.stderr)
+            self.assertIn("nothing was started", done.stderr)
+        done = self.run_program(*words[:-2], "-host", f"{zero},{one}", "-np", "4", "true", status=2)
+        self.assertEqual(done.stderr.count("torus-run: "), 1, done.stderr)
 
 
 class PluggedAtRandom(GraphTest):
@@ -138,6 +200,7 @@ class PluggedAtRandom(GraphTest):
             with self.subTest(seed=seed, cables=cables):
                 self.up(nodes, cables)
                 self.run_all(messages=500)
+                self.job(COLLECTIVES, options=["-np", str(dice.randint(1, nodes))])
                 tool("down", self.testbed)
 
 

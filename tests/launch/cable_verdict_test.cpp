@@ -128,6 +128,8 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     for (const int node : {0, 1, 4, 5}) grid.device(node, "d0p").up = false;
     const CableVerdict found = verdict(grid);
     CHECK(found.dead.size() == 4);
+    CHECK(found.cut);
+    CHECK(found.unusable == std::vector<int>{2, 3, 4, 5});
     CHECK_THAT(found.refusal,
                StartsWith("dead cables split the torus; nothing was started: n0, n1, n6 "
                           "and n7 on one side, n2, n3, n4 and n5 on the other. Dead:\n  " +

@@ -47,6 +47,7 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
     CHECK(ran({"-H", "qc,qd"}) == Words{"qc 0 of 2", "qd 1 of 2"});
     CHECK(ran({"-H", "qc,qd", "--here", "qa"}) == Words{"qc 0 of 2", "qd 1 of 2"});
     CHECK(ran({"-H", "qd:2,qa:2"}) == Words{"qa 2 of 4", "qa 3 of 4", "qd 0 of 4", "qd 1 of 4"});
+    CHECK(ran({"-np", "3"}) == Words{"qa 0 of 3", "qb 1 of 3", "qc 2 of 3"});
     CHECK(ran({"-H", "qb", "-np", "2"}) == Words{"qb 0 of 2", "qb 1 of 2"});
     const auto refused = [&](const Words& options) {
         const Outcome outcome = run(cluster.start(show, options));
@@ -55,8 +56,11 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
         return outcome.errors;
     };
     using Catch::Matchers::Contains;
-    CHECK_THAT(refused({"-np", "6"}), Contains("-np 4 or 8"));
-    CHECK_THAT(refused({"-H", "qa,qc"}), Contains("form no box"));
+    CHECK_THAT(refused({"-np", "6"}),
+               Contains("-np 4 or 8, or -ppn 2 (2 ranks on each of 3 hosts)"));
+    CHECK(ran({"-np", "6", "-ppn", "2"}) ==
+          Words{"qa 0 of 6", "qa 1 of 6", "qb 2 of 6", "qb 3 of 6", "qc 4 of 6", "qc 5 of 6"});
+    CHECK(ran({"-H", "qa,qc"}) == Words{"qa 0 of 2", "qc 1 of 2"});  // they have no [links]
     CHECK_THAT(refused({"-H", "qa,zz"}),
                Contains("no host zz: expected hosts among qa, qb, qc, qd"));
     CHECK_THAT(refused({"-H", "qa:2,qb"}), Contains("the same number for all hosts"));

@@ -269,7 +269,9 @@ TEST_CASE("Wrong options of restarts are found before anything starts") {
     CHECK_CONTAINS(refusal({"--spares", "qa,qa"}), "names qa twice");
     CHECK_CONTAINS(refusal({"--spares", "4"}), "nodes.hosts has 4: expected at most 3");
     CHECK_CONTAINS(refusal({"--spares", "-2"}), "-2 is not from 0 to ");
-    CHECK_CONTAINS(refusal({"--spares", "1", "-np", "5"}), "cannot be spread evenly over 3 hosts");
+    CHECK_CONTAINS(refusal({"--spares", "1", "-np", "5"}),
+                   "5 ranks do not evenly fill the 3 hosts that nodes.spares (--spares) allows: "
+                   "expected -np 3 or 6, or -ppn 5 (5 ranks on one host)");
     CHECK_CONTAINS(refusal({"--spares", "2", "-host", "qa,qb"}), "leaves no host for ranks");
     CHECK_CONTAINS(refusal({"--without", "qx"}),
                    "--without: qx is not in nodes.hosts; did you mean qa?");

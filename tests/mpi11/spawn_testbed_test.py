@@ -53,10 +53,14 @@ class Joined(TestbedTest):
         self.expect_no_trace()
 
     def test_children_on_some_hosts(self):
-        # 3 are on one host, 12 on four.
-        for number, hosts in ("3", 1), ("12", 4), ("4", 4):
+        # 3 are on three hosts, which form no box, and 12 on six.
+        for number, hosts in ("3", 3), ("12", 6), ("4", 4):
             networks = set(self.finish(self.start(ROLES, "spread", number, "1")).split())
             self.assertEqual(len(networks), hosts)
+        # A job on a part that is no box starts others on its own hosts.
+        for number, hosts in ("5", 5), ("10", 5), ("3", 3):
+            job = self.start(ROLES, "spread", number, "1", options=["-np", "5"])
+            self.assertEqual(len(set(self.finish(job).split())), hosts)
         self.finish(self.start(SPAWN, "spawn", "both", "multiple", "finalize", "mistakes", "between"))
         self.expect_no_trace()
 

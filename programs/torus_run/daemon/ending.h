@@ -26,6 +26,7 @@ struct JobEnding {
         over,     // by its program, its user or a limit of time
         death,    // of ranks, daemons or hosts
         refused,  // nothing was started
+        cut,      // nothing was started, since dead cables split the hosts
     };
     How how = How::over;
     std::vector<int> nodes;  // whose hosts were lost, or for which the start was refused

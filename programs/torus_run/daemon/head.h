@@ -134,6 +134,7 @@ class Head : private Attention::Listener,
     std::vector<config::CpuList> cpus_;
     std::vector<routing::Link> dead_cables_;  // at the start
     std::vector<int> unusable_;               // nodes for which the start was refused
+    bool cut_ = false;                        // by dead cables
     std::optional<LocalRanks> local_;
     std::optional<PlugWatch> plugs_;
     std::set<int> plugged_;  // nodes that know the other ends of their links

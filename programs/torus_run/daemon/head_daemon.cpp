@@ -93,6 +93,7 @@ void Head::follow_plugs() {
 bool Head::all_ready() {
     CableVerdict verdict = preflight_.verdict();
     unusable_ = verdict.unusable;
+    cut_ = verdict.cut;
     for (const std::string& warning : verdict.warnings)
         outputs_.print(fmt::format("torus-run: warning: {}\n", warning));
     dead_cables_ = std::move(verdict.dead);
@@ -145,13 +146,13 @@ void Head::forward_input() {
 
 // For the front, which may start the job again.
 void Head::report_ending() const {
-    if (job_.restarts == 0 || front_gone_) return;
+    if (!context_.ending || front_gone_) return;
     using How = JobEnding::How;
     const bool death = coordinator_.ended_by_death();
     leave_ending(context_.ending.get(),
                  coordinator_.has_started()
                      ? JobEnding{death ? How::death : How::over, coordinator_.lost_hosts()}
-                     : JobEnding{How::refused, unusable_});
+                     : JobEnding{cut_ ? How::cut : How::refused, unusable_});
 }
 
 // Output of ranks was lost because a disk is full.

@@ -26,10 +26,11 @@ struct DaemonContext {
         front;  // datagrams of one int from the front, a signal number; end of file: it died
     base::Descriptor lifeline_read;   // reopened for every rank
     base::Descriptor lifeline_write;  // held by front and daemon only
-    base::Descriptor ending;  // a file for leave_ending(); at the head of a job with restarts
-    int standard_input = 0;   // standard input of rank 0
-    sigset_t signals;         // signal mask of the user's program
-    rlimit files;             // limit of open files of the user's program
+    base::Descriptor
+        ending;              // a file for leave_ending(); at the head of a job that may start again
+    int standard_input = 0;  // standard input of rank 0
+    sigset_t signals;        // signal mask of the user's program
+    rlimit files;            // limit of open files of the user's program
 };
 
 // Time limit for processes that the kernel does not release.

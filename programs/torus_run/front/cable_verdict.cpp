@@ -149,6 +149,7 @@ CableVerdict judge_cables(const config::Settings& settings, int ranks,
     } else {
         verdict.refusal = refuse_cut(settings, parts, causes);
         verdict.unusable = outside_of_the_largest(parts);
+        verdict.cut = true;
     }
     return verdict;
 }

@@ -17,6 +17,7 @@ struct CableVerdict {
     std::vector<routing::Link> dead;    // cables that ranks go around from the start
     std::vector<std::string> warnings;  // lines, one per cable
     std::vector<int> unusable = {};     // nodes that the refusal is about, if others could start
+    bool cut = false;                   // dead cables separate these from the others
 };
 
 // `faults` are the differences between settings and hosts. The job may start only if all of them

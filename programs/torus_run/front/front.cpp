@@ -18,6 +18,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/units.h"
@@ -109,6 +110,8 @@ class Front {
     bool user_ended() const { return user_ended_; }
     // The daemon gets a copy of this file.
     void keep_ending_in(int file) { ending_ = file; }
+    // If the start is refused, standard input is still there for another one.
+    void keep_input_until_ranks_run() { keeps_input_ = true; }
 
     int run() {
         start_daemon();
@@ -148,7 +151,7 @@ class Front {
             become_daemon(std::move(context));
         }
         setpgid(daemon_, daemon_);
-        let_go_of_input();
+        if (!keeps_input_) let_go_of_input();
         listen();
     }
 
@@ -207,13 +210,14 @@ class Front {
         if (events[2].revents) hear_daemon();
     }
 
-    // Receives the process table for parallel debuggers.
+    // Receives the process table for parallel debuggers, once all ranks are started.
     void hear_daemon() {
         std::vector<std::byte> bytes(longest_process_table);
         const ssize_t n = recv(daemon_link_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
         if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
         if (n <= 0) return daemon_link_.reset();
         bytes.resize(std::size_t(n));
+        if (std::exchange(keeps_input_, false)) let_go_of_input();
         if (!show_to_debugger(bytes)) return;
         const int go = debugger_has_looked;
         send(daemon_link_.get(), &go, sizeof go, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -272,6 +276,7 @@ class Front {
     bool daemon_ended_ = false;
     bool user_ended_ = false;
     int ending_ = -1;
+    bool keeps_input_ = false;
 };
 
 }  // namespace
@@ -300,9 +305,11 @@ Front front_of(const Job& job) {
 
 JobResult run_job(const Job& job) {
     base::Descriptor file;
-    if (job.restarts > 0) file = base::Descriptor(memfd_create("torus-run-ending", MFD_CLOEXEC));
-    if (job.restarts > 0 && !file) refuse("memfd_create");
+    const bool again = job.restarts > 0 || job.movable;
+    if (again) file = base::Descriptor(memfd_create("torus-run-ending", MFD_CLOEXEC));
+    if (again && !file) refuse("memfd_create");
     Front front = front_of(job);
+    if (again) front.keep_input_until_ranks_run();
     front.keep_ending_in(file.get());
     JobResult result;
     result.code = front.run();

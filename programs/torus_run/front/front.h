@@ -13,12 +13,12 @@ namespace torusmp::torus_run {
 
 struct JobResult {
     int code = 0;                     // torus-run's exit code
-    std::optional<JobEnding> ending;  // only of a job with restarts; nothing if its daemon died
+    std::optional<JobEnding> ending;  // of a job that may start again; nothing if its daemon died
     bool user_ended = false;          // a signal asked for the end of the job
 };
 
 // Owns the terminal and the user's signals, and runs the job. To be called from a process with one
-// thread; again only for a restart.
+// thread; again only to start the job again.
 JobResult run_job(const Job& job);
 
 // Runs on a host that an agent reached: guards the daemon there, which talks to the head over

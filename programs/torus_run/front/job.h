@@ -88,9 +88,10 @@ struct Job {
     bool report_bindings = false;
     bool verbose = false;
     std::chrono::milliseconds timeout{0};  // of the whole job; zero: none
-    std::string reports;  // folder for reports of ranks in a hang; empty if none are written
-    int restart = 0;      // number of this restart; 0 at the first start
-    int restarts = 0;     // as many follow deaths at most
+    std::string reports;   // folder for reports of ranks in a hang; empty if none are written
+    int restart = 0;       // number of this restart; 0 at the first start
+    int restarts = 0;      // as many follow deaths at most
+    bool movable = false;  // other hosts may take the places of hosts that dead cables cut off
 
     int size() const { return common.size; }
 };

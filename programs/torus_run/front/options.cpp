@@ -35,7 +35,8 @@ po::options_description describe_program_options() {
     auto add = options.add_options();
     add("np,n", po::value<int>()->value_name("N"),
         "number of ranks (also -np N; default: one per place in the torus, or one per core). With "
-        "more ranks than hosts, each host gets several; with fewer, part of the torus is used");
+        "more ranks than hosts, each host gets several; with fewer, the job uses a box of the "
+        "torus, or the hosts named first");
     add("wdir", po::value<std::string>()->value_name("FOLDER"),
         "working directory of the ranks (default: torus-run's own; also -wdir, -wd)");
     add("export", po::value<Words>()->value_name("NAME[=VALUE]"),

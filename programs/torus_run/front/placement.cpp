@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "base/text.h"
@@ -33,6 +32,20 @@ bool names_others(const Options& options, const std::string& self) {
 std::vector<std::string> names_of(const std::vector<HostSlots>& hosts) {
     std::vector<std::string> names;
     for (const HostSlots& host : hosts) names.push_back(host.name);
+    return names;
+}
+
+bool contains(const Names& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// By their names in the geometry file, where the list may omit the domain.
+Names names_in(const Names& known, const std::vector<HostSlots>& hosts) {
+    Names names;
+    for (const HostSlots& host : hosts)
+        if (const auto found = config::find_host(known, host.name);
+            found && !contains(names, known[std::size_t(*found)]))
+            names.push_back(known[std::size_t(*found)]);
     return names;
 }
 
@@ -66,7 +79,8 @@ config::Demand demand_of(const Options& options, const config::Settings& setting
     demand.ranks_per_host_option = options.ranks_per_host_option;
     if (options.hosts.empty()) return demand;
     demand.hosts_option = fmt::format("-host {}", fmt::join(names_of(options.hosts), ","));
-    if (names_a_part(options, settings)) demand.hosts = names_of(options.hosts);
+    if (names_a_part(options, settings))
+        demand.hosts = names_in(host_names(settings), options.hosts);
     // With -np they are an upper limit, as elsewhere.
     if (demand.ranks_per_host == 0 && !demand.ranks) {
         demand.ranks_per_host = slots_each(options);
@@ -113,10 +127,6 @@ config::Settings load_machine(const Options& options, const std::string& self) {
 
 // ---- hosts that are left free ----
 
-bool contains(const Names& names, const std::string& name) {
-    return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 Names without(Names names, const Names& others) {
     std::erase_if(names, [&](const std::string& name) { return contains(others, name); });
     return names;
@@ -129,57 +139,23 @@ std::string own_name(const Names& hosts, const std::string& self) {
     return own == hosts.end() ? std::string() : *own;
 }
 
-// The hosts and the ranks on each of them for the first start, as config::fit() chooses them.
-config::Team first_team(const config::Settings& machine, const config::Demand& demand, int hosts,
-                        const std::string& reason) {
-    config::Team team;
-    team.hosts = hosts;
-    team.ranks_per_host =
-        demand.ranks_per_host != 0 ? demand.ranks_per_host : ranks_on_a_node(machine);
-    if (!demand.ranks) return team;
-    const int ranks = *demand.ranks;
-    const bool each_given =
-        demand.ranks_per_host != 0 || !machine[config::setting::ranks_per_node].empty();
-    if (ranks % team.ranks_per_host == 0 && ranks / team.ranks_per_host <= hosts)
-        team.hosts = ranks / team.ranks_per_host;
-    else if (!each_given && ranks % hosts == 0)
-        team.ranks_per_host = ranks / hosts;
-    else
-        throw UsageError(fmt::format(
-            "{}: {} ranks cannot be spread evenly over {}, which {} leaves: expected -np {}",
-            demand.ranks_option, ranks, hosts == 1 ? "1 host" : fmt::format("{} hosts", hosts),
-            reason, hosts * team.ranks_per_host));
-    return team;
-}
-
-// What leaves hosts free: "nodes.spares (--spares)", "--without b".
-std::string reason_of(const config::Spares& spares, const config::Origin& origin,
-                      const Names& left_out) {
+// Takes spares and hosts that are left out from those that the job may use.
+void leave_free(config::Demand& demand, const Names& allowed, const config::Spares& spares,
+                const config::Origin& origin, const Names& left_out, const Names& cut_off,
+                const std::string& self) {
     Names reasons;
+    if (!demand.hosts.empty()) reasons.push_back(demand.hosts_option);
     if (spares.count > 0) reasons.push_back(fmt::format("nodes.spares ({})", origin.where));
     if (!left_out.empty()) reasons.push_back(fmt::format("--without {}", fmt::join(left_out, ",")));
-    return fmt::format("{}", fmt::join(reasons, " with "));
-}
-
-// Fits the job to the hosts that are neither spares nor left out.
-void leave_free(config::Settings& machine, const config::Demand& demand,
-                const config::Spares& spares, const config::Origin& origin, const Names& left_out,
-                const std::string& self) {
-    const Names& all = host_names(machine);
-    const std::string reason = reason_of(spares, origin, left_out);
-    const Names usable = without(without(all, spares.names), left_out);
-    const int hosts = int(usable.size()) - (spares.names.empty() ? spares.count : 0);
-    if (hosts < 1)
-        throw UsageError(
-            fmt::format("{} leaves no host for ranks: the job has {}", reason, base::listed(all)));
-    config::Team team = first_team(machine, demand, hosts, reason);
-    team.usable = usable;
-    team.first = own_name(team.usable, self);
-    team.why = reason;
-    if (!fit_living(machine, team))
-        throw UsageError(
-            fmt::format("{}: no cables connect {} hosts of {}: leave other hosts free, or fewer",
-                        reason, team.hosts, base::listed(team.usable)));
+    if (!cut_off.empty())
+        reasons.push_back(fmt::format("dead cables of {}", fmt::join(cut_off, ",")));
+    demand.hosts_option = fmt::format("{}", fmt::join(reasons, " with "));
+    demand.hosts = without(without(without(allowed, spares.names), left_out), cut_off);
+    demand.free = spares.names.empty() ? spares.count : 0;
+    demand.first = own_name(demand.hosts, self);
+    if (int(demand.hosts.size()) <= demand.free)
+        throw UsageError(fmt::format("{} leaves no host for ranks: the job has {}",
+                                     demand.hosts_option, base::listed(allowed)));
 }
 
 // ---- restarts ----
@@ -193,10 +169,12 @@ bool each_is_given(const Options& options, const config::Settings& machine) {
 class Replacement {
   public:
     Replacement(const Options& options, const std::string& self, const Restart& restart,
-                const config::Settings& machine)
-        : options_(options), before_(restart.before->settings), machine_(machine) {
-        const Names living =
-            without(without(host_names(machine), restart.unusable), options.without);
+                const config::Settings& machine, const Names& allowed)
+        : options_(options),
+          before_(restart.before->settings),
+          machine_(machine),
+          allowed_(int(allowed.size())) {
+        const Names living = without(without(allowed, restart.unusable), options.without);
         sound_ = without(living, restart.lost);
         all_ = sound_;
         // The host that died first has had the longest time to come back.
@@ -222,7 +200,8 @@ class Replacement {
         const config::Team team{hosts, each, usable, &before_, self_, why_};
         const bool torus = !machine_[config::setting::links].empty() ||
                            !machine_[config::setting::host_links].empty();
-        return (shape == any || !torus || has_box(machine_, team)) && fit_living(machine_, team);
+        return (shape == any || !torus || has_box(machine_, team)) &&
+               fit_living(machine_, team).empty();
     }
 
     // The same ranks on fewer hosts, a box of the torus if possible.
@@ -247,13 +226,14 @@ class Replacement {
     std::string refusal() const {
         return fmt::format(
             "no restart: {} ranks with {} on each host need {} hosts, and {} of {} can be used{}",
-            hosts_ * each_, each_, hosts_, all_.size(), host_names(machine_).size(),
+            hosts_ * each_, each_, hosts_, all_.size(), allowed_,
             int(all_.size()) >= hosts_ ? ", but no cables connect so many" : "");
     }
 
     const Options& options_;
     const config::Settings& before_;
     config::Settings machine_;
+    const int allowed_;  // hosts of the machine that the user allows
     Names sound_, all_;  // hosts that can be used: `all_` with those that died once
     int hosts_ = 0, each_ = 1;
     std::string self_, why_;
@@ -287,27 +267,15 @@ namespace {
 
 config::Settings fitted_part(config::Settings machine, const Options& options,
                              const std::string& self, const Restart& restart) {
-    config::Spares spares = machine[config::setting::spares];
+    const config::Spares spares = machine[config::setting::spares];
     const config::Origin origin = machine.origin(config::setting::spares);
     machine.set(config::setting::spares, config::Spares(), config::Origin());
     config::Demand demand = demand_of(options, machine);
-    const bool again = restart.before != nullptr;
-    if (spares.count == 0 && !again && options.without.empty()) {
-        config::fit(machine, demand);
-        return machine;
-    }
-    if (!demand.hosts.empty()) {
-        config::Demand part;
-        part.hosts = std::exchange(demand.hosts, {});
-        part.hosts_option = demand.hosts_option;
-        config::fit(machine, part);
-        std::erase_if(spares.names, [&](const std::string& name) {
-            return !contains(host_names(machine), name);
-        });
-        if (!spares.names.empty()) spares.count = int(spares.names.size());
-    }
-    if (again) return Replacement(options, self, restart, machine).choose();
-    leave_free(machine, demand, spares, origin, options.without, self);
+    const Names allowed = demand.hosts.empty() ? host_names(machine) : demand.hosts;
+    if (restart.before) return Replacement(options, self, restart, machine, allowed).choose();
+    if (spares.count > 0 || !options.without.empty() || !restart.unusable.empty())
+        leave_free(demand, allowed, spares, origin, options.without, restart.unusable, self);
+    config::fit(machine, demand);
     return machine;
 }
 

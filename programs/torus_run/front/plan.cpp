@@ -305,6 +305,9 @@ Job plan_job(const Options& options, const Restart& restart) {
     job.reports = options.reports;
     job.restart = restart.number;
     job.restarts = options.restarts;
+    // Parents know on which hosts their children are.
+    job.movable = host_names(job.settings).size() < host_names(job.settings.whole()).size() &&
+                  std::getenv(launch::env_parents) == nullptr;
     job.timeout = std::chrono::milliseconds(std::llround(options.timeout_seconds * 1000));
     return job;
 }

@@ -54,8 +54,10 @@ class Restarts {
         while (true) {
             const JobResult result = run_job(*job_);
             if (!result.ending || result.user_ended) return result.code;
-            const bool refused = result.ending->how == JobEnding::How::refused;
-            if (!refused) code_ = result.code;
+            using How = JobEnding::How;
+            const How how = result.ending->how;
+            const bool refused = how == How::refused || how == How::cut;
+            if (!refused || restart_.number == 0) code_ = result.code;
             if (!(refused ? learn_of_refusal(*result.ending) : learn_of_death(*result.ending)))
                 return result.code;
             if (!plan()) return code_;
@@ -85,8 +87,11 @@ class Restarts {
     }
 
     // A refused restart is not counted. Each refusal takes hosts away, so there are few of them.
+    // The first start moves away from dead cables only, since a host that cannot be used may show
+    // that none can.
     bool learn_of_refusal(const JobEnding& ending) {
-        if (restart_.number == 0) return false;
+        if (restart_.number == 0 && !(job_->movable && ending.how == JobEnding::How::cut))
+            return false;
         std::vector<std::string> names = names_of(ending);
         for (const HostPlan& host :
              job_->hosts)  // a fault that names no host: those that died once
@@ -99,19 +104,31 @@ class Restarts {
 
     bool plan() {
         restart_.before = last_.get();
+        const bool moves = restart_.number == 0;
+        std::unique_ptr<Job> refused;
+        if (moves) refused = std::move(job_);
         try {
             job_ = std::make_unique<Job>(plan_job(options_, restart_));
         } catch (const std::exception& error) {
-            fmt::print(stderr, "torus-run: {}\n", error.what());
+            // No other hosts: the refusal has been printed.
+            if (!moves) fmt::print(stderr, "torus-run: {}\n", error.what());
             return false;
         }
+        // The hosts that are left must be as many, with as many ranks.
+        if (moves &&
+            (job_->hosts.size() != refused->hosts.size() || job_->size() != refused->size()))
+            return false;
         if (job_->timeout.count() > 0)
             job_->timeout = std::max(
                 std::chrono::milliseconds(1),
                 job_->timeout -
                     std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - began_));
-        fmt::print(stderr, "torus-run: restart {} of {}: {}\n", restart_.number, options_.restarts,
-                   describe_placement(*last_, *job_));
+        if (moves)
+            fmt::print(stderr, "torus-run: the job starts on other hosts: {}\n",
+                       describe_placement(*refused, *job_));
+        else
+            fmt::print(stderr, "torus-run: restart {} of {}: {}\n", restart_.number,
+                       options_.restarts, describe_placement(*last_, *job_));
         if (options_.display_map) fmt::print("{}", describe_map(*job_));
         std::fflush(stdout);
         return true;
