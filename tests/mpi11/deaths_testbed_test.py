@@ -17,9 +17,9 @@ USES = os.environ.get("DEATHS_USE", "tcp ethernet").split()
 
 
 class Deaths(TestbedTest):
-    def up(self, dims):
+    def up(self, dims, *options):
         self.testbed = self.name()
-        tool("up", dims, "--name", self.testbed)
+        tool("up", dims, "--name", self.testbed, *options)
 
     def job(self, victim, *arguments):
         self.ready = self.path(f"ready{victim}")
@@ -42,6 +42,7 @@ class Deaths(TestbedTest):
         self.assertEqual(set(found), {str(rank) for rank in range(size)} - {str(victim)}, told)
         self.assertEqual(set(found.values()), {outcome}, told)
         self.assertEqual(len(re.findall(r"the other ranks continue", told)), 1, told)
+        return told
 
     def test_hosts_that_are_all_cabled_with_each_other_go_on_without_a_process(self):
         self.up("3")
@@ -50,12 +51,18 @@ class Deaths(TestbedTest):
                 with self.subTest(use=use, victim=victim):
                     self.expect_dead_process(victim, 3, "goes on with 2", "--set", f"transport.use={use}")
 
-    def test_where_a_dead_process_relayed_agreement_is_refused_and_nothing_hangs(self):
-        for dims, size, victim in ("2x2x2", 8, 5), ("3x3", 9, 4):
+    def test_ranks_relay_around_a_dead_process(self):
+        for dims, size, victim in ("2x2x2", 8, 5), ("3x3", 9, 4), ("5", 5, 2):
             self.up(dims)
             for use in USES:
                 with self.subTest(use=use, dims=dims):
-                    self.expect_dead_process(victim, size, "cannot agree", "--set", f"transport.use={use}")
+                    self.expect_dead_process(victim, size, f"goes on with {size - 1}", "--set", f"transport.use={use}")
+
+    def test_where_no_path_is_left_agreement_is_refused_and_nothing_hangs(self):
+        self.up("4", "--open", "0")
+        for use in USES:
+            with self.subTest(use=use):
+                self.expect_dead_process(1, 4, "cannot agree", "--set", f"transport.use={use}")
 
     def test_a_host_that_vanishes(self):
         self.up("2x2x2")
@@ -64,7 +71,7 @@ class Deaths(TestbedTest):
         tool("kill-node", self.testbed, "5")
         found, told = self.end(job, 0)
         self.assertEqual(set(found), set("0123467"), told)
-        self.assertEqual(set(found.values()), {"cannot agree"}, told)
+        self.assertEqual(set(found.values()), {"goes on with 7"}, told)
 
 
 if __name__ == "__main__":

@@ -96,6 +96,12 @@ class Replaced(TestbedTest):
         hosts = [f"{self.testbed}-{node}" for node in (2, 3, 4, 5, 6, 7)]
         self.lose(["host 1", "1", "host 3"], [(2, 1), (3, 1), (2, 1)], "--spares", ",".join(hosts))
 
+    def test_a_torus_with_one_spare_loses_relays(self):
+        """Each dead process relayed packets of others, in the first job and in those that follow."""
+        self.testbed = self.name()
+        tool("up", "2x2x2", "--name", self.testbed)
+        self.lose(["3", "5", "host 6", "2"], [(7, 3), (3, 5), (5, 6), (2, 2)], "--spares", f"{self.testbed}-7")
+
 
 if __name__ == "__main__":
     main()
