@@ -95,7 +95,7 @@ bool is_changed(const Function& function, const Parameter& parameter) {
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
-    if (parameter.name == "array_of_requests") return true;
+    if (parameter.name == "array_of_requests" || parameter.name == "flags") return true;
     if (base == "MPI_Message") return contains(name, "recv");
     if (base == "MPI_Request")
         return function.parameters.size() <= 3 &&
@@ -172,7 +172,8 @@ std::string declare_f08(const Header& header, const Function& function,
     else
         throw std::runtime_error("MPI_" + function.name + ": what is a " + type + " in mpi_f08?");
     const char* shape = type.ends_with("[][3]") ? "(3, *)" : array ? "(*)" : "";
-    return fortran + given + (array || name == "newcomm" ? later : "") + " :: " + name + shape;
+    return fortran + given + (array || name == "newcomm" || name == "flags" ? later : "") +
+           " :: " + name + shape;
 }
 
 // The arguments as generic resolution sees them: MPI_Count and MPI_Aint are the same kind.
