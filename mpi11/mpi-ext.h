@@ -5,6 +5,9 @@
  *
  * A job goes on after a death if it was started with torus-run --keep-going; then the attribute
  * MPIX_FT of a communicator is 1.
+ *
+ * Fortran has all of these in the modules mpi_ext and mpi_f08_ext and in mpif-ext.h, which are made
+ * from this file.
  */
 #ifndef TORUSMP_MPI_EXT_H
 #define TORUSMP_MPI_EXT_H
@@ -44,8 +47,8 @@ TORUSMP_EXTENSION(Comm_failure_ack, (MPI_Comm comm))
 TORUSMP_EXTENSION(Comm_failure_get_acked, (MPI_Comm comm, MPI_Group* failedgrp))
 TORUSMP_EXTENSION(Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp))
 TORUSMP_EXTENSION(Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked))
-TORUSMP_EXTENSION(Comm_agree, (MPI_Comm comm, int* flag))
-TORUSMP_EXTENSION(Comm_iagree, (MPI_Comm comm, int* flag, MPI_Request* request))
+TORUSMP_EXTENSION(Comm_agree, (MPI_Comm comm, int* flags))
+TORUSMP_EXTENSION(Comm_iagree, (MPI_Comm comm, int* flags, MPI_Request* request))
 /* clang-format on */
 #undef TORUSMP_EXTENSION
 

@@ -145,10 +145,12 @@ using Passed = typename CallInC<function>::template Passed<place>;
 
 // The names that programs call are weak, so that a profiler can define them itself: with mpif.h and
 // the module mpi, and with mpi_f08 if it has the routine.
-#define FORTRAN_NAME(name)                            \
-    extern "C" decltype(pmpi_##name##_) mpi_##name##_ \
-        __attribute__((weak, alias("pmpi_" #name "_")));
-#define FORTRAN_NAME_F08(name)                            \
-    FORTRAN_NAME(name)                                    \
-    extern "C" decltype(pmpi_##name##_) mpi_##name##_f08_ \
-        __attribute__((weak, alias("pmpi_" #name "_")));
+#define FORTRAN_ALIAS(alias_name, name) \
+    extern "C" decltype(name) alias_name __attribute__((weak, alias(#name)));
+#define FORTRAN_NAME(name) FORTRAN_ALIAS(mpi_##name##_, pmpi_##name##_)
+#define FORTRAN_NAME_F08(name) \
+    FORTRAN_NAME(name)         \
+    FORTRAN_ALIAS(mpi_##name##_f08_, pmpi_##name##_)
+#define FORTRAN_NAME_EXTENSION(name)               \
+    FORTRAN_ALIAS(mpix_##name##_, pmpix_##name##_) \
+    FORTRAN_ALIAS(mpix_##name##_f08_, pmpix_##name##_)

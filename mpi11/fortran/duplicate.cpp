@@ -42,6 +42,12 @@ extern "C" void pmpi_comm_ishrink_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_
                           Argument<MPI_Request*>(request).in_c());
 }
 
+extern "C" void pmpix_comm_ishrink_(const MPI_Fint* comm, MPI_Fint* newcomm, MPI_Fint* request,
+                                    Ierror ierror) {
+    pmpi_comm_ishrink_(comm, newcomm, request, ierror);
+}
+
 FORTRAN_NAME_F08(comm_idup)
 FORTRAN_NAME_F08(comm_ishrink)
+FORTRAN_NAME_EXTENSION(comm_ishrink)
 FORTRAN_NAME_F08(comm_idup_with_info)

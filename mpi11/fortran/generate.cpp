@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generates the sources of the Fortran binding from mpi.h, so that there is a single list of
-// constants and functions: mpif.h, the module mpi, and the list of routines that need no wrapper of
-// their own.
+// Generates the sources of the Fortran binding from mpi.h and mpi-ext.h, so that there is a single
+// list of constants and functions: mpif.h, the module mpi, their extensions, and the lists of
+// routines that need no wrapper of their own.
 //
-//   generate MPI.H FOLDER
+//   generate MPI.H MPI-EXT.H FOLDER
 //
 // writes mpif.h, mpi_f08_types.f90, mpi.f90, mpi_f08.f90, fortran_routines.inc and
-// f08_routines.inc.
+// f08_routines.inc, and of the extensions mpif-ext.h, mpi_ext.f90, mpi_f08_ext.f90 and
+// fortran_extensions.inc.
 //
-// Runs while the library is built. Fails for anything in mpi.h that it does not understand.
+// Runs while the library is built. Fails for anything in the headers that it does not understand.
 #include <fstream>
 #include <iostream>
 #include <set>
@@ -40,12 +41,15 @@ constexpr Common commons[] = {
 };
 
 // Valid in fixed and in free form: columns 7 to 72, without continuation lines.
-void write_constants(std::ostream& out, std::vector<Constant> constants) {
-    const std::vector<Constant> ours = constants_of_fortran();
-    constants.insert(constants.begin(), ours.begin(), ours.end());
+void write_integers(std::ostream& out, const std::vector<Constant>& constants) {
     for (const Constant& constant : constants)
         out << "      INTEGER " << constant.name << "\n      PARAMETER (" << constant.name << "="
             << constant.value << ")\n";
+}
+
+void write_constants(std::ostream& out, const std::vector<Constant>& constants) {
+    write_integers(out, constants_of_fortran());
+    write_integers(out, constants);
     out << "      INTEGER(KIND=MPI_OFFSET_KIND) MPI_DISPLACEMENT_CURRENT\n"
            "      PARAMETER (MPI_DISPLACEMENT_CURRENT=-1)\n";
     for (const char* name : {"MPI_SUBARRAYS_SUPPORTED", "MPI_ASYNC_PROTECTS_NONBLOCKING"})
@@ -201,6 +205,26 @@ void write_module(std::ostream& out, const Header& header) {
     out << "end module mpi\n";
 }
 
+// ---- the extensions: what mpif-ext.h and the module mpi_ext add to mpif.h and the module mpi ----
+
+void write_mpif_extensions(std::ostream& out, const Header& header) {
+    out << "! The constants of mpi-ext.h, for use with mpif.h. Made from mpi-ext.h.\n";
+    write_integers(out, header.extension_constants);
+}
+
+void write_extensions(std::ostream& out, const Header& header) {
+    out << "! Extensions of the module mpi. Made from mpi-ext.h.\n"
+           "module mpi_ext\n      implicit none\n      public\n";
+    write_integers(out, header.extension_constants);
+    out << "  interface\n";
+    for (const char* prefix : {"MPIX_", "PMPIX_"})
+        for (const Function& function : header.extensions)
+            write_interface(out, header, function, prefix + function.name);
+    for (const Function& function : header.own)
+        write_interface(out, header, function, function.name);
+    out << "  end interface\nend module mpi_ext\n";
+}
+
 // ---- routines without a wrapper of their own ----
 
 bool is_written_by_hand(const Header& header, const Function& function) {
@@ -250,10 +274,17 @@ void write_routines(std::ostream& out, const Header& header) {
     }
 }
 
+void write_extension_routines(std::ostream& out, const Header& header) {
+    for (const Function& function : header.extensions)
+        if (!is_written_by_hand(header, function))
+            out << "EXTENSION(" << function.parameters.size() << ", " << lower(function.name)
+                << ", " << function.name << ")\n";
+}
+
 void run(int argc, char** argv) {
-    if (argc != 3) throw std::runtime_error("expected MPI.H FOLDER");
-    const Header header(argv[1]);
-    const std::string folder = std::string(argv[2]) + "/";
+    if (argc != 4) throw std::runtime_error("expected MPI.H MPI-EXT.H FOLDER");
+    const Header header(argv[1], argv[2]);
+    const std::string folder = std::string(argv[3]) + "/";
     const auto write = [&](const char* name, auto&& text) {
         std::ofstream file(folder + name);
         text(file);
@@ -266,6 +297,11 @@ void run(int argc, char** argv) {
     write("mpi_f08.f90", [&](std::ostream& out) { write_f08(out, header); });
     write("fortran_routines.inc", [&](std::ostream& out) { write_routines(out, header); });
     write("f08_routines.inc", [&](std::ostream& out) { write_f08_routines(out, header); });
+    write("mpif-ext.h", [&](std::ostream& out) { write_mpif_extensions(out, header); });
+    write("mpi_ext.f90", [&](std::ostream& out) { write_extensions(out, header); });
+    write("mpi_f08_ext.f90", [&](std::ostream& out) { write_f08_extensions(out, header); });
+    write("fortran_extensions.inc",
+          [&](std::ostream& out) { write_extension_routines(out, header); });
 }
 
 // gfortran's kinds.

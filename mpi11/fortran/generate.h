@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contents of mpi.h for the generator of the Fortran binding, and the texts it writes:
-// generate.cpp has mpif.h and the module mpi, generate_f08.cpp the module mpi_f08.
+// The contents of mpi.h and mpi-ext.h for the generator of the Fortran binding, and the texts it
+// writes: generate.cpp has mpif.h and the module mpi, generate_f08.cpp the module mpi_f08, and each
+// has their extensions.
 #pragma once
 
 #include <iosfwd>
@@ -31,13 +32,17 @@ struct Predefined {
 };
 
 struct Header {
-    explicit Header(const std::string& path);
+    // Of mpi.h and mpi-ext.h.
+    Header(const std::string& path, const std::string& extensions);
 
     std::set<std::string> handles;  // "MPI_Comm"
     std::vector<Constant> constants;
     std::vector<Function> functions;
     std::vector<Callback> callbacks;
     std::vector<Predefined> predefined;
+    // From mpi-ext.h: MPIX_ functions, those with the full names of C, and constants.
+    std::vector<Function> extensions, own;
+    std::vector<Constant> extension_constants;
 
     bool is_handle(const std::string& type) const { return handles.contains(type); }
 };
@@ -57,6 +62,7 @@ std::vector<Constant> constants_of_fortran();
 void write_sizeof(std::ostream& out, const std::string& name, const std::string& ierror);
 void write_types(std::ostream& out, const Header& header);
 void write_f08(std::ostream& out, const Header& header);
+void write_f08_extensions(std::ostream& out, const Header& header);
 void write_f08_routines(std::ostream& out, const Header& header);
 // Whether mpi_f08 calls the routine of mpif.h, by a name of its own.
 bool f08_shares(const Header& header, const Function& function);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes the module mpi_f08 (MPI-5.0, chapter 19): handles of their own types, choice buffers as
-// descriptors, optional ierror, and both widths of counts under one name.
+// Writes the modules mpi_f08 (MPI-5.0, chapter 19) and mpi_f08_ext: handles of their own types,
+// choice buffers as descriptors, optional ierror, and both widths of counts under one name.
 //
 // Linker names: a routine with choice buffers or wide counts is mpi_x_f08ts_ or mpi_x_c_f08ts_ and
 // takes descriptors for buffers and strings (f08/routines.cpp). All others are mpi_x_f08_, an alias
@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <ostream>
 #include <stdexcept>
+#include <utility>
 
 #include "generate.h"
 
@@ -95,7 +96,7 @@ bool is_changed(const Function& function, const Parameter& parameter) {
         return name != "Cart_get";
     if (name.starts_with("Status_set")) return base == "MPI_Status";
     if (name.ends_with("_free_keyval")) return true;
-    if (parameter.name == "array_of_requests") return true;
+    if (parameter.name == "array_of_requests" || parameter.name == "flags") return true;
     if (base == "MPI_Message") return contains(name, "recv");
     if (base == "MPI_Request")
         return function.parameters.size() <= 3 &&
@@ -172,7 +173,8 @@ std::string declare_f08(const Header& header, const Function& function,
     else
         throw std::runtime_error("MPI_" + function.name + ": what is a " + type + " in mpi_f08?");
     const char* shape = type.ends_with("[][3]") ? "(3, *)" : array ? "(*)" : "";
-    return fortran + given + (array || name == "newcomm" ? later : "") + " :: " + name + shape;
+    return fortran + given + (array || name == "newcomm" || name == "flags" ? later : "") +
+           " :: " + name + shape;
 }
 
 // The arguments as generic resolution sees them: MPI_Count and MPI_Aint are the same kind.
@@ -242,7 +244,10 @@ bool is_alone(const Function& function) {
 class Writer {
   public:
     Writer(std::ostream& out, const Header& header, std::string prefix)
-        : out_(out), header_(header), prefix_(std::move(prefix)) {}
+        : out_(out),
+          header_(header),
+          prefix_(std::move(prefix)),
+          profiled_(!prefix_.starts_with("P")) {}
 
     void write(const Function& function) {
         const Function* const wide = wide_form(header_, function);
@@ -253,10 +258,10 @@ class Writer {
                                 (has(function, is_function) || has(function, is_string) ||
                                  has(function, takes_logical));
         const bool generic =
-            wide != nullptr || takes_descriptors(function) || (of_fortran && prefix_ == "MPI_");
+            wide != nullptr || takes_descriptors(function) || (of_fortran && profiled_);
         out_ << "  interface" << (generic ? " " + name : "") << "\n";
         if (of_fortran)
-            write_interface(out_, header_, function, prefix_ == "MPI_" ? name + "_f08" : name, "");
+            write_interface(out_, header_, function, profiled_ ? name + "_f08" : name, "");
         else
             write_interface(out_, header_, function,
                             name + (takes_descriptors(function) ? "_f08ts"
@@ -272,14 +277,14 @@ class Writer {
     std::string binding(const Function& function) const {
         const std::string name = lower(prefix_ + function.name);
         if (takes_descriptors(function)) return name + "_f08ts_";
-        return prefix_ == "MPI_" && function.result == "int" && function.name != "Pcontrol"
-                   ? name + "_f08_"
-                   : name + "_";
+        return profiled_ && function.result == "int" && function.name != "Pcontrol" ? name + "_f08_"
+                                                                                    : name + "_";
     }
 
     std::ostream& out_;
     const Header& header_;
     const std::string prefix_;
+    const bool profiled_;  // these are the names that a profiler may define
 };
 
 // ---- the parts of the modules ----
@@ -419,6 +424,18 @@ void write_f08(std::ostream& out, const Header& header) {
         write_sizeof(out, std::string(prefix) + "SIZEOF", "integer, optional");
     }
     out << "end module mpi_f08\n";
+}
+
+void write_f08_extensions(std::ostream& out, const Header& header) {
+    out << "! Extensions of the module mpi_f08. Made from mpi-ext.h.\n"
+           "module mpi_f08_ext\n  use mpi_f08_types\n  implicit none\n  public\n";
+    for (const Constant& constant : header.extension_constants)
+        out << "  integer, parameter :: " << constant.name << " = " << constant.value << "\n";
+    for (const char* prefix : {"MPIX_", "PMPIX_"})
+        for (const Function& function : header.extensions)
+            Writer(out, header, prefix).write(function);
+    for (const Function& function : header.own) Writer(out, header, "").write(function);
+    out << "end module mpi_f08_ext\n";
 }
 
 // ---- the list of routines that take descriptors ----

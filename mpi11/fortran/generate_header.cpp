@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads mpi.h for the generator.
+// Reads mpi.h and mpi-ext.h for the generator.
 #include <algorithm>
 #include <cctype>
 #include <fstream>
@@ -40,12 +40,11 @@ std::vector<Parameter> parse_parameters(const std::string& text) {
     return parameters;
 }
 
-std::vector<Function> find_functions(const std::string& header) {
-    static const std::regex form(R"(\nTORUSMP_FUNCTION\((\w+), (\w+),\s*\(([^()]*)\)\))");
+std::vector<Function> find_functions(const std::string& header, const std::regex& form) {
     std::vector<Function> functions;
     for (const std::smatch& found : all_matches(header, form))
         functions.push_back({found[1], found[2], parse_parameters(found[3])});
-    if (functions.size() < 100) throw std::runtime_error("mpi.h declares hardly any function");
+    if (functions.empty()) throw std::runtime_error("a header declares no function");
     return functions;
 }
 
@@ -67,6 +66,22 @@ std::vector<Constant> find_constants(const std::string& header) {
         // A Fortran string has no null at its end.
         if (name.starts_with("MPI_MAX_")) value = std::to_string(std::stoi(value) - 1);
         constants.push_back({name, value, found[2]});
+    }
+    return constants;
+}
+
+// Numbers, and other names of constants of mpi.h.
+std::vector<Constant> find_extension_constants(const std::string& header,
+                                               const std::vector<Constant>& known) {
+    static const std::regex form(R"(\n#define (MPIX_\w+|OMPI_\w+) (\w+)(?=\n))");
+    std::vector<Constant> constants;
+    for (const std::smatch& found : all_matches(header, form)) {
+        Constant constant{found[1], found[2], {}};
+        for (const Constant& same : known)
+            if (same.name == constant.value) constant.value = same.value;
+        if (!std::isdigit(static_cast<unsigned char>(constant.value[0])))
+            throw std::runtime_error(constant.name + ": what is " + constant.value + "?");
+        constants.push_back(constant);
     }
     return constants;
 }
@@ -99,16 +114,25 @@ void make_fortran(std::vector<Function>& functions) {
 
 }  // namespace
 
-Header::Header(const std::string& path) {
-    const std::string text = read(path);
+Header::Header(const std::string& path, const std::string& extensions_path) {
+    const std::string text = read(path), more = read(extensions_path);
     static const std::regex handle(R"(\ntypedef struct \w+\* (MPI_\w+);)");
     for (const std::smatch& found : all_matches(text, handle))
         if (!found[1].str().starts_with("MPI_T_")) handles.insert(found[1]);
     constants = find_constants(text);
-    functions = find_functions(text);
+    functions =
+        find_functions(text, std::regex(R"(\nTORUSMP_FUNCTION\((\w+), (\w+),\s*\(([^()]*)\)\))"));
+    if (functions.size() < 100) throw std::runtime_error("mpi.h declares hardly any function");
     make_fortran(functions);
     callbacks = find_callbacks(text);
     predefined = find_predefined(text);
+    // All of them return int: the first group is empty.
+    extensions =
+        find_functions(more, std::regex(R"(\nTORUSMP_EXTENSION\(()(\w+), \(([^()]*)\)\))"));
+    own =
+        find_functions(more, std::regex(R"(\nTORUSMP_EXPORTED (int) (torusmp_\w+)\(([^()]*)\);)"));
+    for (Function& function : extensions) function.result = "int";
+    extension_constants = find_extension_constants(more, constants);
 }
 
 std::string lower(std::string text) {

@@ -8,6 +8,7 @@
 #include "mpi11/fortran/arguments.h"
 #include "mpi11/fortran/handle_array.h"
 #include "mpi11/fortran/text.h"
+#include "mpi11/mpi-ext.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -89,6 +90,19 @@ void pmpi_comm_spawn_multiple_(const MPI_Fint* count, const char* array_of_comma
         Argument<MPI_Comm*>(intercomm).in_c(), c_errcodes(array_of_errcodes));
 }
 
+// A process that has taken a place has no strings.
+void torusmp_replace_(const MPI_Fint* comm, const char* command, const char* argv,
+                      const MPI_Fint* info, MPI_Fint* newcomm, Ierror ierror, Length length,
+                      Length argument_length) {
+    const auto in_c = from_fortran<MPI_Comm>(*comm);
+    const bool takes_place = in_c == MPI_COMM_NULL;
+    Arguments arguments(takes_place || argv == &torusmp_fargv_ ? nullptr : argv, argument_length,
+                        1);
+    ierror =
+        torusmp_replace(in_c, takes_place ? "" : trimmed(command, length).c_str(), arguments.in_c(),
+                        from_fortran<MPI_Info>(*info), Argument<MPI_Comm*>(newcomm).in_c());
+}
+
 void pmpi_comm_accept_(const char* port_name, const MPI_Fint* info, const MPI_Fint* root,
                        const MPI_Fint* comm, MPI_Fint* newcomm, Ierror ierror, Length length) {
     ierror =
@@ -140,6 +154,7 @@ void pmpi_lookup_name_(const char* service_name, const MPI_Fint* info, char* por
 
 FORTRAN_NAME_F08(comm_spawn)
 FORTRAN_NAME_F08(comm_spawn_multiple)
+FORTRAN_ALIAS(torusmp_replace_f08_, torusmp_replace_)
 FORTRAN_NAME_F08(comm_accept)
 FORTRAN_NAME_F08(comm_connect)
 FORTRAN_NAME_F08(open_port)
