@@ -2,6 +2,8 @@
 // FIFO of items that wait for credits, linked through the items.
 #pragma once
 
+#include <utility>
+
 #include "base/assert.h"
 #include "core/request.h"
 
@@ -26,6 +28,19 @@ class OutgoingQueue {
         // Shows push() that the item is in no queue.
         if constexpr (base::assertions) item->queued_after_ = nullptr;
         return item;
+    }
+
+    // Precondition: the item is in this queue.
+    void remove(Outgoing& item) {
+        Outgoing* before = nullptr;
+        Outgoing* it = head_;
+        while (it != &item) {
+            TORUSMP_ASSERT(it != tail_ && it != nullptr, &item, head_, tail_);
+            before = std::exchange(it, it->queued_after_);
+        }
+        (before == nullptr ? head_ : before->queued_after_) = item.queued_after_;
+        if (tail_ == &item) tail_ = before;
+        item.queued_after_ = nullptr;
     }
 
   private:

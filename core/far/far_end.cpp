@@ -36,31 +36,63 @@ void FarEnd::keep(const PacketHeader& header, std::byte* payload) {
     packet.header.grants = 0;  // `taken` says it
     packet.header.length += std::uint32_t(sizeof(Envelope));
     packet.payload = payload;
-    emit(packet.header, payload, sent_++);
+    ++sent_;
+    pump();
 }
 
-void FarEnd::emit(const PacketHeader& header, std::byte* payload, std::uint32_t number) {
-    if (link_ == nullptr || link_->down()) return;
-    const Envelope envelope{number, taken_, deaths_, 0};
-    std::memcpy(payload + header.length - sizeof envelope, &envelope, sizeof envelope);
-    sender_.send_again(*link_, header, {payload, header.length});
+void FarEnd::seal(std::byte* envelope, std::uint32_t number) const {
+    const Envelope body{number, taken_, deaths_, 0};
+    std::memcpy(envelope, &body, sizeof body);
+}
+
+// Precondition: the link has a credit.
+void FarEnd::send_next() {
+    TORUSMP_ASSERT(next_ - confirmed_ < unconfirmed(), connection_.peer, next_, confirmed_, sent_);
+    const Packet& packet = place_of(next_);
+    PacketHeader header = packet.header;
+    seal(packet.payload + header.length - sizeof(Envelope), next_++);
+    sender_.transmit(*link_, header, {packet.payload, header.length});
+    link_->statistics.count_control(header.length);
+}
+
+// Sends what the credits of the link allow, and waits in its queue with the rest.
+void FarEnd::pump() {
+    if (waits_ || link_ == nullptr || link_->down()) return;
+    while (next_ != sent_ && link_->messages.empty() && link_->credits.may_enter()) send_next();
+    if (next_ == sent_) return;
+    waits_ = true;
+    sender_.enqueue(*link_, *this, PacketSender::Queue::message);
+}
+
+bool FarEnd::emit(Connection& link) {
+    TORUSMP_ASSERT(waits_ && &link == link_, connection_.peer, link.peer, next_, sent_);
+    waits_ = false;
+    if (next_ != sent_) send_next();
+    pump();
+    return true;
+}
+
+void FarEnd::leave_by(Connection* link) {
+    if (std::exchange(waits_, false)) link_->messages.remove(*this);
+    link_ = link;
 }
 
 void FarEnd::grant(transport::CreditWord /*credits*/) {
+    if (link_ == nullptr || link_->down()) return;
     std::array<std::byte, sizeof(Envelope)> payload;
-    emit(transport::make_header(std::uint8_t(PacketKind::receipt), sizeof payload, 0, 0,
-                                std::uint32_t(commons_.rank()), std::uint32_t(connection_.peer), 0,
-                                0),
-         payload.data(), 0);
+    seal(payload.data(), 0);
+    sender_.send_again(*link_,
+                       transport::make_header(std::uint8_t(PacketKind::receipt), sizeof payload, 0,
+                                              0, std::uint32_t(commons_.rank()),
+                                              std::uint32_t(connection_.peer), 0, 0),
+                       payload);
 }
 
 void FarEnd::send_again() {
-    if (unconfirmed() == 0 && taken_ != 0) return grant(0);
-    for (std::uint32_t number = confirmed_; number != sent_; ++number) {
-        const Packet& packet = place_of(number);
-        ++connection_.statistics.resent;
-        emit(packet.header, packet.payload, number);
-    }
+    if (taken_ != 0) grant(0);  // what is sent again may be confirmed before it leaves
+    connection_.statistics.resent += next_ - confirmed_;
+    next_ = confirmed_;
+    pump();
 }
 
 bool FarEnd::confirm(std::uint32_t taken) {
@@ -68,6 +100,7 @@ bool FarEnd::confirm(std::uint32_t taken) {
     if (std::int32_t(fresh) <= 0) return true;  // one that left before others overtook it
     if (fresh > unconfirmed()) return false;
     for (; confirmed_ != taken; ++confirmed_) free(place_of(confirmed_));
+    if (std::int32_t(next_ - confirmed_) < 0) next_ = confirmed_;  // sent on an earlier path
     collectable_ += fresh;
     return true;
 }
@@ -81,8 +114,9 @@ void FarEnd::free(Packet& packet) {
 }
 
 void FarEnd::forget() {
-    link_ = nullptr;
+    leave_by(nullptr);
     for (; confirmed_ != sent_; ++confirmed_) free(place_of(confirmed_));
+    next_ = sent_;
 }
 
 }  // namespace torusmp::core

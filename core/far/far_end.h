@@ -14,7 +14,7 @@
 
 namespace torusmp::core {
 
-class FarEnd final : public transport::Channel {
+class FarEnd final : public transport::Channel, public Outgoing {
   public:
     // `deaths` is the number of ranks that are known to be dead.
     FarEnd(Commons& commons, PacketSender& sender, Connection& connection,
@@ -27,8 +27,8 @@ class FarEnd final : public transport::Channel {
     ~FarEnd() override { forget(); }
 
     // Packets leave over that link from now on. Null: they are only kept.
-    void leave_by(Connection* link) { link_ = link; }
-    // Sends all that is not known to be taken, or, if there is nothing, what this end has taken.
+    void leave_by(Connection* link);
+    // Sends what this end has taken, and again all that is not known to be taken.
     void send_again();
     // The peer is lost: frees the packets.
     void forget();
@@ -58,6 +58,10 @@ class FarEnd final : public transport::Channel {
     void grant(transport::CreditWord credits) override;
     transport::CreditWord collect_grants() override;
 
+    // --- Outgoing: in the queue of the link while a packet waits for a credit there ---
+    bool emit(Connection& link) override;
+    void drop(Error /*error*/) override { waits_ = false; }
+
   private:
     // A packet with its envelope, in memory of the pool.
     struct Packet {
@@ -70,7 +74,9 @@ class FarEnd final : public transport::Channel {
         return static_cast<std::byte*>(commons_.pool.take(bytes + sizeof(Envelope)));
     }
     void keep(const transport::PacketHeader& header, std::byte* payload);
-    void emit(const transport::PacketHeader& header, std::byte* payload, std::uint32_t number);
+    void seal(std::byte* envelope, std::uint32_t number) const;
+    void send_next();
+    void pump();
     void free(Packet& packet);
 
     static constexpr transport::Capabilities nothing{};
@@ -83,7 +89,9 @@ class FarEnd final : public transport::Channel {
     // A place for each credit, from the first packet on; a power of two, as numbers begin again.
     std::vector<Packet> kept_;
     std::byte* reserved_ = nullptr;
+    bool waits_ = false;                      // is in the queue of the link
     std::uint32_t sent_ = 0, confirmed_ = 0;  // packets of this end
+    std::uint32_t next_ = 0;                  // the one that leaves next on the present path
     std::uint32_t taken_ = 0;                 // packets of the other end
     unsigned collectable_ = 0;                // credits that have returned since the last look
 };
