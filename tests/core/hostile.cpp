@@ -48,7 +48,7 @@ bool names_our_link(const PacketHeader& header, transport::ConstBytes payload) {
 
 class Scene {
   public:
-    explicit Scene(std::uint8_t setup) : job_(options()) {
+    explicit Scene(std::uint8_t setup) : job_(options((setup & 128) != 0)) {
         send(enemy, 40, 1, SendMode::standard);
         if ((setup & 1) != 0) send(enemy, 1000, 1, SendMode::standard);
         if ((setup & 2) != 0) send(enemy, 10, 1, SendMode::synchronous);
@@ -152,8 +152,9 @@ class Scene {
     }
 
   private:
-    static JobOptions options() {
+    static JobOptions options(bool tolerates_deaths) {
         JobOptions options;
+        options.tolerates_deaths = tolerates_deaths;
         options.dims = {4};
         options.seed = 5;
         options.eager_limit = limit;

@@ -22,9 +22,9 @@ struct Outcome {
 };
 
 // The scene: a torus of four ranks in a ring, 0 is ours, 1 is the enemy, 3 a friend with whom 0
-// exchanges messages throughout, 2 lies behind both. The first byte sets the scene (which
-// requests are open); then come packets, each a header of 40 bytes, a length byte L and
-// min(8 * L, what is left) bytes of payload.
+// exchanges messages throughout, 2 lies behind both. The first byte sets the scene (which requests
+// are open, and whether the job continues after deaths); then come packets, each a header of 40
+// bytes, a length byte L and min(8 * L, what is left) bytes of payload.
 Outcome attack(const std::uint8_t* data, std::size_t size);
 
 // Input for attack(): packets that look right, with something wrong here and there.

@@ -41,8 +41,9 @@ class Deaths(TestbedTest):
         found, told = self.end(self.job(victim, *arguments), 0)
         self.assertEqual(set(found), {str(rank) for rank in range(size)} - {str(victim)}, told)
         self.assertEqual(set(found.values()), {outcome}, told)
-        self.assertEqual(len(re.findall(r"the other ranks continue", told)), 1, told)
-        return told
+        lines = re.findall(r"(?m)^torus-run: .*$", told)
+        self.assertEqual(len(lines), 1, told)
+        self.assertRegex(lines[0], r"the other ranks continue$")
 
     def test_hosts_that_are_all_cabled_with_each_other_go_on_without_a_process(self):
         self.up("3")
