@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/relay/relay.h"
 
+#include <fmt/format.h>
+
+#include <utility>
+
 #include "base/assert.h"
 #include "routing/ways.h"
 
@@ -45,9 +49,15 @@ Verdict Relay::pass_on(Connection& in, const PacketHeader& header, const std::by
         if (const auto verdict = stop(in, header, payload)) return *verdict;
     const Peer& destination = connections_.peer(Rank(header.destination));
     Connection* out = in.link ? onward(destination.rank, *in.link) : nullptr;
-    // A packet of this rank never returns here: it is forged.
-    if (out == nullptr || header.source == std::uint32_t(commons_.rank())) {
+    if (out == nullptr) {
         faults_.close(in, Error::protocol, "a packet that this rank does not relay");
+        return Verdict::taken;
+    }
+    // A packet of this rank never returns here: it is forged, by any of those that could send it.
+    if (header.source == std::uint32_t(commons_.rank())) {
+        if (!std::exchange(in.misled, true))
+            commons_.log(fmt::format("{} received a packet in the name of this rank; dropped",
+                                     commons_.name_of(in)));
         return Verdict::taken;
     }
     // Packets that can no longer be delivered are dropped; their ends learn of the dead link. That
