@@ -195,7 +195,8 @@ void Faults::peer_died(Rank peer, std::string_view why) {
 
 // Loses the ranks beyond the neighbours that dead links between living ranks cut off.
 void Faults::judge_links() {
-    for (DeadLink& link : dead_links_) {
+    for (std::size_t i = 0; i < dead_links_.size(); ++i) {
+        DeadLink& link = dead_links_[i];
         const Rank other = *commons_.torus().neighbour(link.at, link.direction);
         link.ends_live &=
             !connections_.peer(link.at).reported && !connections_.peer(other).reported;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -83,7 +84,7 @@ class Faults final : public FaultHandler {
     FarEnds& far_ends_;
     std::vector<PeerLossListener*> listeners_;
     std::function<void(Rank)> listener_;
-    std::vector<DeadLink> dead_links_;
+    std::deque<DeadLink> dead_links_;  // references stay valid: a loss may bring further news
     // Faults of connections that the death of this peer would explain.
     std::vector<std::pair<Rank, std::string>> untold_;
     std::atomic<std::uint64_t> count_{0};
