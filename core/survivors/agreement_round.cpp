@@ -5,14 +5,15 @@
 
 namespace torusmp::core {
 
-AgreementRound::AgreementRound(int place, const MemberSet& dead) : place_(place) {
+AgreementRound::AgreementRound(int place, const MemberSet& dead, int width)
+    : place_(place), width_(width) {
     enter({std::uint32_t(dead.first_missing()), 0}, dead);
 }
 
 void AgreementRound::enter(const Ballot& ballot, const MemberSet& dead) {
     ballot_ = ballot;
     dead_ = dead;
-    tree_ = BallotTree(dead, place_);
+    tree_ = BallotTree(dead, place_, width_);
     TORUSMP_ASSERT(tree_.children().size() < 64, place_, tree_.children().size());
     voted_ = consented_ = 0;
     has_voted_ = has_proposal_ = has_consented_ = false;

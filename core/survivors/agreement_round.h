@@ -38,8 +38,8 @@ class AgreementRound {
     using Send = std::function<void(int place, const AgreementPacket& packet)>;
 
     // `place` is this member's own. `dead` contains the members that all have agreed on as dead
-    // before this round.
-    AgreementRound(int place, const MemberSet& dead);
+    // before this round. `width` is that of the tree, the same for all members.
+    AgreementRound(int place, const MemberSet& dead, int width = BallotTree::width);
 
     // This member takes part, with its contribution.
     void take_part(const AgreedValue& own, const MemberSet& known_dead, const Send& send);
@@ -65,7 +65,7 @@ class AgreementRound {
         return bits + 1 == std::uint64_t{1} << tree_.children().size();
     }
 
-    const int place_;
+    const int place_, width_;
     std::optional<AgreedValue> own_;
 
     Ballot ballot_;

@@ -79,12 +79,16 @@ struct AgreedValue {
     friend bool operator==(const AgreedValue&, const AgreedValue&) = default;
 };
 
-// The binomial tree over the members that are not in `dead`, in their order.
+// A tree over the members that are not in `dead`, in their order, in which each member has up to
+// `width` children. It is wide: each level costs a wake of members that sleep, which is far more
+// than the packets of a parent.
 class BallotTree {
   public:
+    static constexpr int width = 32;
+
     BallotTree() = default;
     // Precondition: `place` is not in `dead`.
-    BallotTree(const MemberSet& dead, int place) {
+    BallotTree(const MemberSet& dead, int place, int width = BallotTree::width) {
         std::vector<int> living;
         std::size_t own = 0;
         for (int member = 0; member < dead.members(); ++member) {
@@ -93,9 +97,10 @@ class BallotTree {
             living.push_back(member);
         }
         TORUSMP_ASSERT(own < living.size() && living[own] == place, place, living.size());
-        if (own != 0) parent_ = living[own & (own - 1)];
-        for (std::size_t step = 1; own + step < living.size() && (own & step) == 0; step <<= 1)
-            children_.push_back(living[own + step]);
+        const std::size_t most = std::size_t(width), first = own * most + 1;
+        if (own != 0) parent_ = living[(own - 1) / most];
+        for (std::size_t i = first; i < std::min(first + most, living.size()); ++i)
+            children_.push_back(living[i]);
     }
     int parent() const { return parent_; }  // -1 at the root
     const std::vector<int>& children() const { return children_; }

@@ -26,6 +26,8 @@ class World {
   public:
     explicit World(std::uint64_t seed) : random_(seed), seed_(seed) {
         const int members = 1 + int(below(seed % 10 == 0 ? 40 : 12));
+        const int widths[] = {1, 2, 3, BallotTree::width};
+        const int width = widths[below(4)];
         // Some were agreed to be dead before, and all members know that.
         MemberSet agreed(members);
         for (int place = 0; place < members; ++place) {
@@ -36,7 +38,7 @@ class World {
             Member& member = members_[std::size_t(place)];
             member.alive = !agreed.has(place);
             member.dead = agreed;
-            if (member.alive) member.round.emplace(place, agreed);
+            if (member.alive) member.round.emplace(place, agreed, width);
             member.flags = std::uint32_t(random_()) | 0xff;
         }
         kills_left_ = int(below(std::uint64_t(members) / 3 + 1));
