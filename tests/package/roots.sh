@@ -71,7 +71,9 @@ inside() {
             LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive "$@"' sh "$root" "$@"
 }
 
-# This machine's compiler cache in ROOT, with the libraries that it needs.
+# This machine's compiler cache in ROOT, with the libraries that it needs. What scripts/test has
+# compiled is not compiled again: in ROOT, sources and builds have the paths and the flags that they
+# have here with the release preset.
 environment=()
 lend_cache() {
     local root=$1 program library
@@ -88,7 +90,8 @@ lend_cache() {
 exec /opt/ccache/loader --library-path /opt/ccache/lib /opt/ccache/ccache "\$@"
 END
     chmod +x "$root/opt/ccache/launch"
-    environment=(CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_TEMPDIR=/tmp
+    environment=(CCACHE_DIR=/ccache CCACHE_DEPEND=1 CCACHE_NOHASHDIR=1 CCACHE_COMPILERCHECK=content CCACHE_SLOPPINESS=locale
+        CCACHE_TEMPDIR=/tmp
         CMAKE_C_COMPILER_LAUNCHER=/opt/ccache/launch CMAKE_CXX_COMPILER_LAUNCHER=/opt/ccache/launch)
 }
 

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "config/options.h"
+#include "programs/torus_run/front/installed.h"
 
 namespace torusmp::torus_run {
 namespace {
@@ -85,7 +86,7 @@ std::string library_folder() {
     const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return {};
     const auto folder =
-        std::filesystem::canonical(self.parent_path() / TORUSMP_LIBRARIES_FROM_PROGRAMS, error);
+        std::filesystem::canonical(self.parent_path() / libraries_from_programs, error);
     if (error || !is_file(folder / TORUSMP_LIBRARY) || is_system_folder(folder)) return {};
     return folder;
 }
