@@ -5,12 +5,9 @@
  *
  *   torus-run --keep-going -np 4 diskless_heat ROWS COLUMNS STEPS EVERY [SEED DEATHS]
  *
- * Every EVERY steps each rank keeps a copy of its rows, and one of those of the rank before it.
- * When a process dies, the others put a new one in its place (torusmp_replace), which gets its rows
- * from the rank behind it, and all go on from the last checkpoint that all have. The bits of the
- * result depend on neither the deaths nor the number of ranks. If two ranks side by side die
- * between two checkpoints, both copies of the first one are lost, and the job ends. Rank 0 prints a
- * sum over the bits of the result.
+ * Every EVERY steps the ranks make a checkpoint (checkpoint.h). When a process dies, the others put
+ * a new one in its place (torusmp_replace). The bits of the result depend on neither the deaths nor
+ * the number of ranks. Rank 0 prints a sum over them.
  *
  * With SEED and DEATHS, that many processes kill themselves, one after the other, at steps and on
  * ranks that SEED decides.
@@ -23,17 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint.h"
+
 static MPI_Comm all = MPI_COMM_NULL;
 static int rank, ranks;
 static long rows, columns, steps, every; /* of the whole plate */
 static long own;                         /* rows of this rank */
 static double *now, *next; /* own + 2 rows: a row of each neighbour around the own ones */
-/* A checkpoint has the own rows and those of the rank before. Two, so that a death while one is
- * made leaves the other. */
-struct checkpoint {
-    long step; /* -1: none */
-    double *mine, *before;
-} kept[2];
+static struct checkpoints kept;
 
 static double* row(double* field, long i) {
     return field + (i + 1) * columns;
@@ -83,82 +77,7 @@ static void take_step(void) {
     next = before;
 }
 
-/* ---- checkpoints ---- */
-
-static size_t bytes_of_rows(void) {
-    return (size_t)(own * columns) * sizeof(double);
-}
-
-/* Ends what all ranks have done since the last call: each calls it once, whether it has failed or
- * not, so that all agree at the same place. Returns 1 if no rank has failed or died, else 0; the
- * same on all ranks. */
-static int keep(long step, int code) {
-    struct checkpoint* const to = kept[0].step < kept[1].step ? &kept[0] : &kept[1];
-    const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
-    int agreed;
-    if (code == MPI_SUCCESS) {
-        to->step = -1;
-        memcpy(to->mine, row(now, 0), bytes_of_rows());
-        code = MPI_Sendrecv(to->mine, (int)(own * columns), MPI_DOUBLE, up, 3, to->before,
-                            (int)(own * columns), MPI_DOUBLE, down, 3, all, MPI_STATUS_IGNORE);
-    }
-    agreed = code == MPI_SUCCESS;
-    if (!agreed) MPIX_Comm_revoke(all); /* others may wait for this rank */
-    code = MPI_Comm_agree(all, &agreed);
-    if (agreed) to->step = step;
-    return agreed && code == MPI_SUCCESS;
-}
-
-static void swap_kept(struct checkpoint* a, struct checkpoint* b) {
-    const struct checkpoint c = *a;
-    *a = *b;
-    *b = c;
-}
-
-/* Gives every rank the last checkpoint that all survivors have. Called after all have died or
- * lived. */
-static int restore(int fresh, long* step) {
-    const int up = (rank + 1) % ranks, down = (rank + ranks - 1) % ranks;
-    const int count = (int)(own * columns);
-    int neighbours[2] = {0, 0}, code;
-    long mine = fresh ? steps + 1 : kept[0].step > kept[1].step ? kept[0].step : kept[1].step;
-    if ((code = MPI_Allreduce(&mine, step, 1, MPI_LONG, MPI_MIN, all)) != MPI_SUCCESS) return code;
-    if (*step > steps) { /* there is none yet */
-        *step = 0;
-        begin();
-        return MPI_SUCCESS;
-    }
-    if (!fresh && kept[0].step != *step) swap_kept(&kept[0], &kept[1]);
-    /* Whether the ranks on both sides are new: below, above. */
-    MPI_Sendrecv(&fresh, 1, MPI_INT, up, 4, &neighbours[0], 1, MPI_INT, down, 4, all,
-                 MPI_STATUS_IGNORE);
-    code = MPI_Sendrecv(&fresh, 1, MPI_INT, down, 5, &neighbours[1], 1, MPI_INT, up, 5, all,
-                        MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS) return code;
-    if (fresh && neighbours[1]) give_up("the rows and their copy are lost");
-    if (fresh) code = MPI_Recv(kept[0].mine, count, MPI_DOUBLE, up, 6, all, MPI_STATUS_IGNORE);
-    if (code == MPI_SUCCESS && !fresh && neighbours[0])
-        code = MPI_Send(kept[0].before, count, MPI_DOUBLE, down, 6, all);
-    if (code != MPI_SUCCESS) return code;
-    kept[0].step = *step;
-    kept[1].step = -1;
-    memcpy(row(now, 0), kept[0].mine, bytes_of_rows());
-    return MPI_SUCCESS;
-}
-
-/* ---- deaths ---- */
-
-/* Where the n-th death happens: evenly over the steps, with some chance. */
-static int dies_here(long step, int seed, int deaths, long after) {
-    for (int n = 0; n < deaths; ++n) {
-        unsigned state = (unsigned)(seed * 7919 + n * 104729) * 2654435761u;
-        state = state * 1664525u + 1013904223u;
-        const long at = steps * n / deaths + (long)(state >> 8) % (steps / deaths);
-        state = state * 1664525u + 1013904223u;
-        if (at == step && (int)((state >> 8) % (unsigned)ranks) == rank && at > after) return 1;
-    }
-    return 0;
-}
+/* ---- the program ---- */
 
 /* Of the result; it depends on the place of each bit, and not on the ranks. */
 static int sum_of_bits(uint64_t* sum) {
@@ -190,11 +109,8 @@ int main(int argc, char** argv) {
     own = rows / ranks;
     now = calloc((size_t)((own + 2) * columns), sizeof(double));
     next = calloc((size_t)((own + 2) * columns), sizeof(double));
-    for (int i = 0; i < 2; ++i) {
-        kept[i].step = -1;
-        kept[i].mine = malloc(bytes_of_rows());
-        kept[i].before = malloc(bytes_of_rows());
-    }
+    checkpoints_begin(&kept, (rank + 1) % ranks, (rank + ranks - 1) % ranks,
+                      (size_t)(own * columns) * sizeof(double));
     begin();
 
     long step = 0, spared = -1; /* a new process does not die where the last one did */
@@ -203,7 +119,11 @@ int main(int argc, char** argv) {
     while (1) {
         int code = MPI_SUCCESS;
         if (restores) {
-            code = restore(kept[0].step < 0 && kept[1].step < 0, &step);
+            code = checkpoints_restore(&kept, all, &step, row(now, 0));
+            if (code == MPI_SUCCESS && step < 0) {
+                step = 0;
+                begin();
+            }
             if (fresh) spared = step + every;
             fresh = 0;
         } else if (step == steps) {
@@ -211,12 +131,14 @@ int main(int argc, char** argv) {
             done = 1;
         } else {
             do {
-                if (deaths > 0 && dies_here(step, seed, deaths, spared)) raise(SIGKILL);
+                if (deaths > 0 && step > spared &&
+                    dies_here(step, steps, seed, deaths, rank, ranks))
+                    raise(SIGKILL);
                 if ((code = exchange()) != MPI_SUCCESS) break;
                 take_step();
             } while (++step % every != 0 && step < steps);
         }
-        restores = !keep(step, code);
+        restores = !checkpoints_keep(&kept, all, step, code, row(now, 0));
         if (!restores && done) break;
         done = 0;
         if (!restores) continue;

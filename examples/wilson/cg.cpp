@@ -21,13 +21,14 @@ WILSON_INLINE void add_squares(V4& sum, const Spinor& s) {
     for (int c = 0; c < 3; ++c) sum += s.up[c] * s.up[c] + s.lo[c] * s.lo[c];
 }
 
+}  // namespace
+
 double local_norm2(std::span<const Spinor> v) {
     V4 sum{};
     for (const Spinor& s : v) add_squares(sum, s);
     return across(sum);
 }
 
-// y += a x
 void add_scaled(std::span<Spinor> y, double a, std::span<const Spinor> x) {
     for (std::size_t i = 0; i < y.size(); ++i)
         for (int c = 0; c < 3; ++c) {
@@ -36,7 +37,6 @@ void add_scaled(std::span<Spinor> y, double a, std::span<const Spinor> x) {
         }
 }
 
-// y = x + a y
 void scale_and_add(std::span<Spinor> y, double a, std::span<const Spinor> x) {
     for (std::size_t i = 0; i < y.size(); ++i)
         for (int c = 0; c < 3; ++c) {
@@ -44,8 +44,6 @@ void scale_and_add(std::span<Spinor> y, double a, std::span<const Spinor> x) {
             y[i].lo[c] = x[i].lo[c] + a * y[i].lo[c];
         }
 }
-
-}  // namespace
 
 double norm2(std::span<const Spinor> v, Stopwatch& communication) {
     double sum = local_norm2(v);

@@ -35,6 +35,12 @@ inline constexpr double solver_flops_a_site = 12.0 * spinor_reals;
 
 // |v|^2, over all ranks.
 double norm2(std::span<const Spinor> v, Stopwatch& communication);
+// The part of |v|^2 on this rank.
+double local_norm2(std::span<const Spinor> v);
+// y += a x
+void add_scaled(std::span<Spinor> y, double a, std::span<const Spinor> x);
+// y = x + a y
+void scale_and_add(std::span<Spinor> y, double a, std::span<const Spinor> x);
 
 // The part of <a, b> on this rank, antilinear in a.
 Complex local_inner_product(std::span<const Spinor> a, std::span<const Spinor> b);

@@ -88,28 +88,28 @@ void pack_mu(HaloExchange& halo, const Lattice& lattice, int parity, const Gauge
 }  // namespace
 
 WilsonOperator::WilsonOperator(const Lattice& lattice, const GaugeField& gauge, double kappa,
-                               Stopwatch& communication)
+                               Stopwatch& communication, const MakeHalo& make_halo)
     : lattice_(lattice),
       gauge_(gauge),
       kappa_(kappa),
       communication_(communication),
-      halo_{HaloExchange(lattice, 0, sizeof(HalfSpinor), all_directions),
-            HaloExchange(lattice, 1, sizeof(HalfSpinor), all_directions)},
+      halo_{make_halo(lattice, 0, sizeof(HalfSpinor), all_directions),
+            make_halo(lattice, 1, sizeof(HalfSpinor), all_directions)},
       odd_(lattice.sites(1)) {}
 
 template <int S>
 void WilsonOperator::pack(std::span<const Spinor> in, int from) {
-    pack_mu<0, S>(halo_[from], lattice_, from, gauge_, in);
-    pack_mu<1, S>(halo_[from], lattice_, from, gauge_, in);
-    pack_mu<2, S>(halo_[from], lattice_, from, gauge_, in);
-    pack_mu<3, S>(halo_[from], lattice_, from, gauge_, in);
+    pack_mu<0, S>(*halo_[from], lattice_, from, gauge_, in);
+    pack_mu<1, S>(*halo_[from], lattice_, from, gauge_, in);
+    pack_mu<2, S>(*halo_[from], lattice_, from, gauge_, in);
+    pack_mu<3, S>(*halo_[from], lattice_, from, gauge_, in);
 }
 
 template <int S>
 void WilsonOperator::hop_with_sign(std::span<Spinor> out, std::span<const Spinor> in, int from,
                                    std::span<const Spinor> base, double factor) {
     const int to = 1 - from;
-    HaloExchange& halo = halo_[from];
+    HaloExchange& halo = *halo_[from];
     pack<S>(in, from);
     communication_.time([&] { halo.start(); });
 

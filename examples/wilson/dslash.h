@@ -17,12 +17,13 @@
 // the rank are computed, including those of border sites; the rest is added at the end.
 //
 // The operator owns its channels and refers to the gauge field and the lattice, which must outlive
-// it. Calls are collective, one at a time, from the thread that uses QMP.
+// it. Calls are collective, one at a time, from the thread that communicates.
 #pragma once
 
 #include <span>
 
 #include "gauge.h"
+#include "halo.h"
 #include "lattice.h"
 #include "spinor.h"
 
@@ -33,7 +34,7 @@ enum class Dagger { no, yes };
 class WilsonOperator {
   public:
     WilsonOperator(const Lattice& lattice, const GaugeField& gauge, double kappa,
-                   Stopwatch& communication);
+                   Stopwatch& communication, const MakeHalo& make_halo = make_qmp_halo);
 
     // out = base + factor D in. `in` is on the sites of one parity, `out` and `base` on the other;
     // base may be empty. out must not overlap in; it may be base.
@@ -53,7 +54,7 @@ class WilsonOperator {
     // Floating-point operations of the whole lattice; 1320 for D at a site is the usual convention.
     double schur_flops() const;
     // Bytes of half spinors that this rank sends in one application of S.
-    std::size_t schur_halo_bytes() const { return halo_[0].bytes_sent() + halo_[1].bytes_sent(); }
+    std::size_t schur_halo_bytes() const { return halo_[0]->bytes_sent() + halo_[1]->bytes_sent(); }
 
     const Lattice& lattice() const { return lattice_; }
 
@@ -75,8 +76,8 @@ class WilsonOperator {
     const GaugeField& gauge_;
     double kappa_;
     Stopwatch& communication_;
-    std::array<HaloExchange, 2> halo_;  // by the parity of the sender
-    std::vector<Spinor> odd_;           // D_oe applied to the input of apply_schur
+    std::array<std::unique_ptr<HaloExchange>, 2> halo_;  // by the parity of the sender
+    std::vector<Spinor> odd_;                            // D_oe applied to the input of apply_schur
 };
 
 }  // namespace wilson

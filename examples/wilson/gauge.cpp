@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "gauge.h"
 
+#include "halo.h"
 #include "random.h"
 
 #include <array>
@@ -82,16 +83,17 @@ Plaquettes plaquettes(const GaugeField& field, const Lattice& lattice) {
     // A plaquette needs all links at x + mu. If x + mu is on the next rank, that rank sends them
     // backward to this one.
     const std::array<int, 4> to_behind{backward(0), backward(1), backward(2), backward(3)};
-    std::array<HaloExchange, 2> ahead{HaloExchange(lattice, 1, sizeof(Site), to_behind),
-                                      HaloExchange(lattice, 0, sizeof(Site), to_behind)};
+    const std::array<std::unique_ptr<HaloExchange>, 2> ahead{
+        make_qmp_halo(lattice, 1, sizeof(Site), to_behind),
+        make_qmp_halo(lattice, 0, sizeof(Site), to_behind)};
     for (int parity : {0, 1}) {
         for (const int direction : to_behind) {
-            Site* out = ahead[parity].outgoing<Site>(direction);
+            Site* out = ahead[parity]->outgoing<Site>(direction);
             for (const int site : lattice.face(1 - parity, direction))
                 *out++ = field.links[1 - parity][site];
         }
-        ahead[parity].start();
-        ahead[parity].wait();
+        ahead[parity]->start();
+        ahead[parity]->wait();
     }
 
     std::array<SumOverSites, 2> sums;  // of space, of time
@@ -101,7 +103,7 @@ Plaquettes plaquettes(const GaugeField& field, const Lattice& lattice) {
             const auto next = [&](int mu) -> const Site& {
                 const int n = neighbours[forward(mu)];
                 return n >= 0 ? field.links[1 - parity][n]
-                              : ahead[parity].incoming<Site>(forward(mu))[~n];
+                              : ahead[parity]->incoming<Site>(forward(mu))[~n];
             };
             const Site& here = field.links[parity][site];
             for (int mu = 0; mu < 4; ++mu)

@@ -24,6 +24,7 @@
 #include <type_traits>
 
 #include "gauge.h"
+#include "halo.h"
 #include "lattice.h"
 
 namespace wilson {

@@ -13,6 +13,7 @@
 #include "configuration.h"
 #include "dslash.h"
 #include "gauge.h"
+#include "halo.h"
 #include "lattice.h"
 #include "options.h"
 #include "pion.h"
