@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of collectives, alone and beside other libraries."""
+"""The figures of torus-bench for collectives, alone and beside other libraries."""
 
 import json
 import sys

@@ -90,7 +90,7 @@ TEST_CASE("A table without groups has no line for them") {
     CHECK(lines_of(as_text(table)).size() == 8);
 }
 
-TEST_CASE("JSON quotes text and writes what is no number as null") {
+TEST_CASE("JSON quotes text and writes values that are not numbers as null") {
     Table table = two_groups();
     table.title = "quote \" backslash \\ newline \n";
     const std::string json =
@@ -138,7 +138,7 @@ TEST_CASE("A figure whose samples scatter is marked, and the table says what the
     CHECK_FALSE(scatters({10, 8, {8, 9, 10, 11, 12}}));
     CHECK(scatters({10, 5, {15, 5, 13, 7, 10}}));
     CHECK_FALSE(scatters({10, 10, {10, 90, 10, 10, 10}}));  // one outlier
-    CHECK_FALSE(scatters({10, 1, {1, 10}}));                // too few to tell
+    CHECK_FALSE(scatters({10, 1, {1, 10}}));                // too few samples
     Table table;
     table.columns = {{"", "time", "us"}};
     table.rows = {{8, {{10, 8, {8, 9, 10, 11, 12}}}}};

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of files, and that none is left."""
+"""The figures of torus-bench for files. It must delete the files that it creates."""
 
 import json
 import os

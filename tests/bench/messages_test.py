@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of messages, between two ranks and over many links."""
+"""The figures of torus-bench for messages, between two ranks and over many links."""
 
 import json
 import re

@@ -80,7 +80,7 @@ TEST_CASE("Others' figures stand beside ours, by library and size", "[peers]") {
     CHECK(table.rows[1].figures[2].value == 40);
     for (const std::size_t none : {0, 1, 3, 4, 5})
         CHECK(std::isnan(table.rows[1].figures[none].value));
-    // Told apart from ours, and from each other, by their marks.
+    // Each peer has a mark of its own, so no two curves look the same.
     CHECK(table.columns[2].colour == 1 + 7);
     CHECK(table.columns[3].colour == 1 + 14);
     CHECK_THAT(table.notes.at(0), Contains("Open MPI 4.1.4, MPICH 4.0.2"));
@@ -97,7 +97,7 @@ TEST_CASE("Only what was measured alike stands beside ours", "[peers]") {
     CHECK(table.notes.empty());
 }
 
-TEST_CASE("Of rates, the ratio is that of the times", "[peers]") {
+TEST_CASE("The ratio of two rates is the ratio of their times", "[peers]") {
     const File file(text);
     Table table;
     table.columns = {{"", "ping-pong", "MB/s", Column::Draw::line, 0},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells without measuring: steps that are counted, and simulated time."""
+"""The figures that torus-bench computes without a measurement: counted steps and simulated time."""
 
 import json
 import sys

@@ -89,7 +89,7 @@ TEST_CASE("A record that is written and read again is the same", "[report]") {
     CHECK(again.find("relay") == nullptr);
 }
 
-TEST_CASE("A file that is no record is refused by its name", "[report]") {
+TEST_CASE("A file that is not a record is refused with its name", "[report]") {
     const Scratch file;
     for (const char* const text :
          {"", "{}", "[1]", "{\"command\":\"latency\"}", "{\"command\":\"report\",\"machine\":3}"}) {
@@ -263,7 +263,7 @@ TEST_CASE("The page escapes what it shows and stands alone", "[report]") {
     for (const char* const part : {"<script", "src=", "http://", "<?xml", "nan", "@import"}) {
         INFO(part);
         std::string rest = page;
-        // The name of SVG is no address that anybody asks.
+        // The name of SVG looks like an address, but browsers do not load it.
         const std::string name = "http://www.w3.org/2000/svg";
         for (auto at = rest.find(name); at != std::string::npos; at = rest.find(name))
             rest.erase(at, name.size());
