@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode: members that call different things are told so, and who differs.
+// The checking mode: if members call different things, an error names the member that differs.
 #include "collectives/schedule/check.h"
 
 #include <catch2/catch.hpp>

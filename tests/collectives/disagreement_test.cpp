@@ -73,7 +73,7 @@ struct Meant {
 
 struct Kind {
     std::string name;
-    const AlgorithmTable* table;  // null: there is no choice
+    const AlgorithmTable* table;  // null: no algorithm to choose
     bool rooted;
     bool reduces;
     std::function<const Schedule&(Member&, const Meant&)> start;
@@ -155,12 +155,12 @@ bool run_long(Job& job, Done&& done) {
     return job.run_until(done);
 }
 
-// Whether anybody must be told that the members disagree.
-enum class Told { must, may, must_not };
+// Whether some member must get an error because the members disagree.
+enum class Report { must, may, must_not };
 
 // What is wrong once the calls have been made; empty: nothing.
 std::string outcome(Job& job, std::vector<Member>& members,
-                    const std::vector<const Schedule*>& calls, Told told) {
+                    const std::vector<const Schedule*>& calls, Report report) {
     const auto ended = [&] {
         for (const Schedule* call : calls)
             if (!call->complete()) return false;
@@ -176,8 +176,8 @@ std::string outcome(Job& job, std::vector<Member>& members,
             return "a strange error: " + call->failure();
         if (call->failed_peer() < 0) return "no rank is named: " + call->failure();
     }
-    if (!any && told == Told::must) return "no rank got an error";
-    if (any && told == Told::must_not) return "an error for nothing";
+    if (!any && report == Report::must) return "no rank got an error";
+    if (any && report == Report::must_not) return "an error, although all members agree";
     // The next call succeeds.
     job.settle();
     if (!job.quiet()) return "something is left:\n" + job.report();
@@ -232,7 +232,7 @@ std::vector<Place> places() {
 
 // One member means something else.
 std::string disagree(const Place& place, const Kind& kind, const Meant& meant, int odd,
-                     const Kind& odd_kind, const Meant& odd_meant, Told told) {
+                     const Kind& odd_kind, const Meant& odd_meant, Report report) {
     std::vector<Member> members;
     Job job(place.options);
     for (int rank = 0; rank < job.size(); ++rank) members.emplace_back(job[rank], all_ranks(job));
@@ -243,7 +243,7 @@ std::string disagree(const Place& place, const Kind& kind, const Meant& meant, i
                                     : &kind.start(member, meant));
         for (auto turns = job.random().below(20); turns > 0; --turns) job.turn();
     }
-    return outcome(job, members, calls, told);
+    return outcome(job, members, calls, report);
 }
 
 int size_of(const Place& place) {
@@ -283,7 +283,7 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
                                             << ", " << sizes.all << " B, but " << sizes.odd
                                             << " B on " << (at_root ? "the root" : "member 0"));
                             REQUIRE(disagree(place, kind, meant, at_root ? middle : 0, kind, other,
-                                             has_part && exact ? Told::must : Told::may) == "");
+                                             has_part && exact ? Report::must : Report::may) == "");
                         }
 }
 
@@ -297,7 +297,7 @@ TEST_CASE("Different roots end the call on all") {
                     INFO(place.name << ": " << kind.name << ", " << name_of(algorithm) << ", "
                                     << bytes << " B");
                     REQUIRE(disagree(place, kind, {bytes, 0, algorithm}, 1, kind,
-                                     {bytes, last, algorithm}, Told::may) == "");
+                                     {bytes, last, algorithm}, Report::may) == "");
                 }
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("Different collectives end on all") {
                                     << " on member 1, " << bytes << " B");
                     const bool same = &kind == &other;
                     REQUIRE(disagree(place, kind, {bytes, 0}, 1, other, {bytes, 0},
-                                     same ? Told::must_not : Told::may) == "");
+                                     same ? Report::must_not : Report::may) == "");
                 }
 }
 
@@ -396,7 +396,7 @@ TEST_CASE("A wrong block of a member for itself ends the call on all, even if gr
             }
 }
 
-TEST_CASE("Who is late is no disagreement: reports name him, and nothing ends") {
+TEST_CASE("A late member is not a disagreement: reports name it, and no call fails") {
     std::vector<Member> members;
     Job job(job_of({3, 4}, false));
     for (int rank = 0; rank < 12; ++rank) members.emplace_back(job[rank], all_ranks(job));

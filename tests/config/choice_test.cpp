@@ -47,8 +47,8 @@ void forbid_frames(Machine& machine, int node) {
 
 // The link from b to c, by what each of them reported, seen from either side.
 LinkChoice choose(Machine& machine, transport::Placement placement = {}) {
-    const HostFacts b = parse_facts(format_facts(machine.told_by(1)));
-    const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
+    const HostFacts b = parse_facts(format_facts(machine.facts_of(1)));
+    const HostFacts c = parse_facts(format_facts(machine.facts_of(2)));
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
     const LinkChoice here = choose_link(machine.settings, up, down, placement);
     const LinkChoice there = choose_link(machine.settings, down, up, placement);
@@ -120,7 +120,7 @@ TEST_CASE("A better transport than TCP is asked before it is taken, though it ne
              .settings = tcp.settings,
              .make = tcp.make};
     Machine machine;
-    const HostFacts b = machine.told_by(1), c = machine.told_by(2);
+    const HostFacts b = machine.facts_of(1), c = machine.facts_of(2);
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
     const std::vector<const transport::Descriptor*> refused{&tunnel, &tcp}, taken{&open, &tcp};
     CHECK(choose_link(machine.settings, up, down, {}, refused).carrier == &tcp);
@@ -128,7 +128,7 @@ TEST_CASE("A better transport than TCP is asked before it is taken, though it ne
     CHECK(choose_forwarded(machine.settings, up, down, {}, refused).carrier == &tcp);
     CHECK(choose_link(machine.settings, up, down, {}, taken).carrier == &open);
     CHECK(choose_forwarded(machine.settings, up, down, {}, taken).carrier == &open);
-    // What is not known of an end is no obstacle to the transport that carries every link.
+    // The transport that carries every link needs no facts of the other end.
     const CableEnd unknown{2, {0, -1}, nullptr};
     CHECK(choose_forwarded(machine.settings, up, unknown, {}, taken).carrier == &tcp);
 }
@@ -172,8 +172,8 @@ TEST_CASE("What the settings ask for is taken, whatever else is there") {
 
 TEST_CASE("Between nodes without a common cable verbs need addresses that can be routed to") {
     const auto choose_far = [](Machine& machine) {
-        const HostFacts a = parse_facts(format_facts(machine.told_by(0)));
-        const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
+        const HostFacts a = parse_facts(format_facts(machine.facts_of(0)));
+        const HostFacts c = parse_facts(format_facts(machine.facts_of(2)));
         const CableEnd out{0, {0, +1}, &a}, in{2, {0, -1}, &c};
         const LinkChoice choice = choose_forwarded(machine.settings, out, in);
         const LinkChoice back = choose_forwarded(machine.settings, in, out);
@@ -309,8 +309,8 @@ TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it
 TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
     Machine machine("", true), without;
     const auto half = [](Machine& m) {
-        const HostFacts told = m.told_by(1);
-        return choose_link(m.settings, {1, {0, +1}, &told}, {2, {0, -1}, nullptr});
+        const HostFacts facts = m.facts_of(1);
+        return choose_link(m.settings, {1, {0, +1}, &facts}, {2, {0, -1}, nullptr});
     };
     CHECK(half(machine).carrier->name == "verbs");
     CHECK(half(machine).reason ==
@@ -322,7 +322,7 @@ TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
           "asked");
 }
 
-TEST_CASE("What a rank tells of its links is facts of their devices alone") {
+TEST_CASE("A rank reports only the devices of its links") {
     Machine machine;
     machine.settings.set(setting::links, {{"0+", "lo"}, {"0-", "no-such-device"}});
     const HostFacts facts =
@@ -349,10 +349,10 @@ TEST_CASE("The check of a machine that asks for verbs names each link that has n
     CHECK(automatic.check().empty());
 }
 
-TEST_CASE("Notes tell what is there and not used, once for each kind") {
-    CHECK(machine_notes(Machine().settings, Machine().told()).empty());
+TEST_CASE("Notes name what is present but not used, once for each kind") {
+    CHECK(machine_notes(Machine().settings, Machine().reported_facts()).empty());
     Machine machine("", true);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
     machine.rdma(2).pop_back();
     CHECK_THAT(
         machine.note(),
@@ -381,11 +381,11 @@ TEST_CASE("Notes tell what is there and not used, once for each kind") {
                    Contains("setcap cap_net_raw=ep") && Contains("(and 1 more like this)"));
     machine = Machine("", true);  // RDMA is better still
     forbid_frames(machine, 2);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
     machine = Machine("[transport]\nuse = \"tcp\"\n", true);
     machine.rdma(2).clear();
     forbid_frames(machine, 2);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
 }
 
 }  // namespace choice_test

@@ -309,7 +309,7 @@ TEST_CASE("Every cut of a whole file is either refused or a whole file itself") 
     CHECK(refused > 200);
 }
 
-TEST_CASE("What is no readable regular file is refused by its name") {
+TEST_CASE("A geometry file that is not a readable regular file is refused with its name") {
     const TemporaryFolder folder;
     const auto message = [](const std::string& path) {
         try {

@@ -18,7 +18,7 @@ using namespace torusmp::base;
 
 namespace {
 
-// A request for all devices, or for what there is no request for.
+// A request for all devices, or a request of a type that does not exist.
 struct Question {
     nlmsghdr head{};
     ifinfomsg body{};

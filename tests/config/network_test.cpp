@@ -45,7 +45,7 @@ TEST_CASE("An address is read and printed, and knows its network") {
         CHECK_FALSE(base::parse_address(wrong));
 }
 
-TEST_CASE("What a host tells of itself comes back as it was") {
+TEST_CASE("The facts of a host are unchanged after formatting and parsing") {
     const HostFacts facts = this_host({}, true);
     CHECK(parse_facts(format_facts(facts)) == facts);
     const Device* lo = facts.find("lo");

@@ -20,7 +20,7 @@ namespace core = torusmp::core;
 
 namespace {
 
-// A second legal value for each key, to tell the sources apart; the first is the key's example.
+// A second legal value for each key, to distinguish the sources; the first is the key's example.
 struct Variant {
     std::string key, file, other, third;
 };

@@ -68,7 +68,7 @@ TEST_CASE("The RoCE v2 GIDs of a port are listed with their numbers and addresse
     CHECK(describe_gids(port) == "none");
 }
 
-TEST_CASE("The limit of locked memory is that of the process, or none") {
+TEST_CASE("The limit of locked memory is the limit of the process, or none") {
     struct rlimit limit {};
     REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
     const auto found = memory_lock_limit();
@@ -97,8 +97,7 @@ TEST_CASE("The limit of locked memory is that of the process, or none") {
     if (!found && limit.rlim_cur != RLIM_INFINITY) CHECK(seen_by_child(4096, true) == 3);
 }
 
-TEST_CASE(
-    "What a host tells of its RDMA ports comes back as it was, and nothing else is believed") {
+TEST_CASE("RDMA ports are unchanged after formatting and parsing, and other text is refused") {
     std::vector<RdmaPort> ports{good_port(good_device("eth0", 2, 0, 0)),
                                 good_port(good_device("eth1", 3, 1, 1))};
     ports[1].trouble = "/dev/infiniband/uverbs1 is missing: start udev";

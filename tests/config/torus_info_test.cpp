@@ -95,7 +95,7 @@ TEST_CASE(
                                 Contains("not bound"));
 }
 
-TEST_CASE("torus-info shows the binding plan of a machine that it is told about") {
+TEST_CASE("torus-info shows the binding plan of a machine that is described to it") {
     const Outcome outcome =
         run({"--np", "6", "--set", "launch.bind=numa"}, {"HWLOC_SYNTHETIC=numa:2 core:4 pu:2"});
     CHECK(outcome.code == 0);
@@ -104,7 +104,7 @@ TEST_CASE("torus-info shows the binding plan of a machine that it is told about"
                                 Contains("ranks 3-5  processors 8-15"));
 }
 
-TEST_CASE("Inside a job torus-info tells what the ranks see") {
+TEST_CASE("Inside a job torus-info shows the settings of the ranks") {
     const Settings job = load(schema(), {{{"transport.tokens", "5", {}}}, {}}, {});
     const Outcome outcome = run({"--explain", "transport.tokens"}, export_environment(job));
     CHECK(outcome.code == 0);
