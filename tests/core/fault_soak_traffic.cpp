@@ -168,7 +168,7 @@ bool Traffic::tend(Server& server) {
     }
     deliveries_.push_back({server.at, status, right});
     ++scene_.result.requests;
-    // An enemy that was told of this memory before it was captured may still write there.
+    // A rank that got this address before it was captured may still write there.
     if (status.error != Error::none) {
         abandoned_.push_back(std::move(server.room));
         server.room.reset(new std::byte[largest_message]);

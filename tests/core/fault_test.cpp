@@ -299,11 +299,11 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     REQUIRE(other.complete());
     CHECK(other.status().error == Error::unreachable);
     // Reported once, with the reason.
-    const auto tells = [](const std::string& line) {
+    const auto has_reason = [](const std::string& line) {
         return line.starts_with("0: the connection to rank 2 cannot be established: ") &&
                line.find("not an address of this simulated network") != std::string::npos;
     };
-    CHECK(std::count_if(job.log().begin(), job.log().end(), tells) == 1);
+    CHECK(std::count_if(job.log().begin(), job.log().end(), has_reason) == 1);
     // The others are as they were.
     SendRequest well;
     ReceiveRequest arrives;

@@ -173,7 +173,7 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
           "[core][link-transports]") {
     struct Lie {
         const char* what;
-        void (*tell)(DataBody& body);
+        void (*falsify)(DataBody& body);
     };
     const Lie lie = GENERATE(
         Lie{"an address elsewhere", [](DataBody& body) { body.address += 1u << 20; }},
@@ -193,7 +193,7 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
             if (from != 0 || header.destination != 2 || PacketKind(header.kind) != PacketKind::data)
                 return;
             std::memcpy(&body, payload.data(), sizeof body);
-            lie.tell(body);
+            lie.falsify(body);
             std::memcpy(payload.data(), &body, sizeof body);
         });
     job[2].receive(liar.receive, {room.data() + guard, bytes}, 0, 0, 0);

@@ -399,7 +399,7 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
     }
 }
 
-TEST_CASE("a report tells of packets to the rank itself that wait for a credit",
+TEST_CASE("a report lists packets to the rank itself that wait for a credit",
           "[core][protocol][report]") {
     std::vector<std::byte> bytes(8, std::byte{1});
     std::vector<std::byte> room(8);

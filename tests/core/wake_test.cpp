@@ -139,7 +139,7 @@ TEST_CASE("a message that another rank sends ends a wait, whoever sleeps for all
     check_wakes(1, [](Pair& pair, ReceiveRequest&) { pair.send_to_first(1); });
 }
 
-TEST_CASE("a death of which another thread tells ends the waits for that rank") {
+TEST_CASE("a death that another thread reports ends the waits for that rank") {
     for (const bool beside : {false, true}) {
         Pair pair;
         Receiver first(pair, 0);
@@ -156,8 +156,8 @@ TEST_CASE("a death of which another thread tells ends the waits for that rank") 
     }
 }
 
-// The bell that rings for such news is silenced by the thread that goes to sleep.
-TEST_CASE("a death of which this rank is told as it goes to sleep ends its wait") {
+// The thread that goes to sleep silences the bell that rings for such a report.
+TEST_CASE("a death that is reported as this rank goes to sleep ends its wait") {
     for (const auto threads : {Pair::one, Pair::several}) {
         Pair pair(threads);
         Runtime& runtime = *pair.ranks[0];

@@ -105,9 +105,9 @@ TEST_CASE("no rank is given up for a cable that is back while a rank on the way 
     Batch batch;
     Job job(detour_torus({4}, seed));
     job.cut_link(0, {0, +1});
-    job.settle();  // until there is no hope for that cable
-    // From now on rank 3 passes nothing on: rank 2 does not hear that the first cable is back, and
-    // for the second there is no hope either.
+    job.settle();  // until the ranks give up that cable
+    // From now on rank 3 does not relay: rank 2 does not hear that the first cable is back, and
+    // the ranks give up the second cable, too.
     job.stop(3);
     batch.start(job, 1, 2, 20);
     job.cut_link(1, {0, +1});
@@ -135,9 +135,9 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     if (seed % 4 != 0) job.settle();
     batch.start(job, dead.rank, to, 20);
     for (std::uint64_t n = 0; n < 3 * seed; ++n) job.turn();
-    const bool told = seed % 2 == 0;  // by the launcher, or only by the cables
+    const bool reported = seed % 2 == 0;  // by the launcher, or only by the cables
     job.kill(victim);
-    if (told)
+    if (reported)
         for (Rank rank = 0; rank < job.size(); ++rank)
             if (rank != victim) job[rank].peer_died(victim, "the launcher says so");
     job.settle();

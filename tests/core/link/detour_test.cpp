@@ -127,7 +127,7 @@ TEST_CASE("a cable that has just returned is looked for once more before ranks a
     REQUIRE(job.credits_home());
 }
 
-// Only one end knows that there is no other way: who tells the other is busy.
+// Only one end knows that no detour is left, and the rank that should notify the other end is busy.
 TEST_CASE("a cable that is held down is used at once when one of its ends needs it",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
@@ -138,7 +138,7 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
     Job job(options);
     job.settle();
     REQUIRE(job.cut_link(2, {0, +1}));
-    job.settle();  // there is no hope for it any more
+    job.settle();  // until the ranks give it up
     for (int n = 0; n < 8; ++n) {
         job.revive_link(2, {0, +1});
         REQUIRE(job.cut_link(2, {0, +1}));

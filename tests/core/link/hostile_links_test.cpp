@@ -199,7 +199,7 @@ std::vector<Forgery> forgeries() {
                    control});
     all.push_back({"a setup that comes another way", LinkFrame::setup,
                    [](PacketHeader& header, std::vector<std::byte>& payload) {
-                       // As if it were that of the other way around, from its other end.
+                       // As if it were the setup of the other direction, from its other end.
                        if (body_of<SetupBody>(payload).by_cable != 0 ||
                            header.source != std::uint32_t(end))
                            return false;
@@ -286,8 +286,8 @@ TEST_CASE("more packets by a detour than there are credits for are refused", "[c
     job.settle();
 }
 
-// They, and all others, may believe it until the two ends say what they know.
-TEST_CASE("ranks that are told what a link is not lose nothing", "[core][detour]") {
+// All ranks may believe the false report until the two ends of the link report its state.
+TEST_CASE("false reports about links cause no loss", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
     TrafficOptions traffic_options;
@@ -390,7 +390,7 @@ TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere
                         payload[random.below(bytes)] ^= std::byte(1u << random.below(8));
             }
         });
-    // Who drops what he should pass on can keep others waiting, as any relay can.
+    // A relay that drops packets can keep other ranks waiting, as any relay can.
     for (int turns = 0; turns < 40'000 && traffic.arrived() < traffic_options.messages; ++turns) {
         if (random.below(400) == 0) {
             const Rank rank = Rank(random.below(12));

@@ -174,8 +174,7 @@ TEST_CASE("all ranks mean the same path past them", "[core][detour]") {
                 REQUIRE_FALSE(states.crossing(source, source, direction));
                 continue;
             }
-            // From crossing to crossing it leads from one end to the other, and nobody else has
-            // one.
+            // The crossings lead from one end to the other, and ranks off that path have none.
             std::set<routing::Rank> passed{source};
             routing::Rank here = source;
             auto at = states.crossing(here, source, direction);

@@ -215,8 +215,8 @@ TEST_CASE("a cable over TCP that dies whenever it is back is held down longer an
     const auto on_cables = [&] {
         return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
     };
-    // All are on one host, and one end may have an address of IPv4 and the other the same one as
-    // that of IPv6.
+    // All ranks are on one host. One end may have an IPv4 address, and the other end the same
+    // address in the form of IPv6.
     const auto port_of = [](int fd, auto* ask) {
         sockaddr_in6 name{};
         socklen_t length = sizeof name;

@@ -3,8 +3,8 @@
 // must return.
 //
 // A window begins with words that all ranks change by atomics or under a lock. Behind them each
-// origin has a region of its own, which nobody else changes, and of which it keeps a model. Between
-// two flushes its accesses to a region do not overlap, so their order does not matter.
+// origin has a region of its own, which no other rank changes, and of which it keeps a model.
+// Between two flushes its accesses to a region do not overlap, so their order does not matter.
 #pragma once
 
 #include <array>

@@ -118,7 +118,7 @@ TEST_CASE("A shared lock that a dead rank of the same host took itself is given 
 
 TEST_CASE("Ranks that wait for a shared lock wait for exclusive holders alone", "[windows]") {
     // Two ranks that hold a lock each and want the other's, and a rank that waits for each lock
-    // exclusively: if those held up the shared ones, nobody could go on.
+    // exclusively: if those delayed the shared ones, all ranks would wait for ever.
     std::array<Operation, 6> locks;
     Scene scene(6);
     scene.start(locks[0], 2, Action::lock_shared, 0);

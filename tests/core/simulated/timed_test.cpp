@@ -134,7 +134,7 @@ TEST_CASE("A link that has rested lets its reserve pass at once, and then keeps 
     const auto at_once = one_way({2}, plain, 1, 1000) - one_way({2}, shaped, 1, 1000);
     CHECK(double(at_once) ==
           Approx((1000 + double(plain.header_bytes)) * plain.gap_per_byte).margin(1));
-    // What is left of a long stream is that of the link.
+    // The rest of a long stream has the rate of the link.
     const auto longer = one_way({2}, shaped, 1, 1000, 40) - one_way({2}, shaped, 1, 1000, 20);
     const auto usual = one_way({2}, plain, 1, 1000, 40) - one_way({2}, plain, 1, 1000, 20);
     CHECK(double(longer) == Approx(double(usual)).margin(20));

@@ -252,7 +252,7 @@ TEST_CASE("the kernel's program brings together what came in pieces") {
           Outcome{TC_ACT_REDIRECT, number_of(0, {0, +1})});
 }
 
-TEST_CASE("names of programs tell plans, nodes and devices apart") {
+TEST_CASE("names of programs differ for different plans, nodes and devices") {
     const Torus ring(std::vector<int>{4}), line(std::vector<int>{4}, {false});
     CHECK(plan_name(ring, 1) != plan_name(line, 1));
     CHECK(plan_name(ring, 1) != plan_name(ring, 2));

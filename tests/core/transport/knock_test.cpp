@@ -35,9 +35,9 @@ TEST_CASE("a kernel answers where no socket listens, and only by the device that
     CHECK(answered_in_the_end(knock, over_loopback(2), "lo"));
     Knock elsewhere;
     CHECK_FALSE(answered_in_the_end(elsewhere, over_loopback(2), "nothing0"));
-    Pair nobody = over_loopback(2);
-    nobody.peer.bytes = {192, 0, 2, 1};  // for documentation: no host has it
-    CHECK_FALSE(answered_in_the_end(elsewhere, nobody, "lo"));
+    Pair unused_address = over_loopback(2);
+    unused_address.peer.bytes = {192, 0, 2, 1};  // for documentation: no host has it
+    CHECK_FALSE(answered_in_the_end(elsewhere, unused_address, "lo"));
 }
 
 }  // namespace knock_test

@@ -145,7 +145,7 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
     REQUIRE(local == expected_here);
 }
 
-TEST_CASE("a transport tells writes and packets of all lengths apart", "[transport][contract]") {
+TEST_CASE("a transport distinguishes writes and packets of all lengths", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {4});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated transport's own promises: it catches misuse, it reorders only what may be
-// reordered, it kills what it is told to, and a seed gives one run.
+// The guarantees of the simulated transport itself: it catches misuse, it reorders only what may be
+// reordered, it kills only what a test selects, and a seed always gives the same run.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -145,7 +145,7 @@ TEST_CASE("the sim gives the same run for the same seed and another for another"
     REQUIRE(run(3) != run(4));
 }
 
-TEST_CASE("a link of the sim that dies loses what is under way and tells both ends in time",
+TEST_CASE("a link of the sim that dies loses what is under way and notifies both ends in time",
           "[sim]") {
     Couple couple(slow_death(), 2);
     couple.from_a[0]->send(header_of(0, 1, 0), {});

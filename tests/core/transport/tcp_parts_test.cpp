@@ -198,7 +198,7 @@ TEST_CASE("A peer that does not answer is dead after the limit, sooner if its lo
     CHECK(dies_after(false, true, 0) >= 2 * limit);
     CHECK(dies_after(false, true, 0) < limit * 5 / 2);
     CHECK(dies_after(false, false, 2) >= 2 * limit);
-    // Nothing was sent again and no probe went out: there is no sign of a dead peer.
+    // No packet was sent again and no probe went out, so nothing indicates a dead peer.
     CHECK(dies_after(true, false, 0) == std::chrono::nanoseconds::max());
     CHECK(dies_after(false, false, 1) == std::chrono::nanoseconds::max());
 }

@@ -86,7 +86,7 @@ TEST_CASE("after each death an end reports in time that the cable is dead", "[tc
     CHECK(next.give_up_at <= Clock::now() + timeout);
 }
 
-TEST_CASE("who has computed looks once more before it says that there is no cable", "[tcp]") {
+TEST_CASE("a rank that has computed looks again before it reports a missing cable", "[tcp]") {
     constexpr std::chrono::seconds between_calls(1);
     const Clock::time_point due = Clock::now();
     Patience first;
@@ -225,7 +225,7 @@ TEST_CASE("writes of nothing but a notice arrive once each, however full the soc
         if (hasty.at_late.notices[n] != n) REQUIRE(hasty.at_late.notices[n] == n);
 }
 
-TEST_CASE("who has said goodbye stays to keep memory, and is no dead link", "[tcp]") {
+TEST_CASE("an end that has said goodbye keeps its memory and is not a dead link", "[tcp]") {
     Hasty hasty(false);
     REQUIRE(hasty.meet());
     void* const memory = hasty.late->allocate(1000, 64);

@@ -89,15 +89,15 @@ TEST_CASE("a link that has gone down is connected again, whoever knows of it fir
     for (int round = 0; round < rounds; ++round) {
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
-        Channel* const told = by_a ? ends.from_b : ends.from_a;
-        Recorder& at_told = by_a ? ends.at_b : ends.at_a;
+        Channel* const notified = by_a ? ends.from_b : ends.from_a;
+        Recorder& at_notified = by_a ? ends.at_b : ends.at_a;
         (by_a ? ends.from_a : ends.from_b)->close("a test");
         by_a ? ends.connect_a() : ends.connect_b();
-        REQUIRE(ends.turn_until([&] { return !at_told.downs.empty(); }));
-        REQUIRE(at_told.downs.size() == 1);
-        CHECK(at_told.downs.front().first == told);
-        CHECK(told->has_met());
-        at_told.downs.clear();
+        REQUIRE(ends.turn_until([&] { return !at_notified.downs.empty(); }));
+        REQUIRE(at_notified.downs.size() == 1);
+        CHECK(at_notified.downs.front().first == notified);
+        CHECK(notified->has_met());
+        at_notified.downs.clear();
         if (round % 3 == 0) ends.turn_until([turns = 0]() mutable { return ++turns > 100; });
         by_a ? ends.connect_b() : ends.connect_a();
         REQUIRE(ends.meet());
@@ -145,8 +145,8 @@ TEST_CASE("a connection on demand is made anew by the end that wants it, whateve
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
         (by_a ? ends.from_a : ends.from_b)->close("a test");
-        Recorder& told = by_a ? ends.at_b : ends.at_a;
-        if (round % 3 != 0) REQUIRE(ends.turn_until([&] { return !told.downs.empty(); }));
+        Recorder& notified = by_a ? ends.at_b : ends.at_a;
+        if (round % 3 != 0) REQUIRE(ends.turn_until([&] { return !notified.downs.empty(); }));
         renew(round % 3 == 1 ? !by_a : by_a);
     }
     CHECK(descriptors_open() <= before + 2);
@@ -216,12 +216,12 @@ TEST_CASE("a link that is called again has lost its connection, and is connected
 TEST_CASE("without a cable a link says so once, and then waits as long as it takes", "[tcp]") {
     Ends ends(milliseconds(20));
     REQUIRE(ends.meet());
-    Address nobody = Address::decode(ends.b.address());
-    nobody.anywhere.listens_on = 1;  // where no socket listens
+    Address nowhere = Address::decode(ends.b.address());
+    nowhere.anywhere.listens_on = 1;  // where no socket listens
     const auto again = [&] {
-        ends.from_a = &ends.a.connect(nobody.encode(), {1, 1, true});
-        const bool told = ends.turn_until([&] { return !ends.at_a.downs.empty(); });
-        REQUIRE(told);
+        ends.from_a = &ends.a.connect(nowhere.encode(), {1, 1, true});
+        const bool reported = ends.turn_until([&] { return !ends.at_a.downs.empty(); });
+        REQUIRE(reported);
         CHECK_FALSE(ends.from_a->has_met());
         ends.at_a.downs.clear();
     };
@@ -239,15 +239,15 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     REQUIRE(ends.meet());
     CHECK(ends.talk());
     ends.from_a->close("a test");
-    again();  // the patience is that of a new death
+    again();  // with the full patience of a new death
 }
 
 TEST_CASE("an end that should be called finds out by itself that its cable is dead", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(200)));
-    Address nobody = besieged.address();
-    nobody.id = enemy_id();  // the larger one, which calls
-    nobody.anywhere.listens_on = 1;
-    besieged.victim.connect(nobody.encode(), {1, 1, true});
+    Address nowhere = besieged.address();
+    nowhere.id = enemy_id();  // the larger one, which calls
+    nowhere.anywhere.listens_on = 1;
+    besieged.victim.connect(nowhere.encode(), {1, 1, true});
     REQUIRE(besieged.turn_until([&] { return !besieged.recorder.downs.empty(); }));
     CHECK_THAT(besieged.recorder.downs.front().second, Catch::Contains("cannot connect"));
 }

@@ -539,7 +539,7 @@ TEST_CASE("a device that is not there is named before anything starts", "[tcp]")
                                                                  Catch::Contains("does not exist"));
 }
 
-TEST_CASE("an end that says goodbye is no dead link", "[tcp]") {
+TEST_CASE("an end that says goodbye is not a dead link", "[tcp]") {
     Recorder at_a;
     tcp::TcpInterface a(one_port(1), options("a"));
     Recorder at_b;

@@ -158,8 +158,8 @@ TEST_CASE(
     "where no more memory may be locked, the limit and the remedy are reported and large "
     "messages are copied",
     "[.memlock]") {
-    std::string told;
-    Cable cable(1u << 30, [&](std::string_view text) { told += text; });
+    std::string logged;
+    Cable cable(1u << 30, [&](std::string_view text) { logged += text; });
     std::vector<std::byte> memory(1'000'000);
     const auto data = pattern(memory.size(), 4);
     const RemoteMemory remote = cable.b.register_memory(memory, &cable.to_a);
@@ -176,8 +176,8 @@ TEST_CASE(
     CHECK(memory == data);
     CHECK(cable.a.traffic().bounced == data.size());
     CHECK(cable.a.registrations().refused == 1);
-    CHECK_THAT(told, Catch::Contains("64 KiB in all (`ulimit -l`)"));
-    CHECK_THAT(told, Catch::Contains("limits.conf"));
+    CHECK_THAT(logged, Catch::Contains("64 KiB in all (`ulimit -l`)"));
+    CHECK_THAT(logged, Catch::Contains("limits.conf"));
     cable.b.deregister_memory(remote);
 }
 

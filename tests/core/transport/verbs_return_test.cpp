@@ -104,18 +104,18 @@ TEST_CASE("a link over RDMA that has gone down is connected again, whoever knows
     for (int round = 0; round < 12; ++round) {
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
-        Channel* const told = by_a ? ends.from_b : ends.from_a;
-        Recorder& at_told = by_a ? ends.at_b : ends.at_a;
+        Channel* const notified = by_a ? ends.from_b : ends.from_a;
+        Recorder& at_notified = by_a ? ends.at_b : ends.at_a;
         const RemoteMemory remote = ends.b.register_memory(ends.memory, ends.from_b);
         if (round % 3 != 0) ends.load(*ends.from_a, remote);
         (by_a ? ends.from_a : ends.from_b)->close("a test");
         by_a ? ends.connect_a() : ends.connect_b();
-        REQUIRE(ends.turn_until([&] { return !at_told.downs.empty(); }));
+        REQUIRE(ends.turn_until([&] { return !at_notified.downs.empty(); }));
         ends.b.deregister_memory(remote);
-        REQUIRE(at_told.downs.size() == 1);
-        CHECK(at_told.downs.front().first == told);
-        CHECK(told->has_met());
-        at_told.downs.clear();
+        REQUIRE(at_notified.downs.size() == 1);
+        CHECK(at_notified.downs.front().first == notified);
+        CHECK(notified->has_met());
+        at_notified.downs.clear();
         if (round % 4 == 0) ends.turn_until([turns = 0]() mutable { return ++turns > 100; });
         by_a ? ends.connect_b() : ends.connect_a();
         REQUIRE(ends.meet());
@@ -146,7 +146,8 @@ TEST_CASE("links over RDMA that are connected again and again leave nothing behi
     CHECK(kibibytes_in_slots(ends.a) == slots);
 }
 
-TEST_CASE("a hello of a queue pair that is gone is not taken for that of the next", "[verbs]") {
+TEST_CASE("a hello of a queue pair that is gone is not taken for a hello of the next one",
+          "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
     // As the first queue pair of a said it, and again after the link has died.

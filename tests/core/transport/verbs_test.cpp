@@ -160,7 +160,7 @@ TEST_CASE("a peer that gives a link up, or is gone, is reported at the other end
         CHECK_THAT(cable.at_b.downs.front().second, Catch::Contains("enough of it"));
         CHECK(cable.at_a.downs.empty());
     }
-    SECTION("by a goodbye, which is no fault") {
+    SECTION("by a goodbye, which is not a fault") {
         auto a = std::make_unique<VerbsInterface>(
             std::vector{port(0)}, verbs_options("a", verbs_devices().first, {port(0)}));
         VerbsInterface b(std::vector{port(1)},
