@@ -24,7 +24,7 @@ from harness import TOOL, TestbedTest, main, tool                               
 
 PATIENCE = 280                     # against what hangs
 FORWARDED = 0x88b6                 # the type of frames that kernels forward
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 # What a bad cable does, in the words of tc-netem(8).
 DAMAGE = ["loss", "1%", "duplicate", "1%", "corrupt", "1%", "delay", "200us", "100us", "reorder", "98%"]
 
@@ -156,7 +156,7 @@ class UserJobs(TorusTest):
 
     def setUp(self):
         self.programs = folder_with_helper(self)
-        done = subprocess.run([*NOBODY, TORUS_RUN, "--version"], capture_output=True, text=True)
+        done = subprocess.run([*UNPRIVILEGED, TORUS_RUN, "--version"], capture_output=True, text=True)
         if done.returncode:
             self.skipTest(f"other users cannot run what was built here: {done.stderr.strip()}")
         super().setUp()
@@ -164,7 +164,7 @@ class UserJobs(TorusTest):
         # Starts node daemons, and so ranks, as that user.
         self.agent = os.path.join(self.programs, "agent")
         with open(self.agent, "w") as script:
-            script.write(f'#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" {" ".join(NOBODY)} "$@"\n')
+            script.write(f'#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" {" ".join(UNPRIVILEGED)} "$@"\n')
         os.chmod(self.agent, 0o755)
 
     def test_messages_go_in_frames_where_the_helper_may_open_sockets(self):
@@ -190,18 +190,18 @@ class Helper(CableTest):
         self.test = shutil.copy(ETHERNET_TEST, self.programs)
         super().setUp()
 
-    def nobody(self, *words):
+    def run_unprivileged(self, *words):
         name, device = self.ends[0]
-        return subprocess.run(["ip", "netns", "exec", name, *NOBODY, "env", f"PATH={self.programs}:/usr/bin:/bin",
+        return subprocess.run(["ip", "netns", "exec", name, *UNPRIVILEGED, "env", f"PATH={self.programs}:/usr/bin:/bin",
                                f"TORUSMP_TEST_DEVICES={device} {device}", *words],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
 
     def test_a_user_gets_sockets_from_the_helper_and_can_open_none(self):
-        done = self.nobody(self.test, "[unprivileged]")
+        done = self.run_unprivileged(self.test, "[unprivileged]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_called_by_hand_it_says_what_it_is_for(self):
-        done = self.nobody(self.helper, "d0p")
+        done = self.run_unprivileged(self.helper, "d0p")
         self.assertEqual(done.returncode, 2)
         self.assertIn("only the library of torusmp can use this program", done.stderr)
 
@@ -250,16 +250,16 @@ class Forwarding(TorusTest):
                       if "frames sent to distant ranks" in line}
 
     def expect_frames(self, *settings, ranks, base=None):
-        done, told = self.far_frames(*settings, base=base)
+        done, senders = self.far_frames(*settings, base=base)
         self.assertEqual(done.stderr, "")
-        self.assertEqual(told, set(ranks), done.stdout)
+        self.assertEqual(senders, set(ranks), done.stdout)
 
     def expect_some_frames(self):
-        """Where much is lost torus-run may say so, and it is chance who is first."""
-        done, told = self.far_frames()
-        self.assertNotEqual(told, set(), done.stdout)
+        """If many frames are lost, torus-run may warn. Chance decides which rank sends first."""
+        done, senders = self.far_frames()
+        self.assertNotEqual(senders, set(), done.stdout)
 
-    def test_it_is_laid_told_of_and_taken_off(self):
+    def test_it_is_laid_reported_and_taken_off(self):
         self.lay()
         self.assertIn("frames are forwarded", self.forwarding(3).stdout)
         self.forwarding(3, "--apply")     # once more

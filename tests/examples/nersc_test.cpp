@@ -127,7 +127,7 @@ TEST_CASE("wilson: a header that lies is refused with its line") {
     CHECK_THAT(verdict(replaced(good, "4D_SU3_GAUGE", "4D_SU3_GAUGE_3x3")), Contains("truncated"));
     CHECK_THAT(verdict(replaced(good, "DIMENSION_1 = 4", "DIMENSION_1 = 8")),
                Contains("truncated"));
-    // As many sites, but in another order: only the plaquette can tell.
+    // As many sites, but in another order: only the plaquette differs.
     const std::string turned = replaced(replaced(good, "DIMENSION_1 = 4", "DIMENSION_1 = 2"),
                                         "DIMENSION_2 = 2", "DIMENSION_2 = 4");
     CHECK_THAT(verdict(turned), StartsWith("14: PLAQUETTE is"));
@@ -185,7 +185,7 @@ TEST_CASE("wilson: links that are no numbers are refused even if the checksum is
     CHECK_THAT(verdict(header + data), StartsWith("14: PLAQUETTE is") && Contains("nan"));
 }
 
-TEST_CASE("wilson: a path that is no readable file is refused") {
+TEST_CASE("wilson: a path that is not a readable file is refused") {
     CHECK_THROWS_WITH(read("/nowhere/at/all"), Contains("/nowhere/at/all: No such file"));
     CHECK_THROWS_WITH(read("/"), Contains("/: expected a regular file"));
 }

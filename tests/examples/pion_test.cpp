@@ -49,7 +49,7 @@ std::vector<double> free_pion(const Coord& extent, double kappa, bool antiperiod
 
 }  // namespace
 
-TEST_CASE("wilson: the pion correlator of free quarks is that of the formula") {
+TEST_CASE("wilson: the pion correlator of free quarks follows the formula") {
     const Coord extent{4, 2, 6, 8};
     const Lattice lattice = whole(extent);
     for (const bool antiperiodic : {false, true}) {
@@ -73,7 +73,7 @@ TEST_CASE("wilson: a solution is as good as it says, and stops at the tolerance 
     const GaugeField links = random_links(lattice, 8);
     Stopwatch communication;
     WilsonOperator m(lattice, links, 0.15, communication);
-    // Even sites alone, odd sites alone: the norm of the even system differs from that of b.
+    // Even sites only, then odd sites only: the even system and b have different norms.
     for (const int parity : {0, 1}) {
         std::vector<Spinor> b = random_field(lattice.local_sites(), 4);
         for (std::size_t i = 0; i < b.size(); ++i)

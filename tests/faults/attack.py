@@ -47,15 +47,15 @@ def garbage(dice, addresses, ports):
 
 
 def outsider(dice, addresses, ports):
-    """Says the same thing that it was told, with a few bits changed."""
+    """Sends back what it received, with a few bits changed."""
     for caller in connections(dice, addresses, ports):
         with caller, contextlib.suppress(OSError):
-            told = bytearray(heard(caller) or first_words(dice))
+            message = bytearray(heard(caller) or first_words(dice))
             for _ in range(dice.randrange(4)):
-                told[dice.randrange(len(told))] ^= 1 << dice.randrange(8)
-            caller.sendall(told)
+                message[dice.randrange(len(message))] ^= 1 << dice.randrange(8)
+            caller.sendall(message)
             heard(caller)
-            caller.sendall(told)
+            caller.sendall(message)
 
 
 def half_open(dice, addresses, ports):

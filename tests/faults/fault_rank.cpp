@@ -5,7 +5,7 @@
 //
 //   fault_rank DIMS READY STOP     dims of the torus of nodes; rank 0 makes READY when all talk
 //
-// Exit code: 0 told to stop, 3 QMP reported an error, 4 wrong bytes arrived, 2 bad arguments.
+// Exit code: 0 stopped by STOP, 3 QMP reported an error, 4 wrong bytes arrived, 2 bad arguments.
 
 #include <fmt/format.h>
 #include <qmp.h>

@@ -226,9 +226,9 @@ def lossy(trial):
         time.sleep(dice.uniform(2, 4))
         job.stop.touch()
         job.end([0])
-        told = [line for line in job.lines() if "loses packets" in line]
-        if len(told) != (1 if percent else 0):
-            raise Wrong(f"{len(told)} lines on loss, with {percent} % of it on one cable")
+        warnings = [line for line in job.lines() if "loses packets" in line]
+        if len(warnings) != (1 if percent else 0):
+            raise Wrong(f"{len(warnings)} warnings of loss, with {percent} % of it on one cable")
     finally:
         show(job)
 

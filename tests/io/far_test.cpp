@@ -310,7 +310,7 @@ TEST_CASE("Ranges are locked for all ranks by the one that serves", "[io]") {
     }
 }
 
-TEST_CASE("A rank that asks for what cannot be is answered with an error, or is no peer", "[io]") {
+TEST_CASE("A rank that sends an invalid request gets an error, or is dropped as a peer", "[io]") {
     Scene scene(job_of({2}, true), 0);
     const auto bytes_of = [](const far::Note& note, std::size_t runs) {
         return transport::ConstBytes(reinterpret_cast<const std::byte*>(&note),

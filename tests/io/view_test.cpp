@@ -88,12 +88,12 @@ TEST_CASE("A layout longer than its extent is one tile, and all of its bytes are
     REQUIRE(still.position_of(50) >= 8);
 }
 
-TEST_CASE("Runs tell what was added, and coverage what they mark", "[io]") {
+TEST_CASE("Runs cover what was added, and coverage is what they mark", "[io]") {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         CAPTURE(seed);
         Random random(seed);
         const std::size_t window = 1 + below(random, 2000);
-        std::vector<bool> bytes(window), told(window);
+        std::vector<bool> bytes(window), from_runs(window);
         Coverage coverage;
         coverage.reset(window);
         for (int member = 0; member < 3; ++member) {
@@ -111,11 +111,11 @@ TEST_CASE("Runs tell what was added, and coverage what they mark", "[io]") {
                 REQUIRE(run.fits(std::int64_t(window)));
                 for (std::int64_t k = 0; k < run.count; ++k)
                     for (std::int64_t i = 0; i < run.bytes; ++i)
-                        told[std::size_t(run.offset + k * run.stride + i)] = true;
+                        from_runs[std::size_t(run.offset + k * run.stride + i)] = true;
                 coverage.mark(run);
             }
         }
-        REQUIRE(told == bytes);
+        REQUIRE(from_runs == bytes);
         const std::size_t gap = below(random, 3) == 0 ? 0 : below(random, 40);
         std::vector<bool> covered(window);
         std::size_t last = 0;
