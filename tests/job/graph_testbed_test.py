@@ -162,7 +162,7 @@ class Parts(GraphTest):
         self.assertIn(f"nothing was started: {zero} and {two} on one side, {one} on the other. Dead:\n", done.stderr)
         self.assertIn(f"torus-run: the job starts on other hosts: 3 ranks on {zero}, {two} and {three}, 1 on each\n",
                       done.stderr)
-        # What nobody has read is there for the ranks of the second start.
+        # The ranks of the second start can read the input that the first start left unread.
         read = subprocess.run([*words, "sh", "-c", "[ $TORUSMP_RANK = 0 ] && exec cat"], input="first line\n", text=True,
                               capture_output=True, timeout=PATIENCE)
         self.assertEqual(read.stdout, "first line\n", read.stderr)
@@ -214,11 +214,11 @@ class Faults(GraphTest):
         tool("cut", self.testbed, "0:e1")
         time.sleep(2)
         tool("heal", self.testbed, "0:e1")
-        out, told = job.communicate(timeout=PATIENCE)
-        self.assertEqual(job.returncode, 0, out + told)
+        out, errors = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 0, out + errors)
         far, device = plan.peer(0, "e1")
-        self.assertIn(f"{self.hosts[0]} e1", told)
-        self.assertIn(f"{self.hosts[far]} {device}", told)
+        self.assertIn(f"{self.hosts[0]} e1", errors)
+        self.assertIn(f"{self.hosts[far]} {device}", errors)
 
     def test_a_cable_that_is_dead_at_the_start_is_gone_around(self):
         self.up(4, "0-1,0-2,0-3,1-2,1-3,2-3")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job hangs: the graph of waits against its definition, the causes of snapshots made by hand,
-// and the encoding by which ranks tell what they wait for.
+// The analysis of hangs: the graph of waits against its definition, the causes found in snapshots
+// made by hand, and the encoding in which ranks report their waits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -194,7 +194,7 @@ TEST_CASE("a rank that is past a collective is not waited for") {
     CHECK(causes.front().kind == Cause::Kind::underway);
 }
 
-TEST_CASE("what is under way is no hang") {
+TEST_CASE("packets under way are not a hang") {
     Snapshot snapshot{sends(0, 2, 1), receives(1, 2, 0, 0)};
     const auto causes = find_causes(snapshot);
     REQUIRE(causes.size() == 1);

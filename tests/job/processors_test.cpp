@@ -19,7 +19,7 @@ namespace processors_test {
 
 using namespace torusmp;
 
-// What the ranks of other hosts tell is what this one tells, changed.
+// The ranks of other hosts report a modified copy of the report of this host.
 struct Others : launch::Bootstrap {
     std::string_view name() const override { return "others"; }
     int rank() const override { return 0; }

@@ -179,7 +179,7 @@ class Soak {
     bool right_ = true;
 };
 
-// The lines of a report in which transports tell what they have counted.
+// Prints the counters of the transports, which are lines of the report.
 void print_counts(core::Runtime& runtime) {
     std::istringstream report(runtime.state().report());
     for (std::string line; std::getline(report, line);)

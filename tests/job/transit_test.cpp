@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is on its way is no hang: snapshots made by hand, in which messages, credits or whole cables
-// are under way.
+// Messages under way are not a hang: snapshots made by hand, in which messages, credits or whole
+// cables are under way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void sent(Snapshot& snapshot, Rank from, Rank to, std::uint32_t sent, std::uint3
     of(to, from).taken = taken;
 }
 
-TEST_CASE("a message on its way is no hang, although its receiver waits in a circle") {
+TEST_CASE("a message under way is not a hang, although its receiver waits in a circle") {
     Snapshot snapshot{receives(0, 3, 2, 1), in_barrier(1, 3), receives(2, 3, 0, 1)};
     sent(snapshot, 2, 0, 7, 7);
     sent(snapshot, 0, 2, 5, 5);
@@ -45,7 +45,8 @@ TEST_CASE("a message on its way is no hang, although its receiver waits in a cir
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("what a rank that is past a collective has sent for it is no hang on its way") {
+TEST_CASE(
+    "a message of a collective that its sender has left is not a hang while it is under way") {
     Snapshot snapshot{in_barrier(0, 2), receives(1, 2, 0, 4)};
     snapshot[0].waits->collectives[0].receives_from = {1};
     snapshot[1].waits->group(collectives).last = 128;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a host, or with what it is told, is found before any rank starts.
+// A faulty host, or a wrong order to a host, is reported before any rank starts.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

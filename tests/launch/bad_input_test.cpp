@@ -81,7 +81,7 @@ TEST_CASE("A job beyond a limit of the system is refused before its first rank")
     CHECK(folder.empty());
 }
 
-TEST_CASE("Programs of another MPI are told that they never met") {
+TEST_CASE("Programs of another MPI get a message that none of them joined the job") {
     const std::string mpi = OTHER_MPI;
     const std::string met = "none of the 3 processes joined this job: ";
     SECTION("linked with it, however short they live") {

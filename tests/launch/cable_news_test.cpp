@@ -81,7 +81,7 @@ TEST_CASE("A cable that dies and comes back is two lines, although both ends rep
     CHECK(scene.wait(10s) == Lines{"warning: " + name +
                                    " has been dead since 12:00:00: n0 saw: no carrier; the job "
                                    "uses a detour over n2"});
-    // Another way around it is no news.
+    // A new detour is not reported.
     scene.report(0, {up, 1, State::detour, {{down, 2}, {down, 1}}, ""});
     CHECK(scene.wait(2s).empty());
     scene.come_back();

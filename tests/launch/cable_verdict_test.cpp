@@ -51,7 +51,7 @@ TEST_CASE("In a ring of two the way around a dead cable is the other one") {
           std::vector<std::string>{"the cable from n0 d0p (0+) to n1 d0m (0-) is dead: n1 has no "
                                    "device d0m; the job uses a detour over the other cable between "
                                    "them"});
-    // Without the other one there is no way.
+    // Without the other cable the torus is split.
     grid.device(0, "d0m").up = false;
     const CableVerdict cut = verdict(grid);
     CHECK_THAT(cut.refusal, StartsWith("dead cables split the torus; nothing was started: "
@@ -99,8 +99,7 @@ TEST_CASE("A cable that works in spite of its fault is used, with a warning") {
                                    "9000 at n0, 1500 at n1; it stays in use"});
 }
 
-TEST_CASE(
-    "What only looks like a fault before the job knows who is at the other ends is not told") {
+TEST_CASE("A suspicion that ends once the job knows the other ends of the cables is not reported") {
     Grid grid({4});
     for (int node = 0; node < 4; ++node) {
         const auto address = [](int cable, int end) {
@@ -137,7 +136,7 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     for (const char* end : {"host n0: device d0p", "host n1: device d0p", "host n4: device d0p",
                             "host n5: device d0p"})
         CHECK_THAT(found.refusal, Contains(end));
-    // A dead cable inside of one side is no part of the cut.
+    // A dead cable inside one side is not part of the cut.
     grid.device(2, "d1p").up = false;
     CHECK_THAT(verdict(grid).refusal, !Contains("n2: device d1p"));
 }
@@ -231,8 +230,8 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
         }
     CHECK(carried == 24);
     CHECK_FALSE(config::cable_under(grid.settings, ranks, 0, {0, +1}));  // inside a node
-    // The way around is found among ranks, of which the shorter way round the ring has more, and
-    // told by hosts.
+    // The search for a detour counts ranks, and the shorter way round the ring has more of them.
+    // The message names hosts.
     grid.device(0, "d0p").up = false;
     CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job uses a detour over n1 and n3"));
 }

@@ -122,7 +122,7 @@ TEST_CASE("A list or a file of hosts names each once, with the ranks of all ment
     const std::string odd = folder.write("odd", "qcd0\nqcd1 sluts=2\n");
     CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: unknown word "
                                                                            "'sluts=2'"));
-    const std::string none = folder.write("none", "# nobody\n");
+    const std::string none = folder.write("none", "# comment only\n");
     CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("contains no hosts"));
     CHECK_THROWS_WITH(read_host_file("/dev/zero", "-f"),
                       Catch::Matchers::Contains("-f /dev/zero: is not a text file"));

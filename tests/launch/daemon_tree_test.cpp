@@ -17,7 +17,7 @@ namespace {
 using routing::Rank;
 using routing::Torus;
 
-// All hosts of a torus, some cables of which are dead: daemons start those that they are told to.
+// All hosts of a torus with some dead cables. Daemons start the other daemons as the tree orders.
 class Hosts {
   public:
     Hosts(const Torus& torus, std::vector<routing::Link> dead, int start)
@@ -96,14 +96,15 @@ TEST_CASE("Every host that living cables join to the first is started, whatever 
         for (int node = 0; node < torus.size(); ++node)
             REQUIRE(hosts.tree.has_greeted(node) ==
                     (hosts.parts.of(node) == hosts.parts.of(start)));
-        // What is reached is reached by living cables; what is not is reported, or lies behind it.
-        std::vector<bool> told(std::size_t(torus.size()));
+        // Living cables lead to each host that was reached. Each other host is reported as lost, or
+        // lies behind a lost one.
+        std::vector<bool> reported(std::size_t(torus.size()));
         for (const int node : hosts.lost) {
-            told[std::size_t(node)] = true;
-            for (const int other : hosts.tree.behind(node)) told[std::size_t(other)] = true;
+            reported[std::size_t(node)] = true;
+            for (const int other : hosts.tree.behind(node)) reported[std::size_t(other)] = true;
         }
         for (int node = 0; node < torus.size(); ++node)
-            REQUIRE(told[std::size_t(node)] != hosts.tree.has_greeted(node));
+            REQUIRE(reported[std::size_t(node)] != hosts.tree.has_greeted(node));
     }
 }
 

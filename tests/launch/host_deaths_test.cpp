@@ -139,7 +139,7 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
     for (const pid_t pid : order) {
         kill(pid, SIGSTOP);
         REQUIRE(wait_for_state(pid, 'T'));
-        usleep(50'000);  // for who is told of it
+        usleep(50'000);  // until its parent knows
     }
     sleep(3);  // longer than the timeout: the test is that nothing happens
     std::reverse(order.begin(), order.end());
@@ -154,7 +154,7 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
     CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("Ranks that ask are told who died where and of what, before the job ends") {
+TEST_CASE("Ranks that watch get the rank, host and cause of a death before the job ends") {
     const Cluster cluster("[3]", {"qa", "qb", "localhost"});
     const Outcome outcome = run(cluster.job(
         {"connect", "watch", "barrier", "1:kill=9", "deaths=1", "abort=9,lost my neighbour"}));
@@ -180,7 +180,7 @@ TEST_CASE("With --keep-going the others go on when a rank dies, and meet without
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("With --keep-going the exit code is that of the ranks that end by themselves") {
+TEST_CASE("With --keep-going the ranks that end by themselves decide the exit code") {
     const auto code_of = [](const std::string& script) {
         return run({torus_run, "--keep-going", "-np", "3", "/bin/sh", "-c", script}).code;
     };

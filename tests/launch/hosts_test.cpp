@@ -67,7 +67,7 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
     const Outcome map = run(cluster.start({"/bin/true"}, {"-np", "8", "--display-map"}));
     CHECK_THAT(map.output,
                Contains("torus-run: qa: ranks 0, 1\n") && Contains("torus-run: qd: ranks 6, 7\n"));
-    // Ranks exchange, so their torus is that of the launcher.
+    // Ranks exchange data, so their torus must be the torus of the launcher.
     const Outcome outcome =
         run(cluster.job({"connect", "exchange", "barrier", "report", "finalize"}, {"-np", "8"}));
     CHECK(outcome.code == 0);
@@ -336,7 +336,7 @@ TEST_CASE("A timeout ends the ranks of every host") {
     CHECK(process.all_gone());
 }
 
-TEST_CASE("What ranks leave behind on another host is ended and told") {
+TEST_CASE("Processes that ranks leave behind on another host are ended and reported") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(cluster.job({"connect", "1:spawn-orphan", "finalize"}));
     const Outcome outcome = process.wait();
@@ -359,7 +359,7 @@ TEST_CASE("Signals reach the ranks of every host") {
     CHECK(count(outcome.output, "caught it\n") == 3);
 }
 
-TEST_CASE("The daemons of all hosts tell what ranks do that do not say it themselves") {
+TEST_CASE("The daemons of all hosts report the state of ranks that do not report it themselves") {
     const Cluster cluster("[3]", {"qa", "localhost", "qc"});
     Process process(cluster.job({"connect", "print=ready", "sleep"}));
     REQUIRE(process.wait_for_output("ready\n", 3));
@@ -508,7 +508,7 @@ TEST_CASE("What both ends of a dead cable report is said once, and so is its ret
     CHECK(returned.code == 0);
     CHECK_CONTAINS(returned.errors, cable + " was dead for ");
     CHECK(returned.lines_of_torus_run() == 1);
-    // A report that cannot be true is that of a rank gone wrong.
+    // An impossible report comes from a broken rank, which ends the job.
     const Outcome lie = run(cluster.job({"connect", "1:link=0,0,0,,", "barrier", "finalize"}));
     CHECK(lie.code == 1);
     CHECK_CONTAINS(lie.errors, "rank 1 (host qb, pid ");

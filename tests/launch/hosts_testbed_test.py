@@ -142,13 +142,13 @@ class Cables(HostsTest):
     """Jobs that start while cables are dead."""
 
     def start(self, *options):
-        """What torus-run says of a job that starts and ends well, and the dead cables that its ranks were told."""
+        """The messages of torus-run for a job that starts and ends well, and the dead cables that its ranks print."""
         output, errors = self.job("connect", "dead-cables", "exchange", "barrier", "finalize",
                                   options=options).end(0)
-        told = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("dead cables of rank")}
+        dead = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("dead cables of rank")}
         self.assertEqual(output.count("dead cables of rank"), len(self.hosts))
-        self.assertEqual(len(told), 1, output)
-        return errors.splitlines(), told.pop()
+        self.assertEqual(len(dead), 1, output)
+        return errors.splitlines(), dead.pop()
 
     def warning(self, a, b, why, over):
         """The line about the cable between two ends, each a node and a device; the first one leaves upwards."""
@@ -159,20 +159,20 @@ class Cables(HostsTest):
     def test_in_a_torus_of_pairs_the_other_cable_carries_what_a_dead_one_did(self):
         self.up("2x2x2")
         tool("cut", self.testbed, "3:0+")
-        errors, told = self.start()
+        errors, dead = self.start()
         self.assertEqual(errors, [self.warning((3, "0+"), (7, "0-"), f"d0p of {self.hosts[3]} is down",
                                                "the other cable between them")])
-        self.assertEqual(told, "3:0+")
+        self.assertEqual(dead, "3:0+")
         tool("heal", self.testbed)
         self.assertEqual(self.start(), ([], "none"))
 
     def test_in_a_ring_of_two_one_cable_is_enough_and_none_is_not(self):
         self.up("2")
         subprocess.run(["ip", "-n", self.hosts[1], "link", "del", "d0m"], check=True)
-        errors, told = self.start()
+        errors, dead = self.start()
         self.assertEqual(errors, [self.warning((0, "0+"), (1, "0-"), f"{self.hosts[0]} has no device d0p",
                                                "the other cable between them")])
-        self.assertEqual(told, "0:0+")
+        self.assertEqual(dead, "0:0+")
         tool("cut", self.testbed, "1:0+")
         started = self.path("started")
         errors = self.job(f"touch={started}").end(2)[1]
@@ -189,8 +189,8 @@ class Cables(HostsTest):
         tool("cut", self.testbed, "0:0+")          # node 0 to node 6
         tool("cut", self.testbed, "7:1-")          # node 11 comes down to node 7 by 1+
         tool("set", self.testbed, "2", "0+", "mtu", "1500")
-        errors, told = self.start()
-        self.assertEqual(told, "0:0+ 11:1+")
+        errors, dead = self.start()
+        self.assertEqual(dead, "0:0+ 11:1+")
         self.assertEqual(len(errors), 3, errors)
         self.assertIn(self.warning((0, "0+"), (6, "0-"), f"d0p of {self.hosts[0]} is down", self.hosts[12]), errors)
         self.assertIn(self.warning((11, "1+"), (7, "1-"), f"d1m of {self.hosts[7]} is down", self.hosts[9]), errors)
@@ -214,21 +214,21 @@ class Cables(HostsTest):
         run = self.job("connect", "print=ready", "sleep")
         run.wait_for("ready", 8)
         with kernel.inside(self.hosts[7]):   # its d0p leads to d0m of node 3
-            nobody = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            nobody.bind(("d0p", 0))
-        self.addCleanup(nobody.close)
+            stranger = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            stranger.bind(("d0p", 0))
+        self.addCleanup(stranger.close)
         frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + bytes(50)   # a protocol that no host has
         warning = f"torus-run: warning: the kernel of host {self.hosts[3]} counts "
 
-        def told():
+        def warned():
             for _ in range(200):
-                nobody.send(frame)
+                stranger.send(frame)
             time.sleep(0.1)
             return warning in run.text(run.errors)
-        eventually("the warning", told)
+        eventually("the warning", warned)
         self.assertRegex(run.text(run.errors), warning + r"[0-9]+ rx_dropped in [0-9]+ packets on d0m; torus-check")
         for _ in range(60):
-            told()
+            warned()
         self.assertEqual(run.text(run.errors).count("warning"), 1, run.text(run.errors))
         run.process.terminate()
         run.end()

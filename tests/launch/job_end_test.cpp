@@ -37,7 +37,7 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK(count(outcome.errors, "\n") == 1);  // and no rank that waited for it reports it again
 }
 
-TEST_CASE("What ranks note is reported where the job goes on, and is no echo where it ends") {
+TEST_CASE("A note of a rank is reported if the job goes on, and not repeated if the job ends") {
     SECTION("it ends") {
         const Outcome outcome =
             run(job(3, {"connect", "note=the link is dead", "barrier", "1:exit=3", "sleep"}));
@@ -55,7 +55,7 @@ TEST_CASE("What ranks note is reported where the job goes on, and is no echo whe
         CHECK(outcome.lines_of_torus_run() == 1);
         CHECK_CONTAINS(outcome.errors, "torus-run: rank 1 (host ");
     }
-    SECTION("there is no launcher") {
+    SECTION("without a launcher") {
         CHECK(run({rank_program, "connect", "note=alone"}).errors == "alone\n");
     }
 }
@@ -151,7 +151,7 @@ TEST_CASE("Two processes cannot both be one rank") {
     CHECK_CONTAINS(outcome.errors, "only one of the processes");
 }
 
-TEST_CASE("A process that connects twice is told so") {
+TEST_CASE("A process that connects twice gets an error") {
     const Outcome outcome = run(job(1, {"connect", "connect"}));
     CHECK(outcome.code == 70);
     CHECK_CONTAINS(outcome.errors, "a second time");
@@ -271,8 +271,8 @@ TEST_CASE("What ranks leave behind is ended with the job, in whatever session it
 }
 
 TEST_CASE("SIGKILL of torus-run's processes leaves nothing behind") {
-    // Under a shell, so that the rank is no child of the daemon; one orphan in a session of its
-    // own.
+    // The rank runs under a shell, so it is not a child of the daemon. One orphan has its own
+    // session.
     const bool kill_front = GENERATE(true, false);
     Process process(script(3, "$P connect spawn-orphan print=ready sleep; true"));
     REQUIRE(process.wait_for_output("ready\n", 3));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links are told to be slow while a job runs, from intervals that are drawn.
+// The links that are reported as slow while a job runs, found from random intervals.
 #include "programs/torus_run/daemon/link_pace.h"
 
 #include <catch2/catch.hpp>
@@ -41,7 +41,7 @@ struct Host {
 };
 
 // What is reported in `intervals` of them, by device.
-std::multiset<std::string> told(Host& host, int intervals, double load) {
+std::multiset<std::string> reports(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;
     for (int i = 0; i < intervals; ++i)
@@ -66,7 +66,7 @@ TEST_CASE("Slow links: whichever holds the others up is reported once, and none 
         const auto slowest =
             std::min_element(host.rates.begin(), host.rates.end(),
                              [](const auto& a, const auto& b) { return a.second < b.second; });
-        const auto found = told(host, 12, 0.7);
+        const auto found = reports(host, 12, 0.7);
         CHECK(found.count(slowest->first) == slow.count(slowest->first));
         for (const std::string& device : found) {
             CHECK(slow.contains(device));
@@ -81,10 +81,10 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
         Host host(seed);
         const double rate = host.draw(1, 2000);
         for (auto& it : host.rates) it.second = rate * host.draw(0.7, 1);
-        CHECK(told(host, 20, host.draw(0, 1)).empty());
+        CHECK(reports(host, 20, host.draw(0, 1)).empty());
         // Hardly anything is sent: it does not matter whether one link takes longer.
         host.rates["d1m"] = rate / 50;
-        CHECK(told(host, 20, 0.001).empty());
+        CHECK(reports(host, 20, 0.001).empty());
     }
     LinkPace pace;
     for (int i = 0; i < 30; ++i) {
@@ -97,9 +97,9 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
 TEST_CASE("Slow links: two links say nothing about each other") {
     Host host(1);
     host.rates = {{"d0p", 100}, {"d0m", 2}};
-    CHECK(told(host, 10, 0.9).empty());
+    CHECK(reports(host, 10, 0.9).empty());
     host.rates["d1p"] = 100;
-    CHECK(told(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
+    CHECK(reports(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
 }
 
 TEST_CASE("Slow links: a message says both rates") {

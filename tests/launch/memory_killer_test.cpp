@@ -93,7 +93,7 @@ TEST_CASE("A counter of the control group says that the kernel killed a process,
     }
 }
 
-TEST_CASE("A system that tells nothing gives no reason") {
+TEST_CASE("A system without records of killed processes gives no reason") {
     const TemporaryFolder empty;
     CHECK(MemoryKiller(empty.path()).describe(1, MiB).empty());
 }
@@ -105,7 +105,8 @@ bool put(const fs::path& file, std::uint64_t number) {
     return bool(out);
 }
 
-// A control group below that of this process, with a limit in bytes; nothing: none can be made.
+// A control group below the group of this process, with a limit in bytes; nothing if it cannot be
+// created.
 std::optional<fs::path> make_group(std::uint64_t limit) {
     for (const config::ControlGroup& above : config::control_groups("memory")) {
         const fs::path folder = above.folder / fmt::format("torusmp-test-{}", getpid());

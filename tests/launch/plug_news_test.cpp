@@ -125,7 +125,7 @@ TEST_CASE("Two exchanged devices of a host in a ring are named, and no job start
     }
 }
 
-TEST_CASE("In a ring of two the exchange is that of one of the hosts") {
+TEST_CASE("In a ring of two, exchanged cables are reported for one of the hosts") {
     const Grid grid({2});
     Wiring wiring(grid);
     wiring.exchange({1, "d0p"}, {1, "d0m"});

@@ -173,7 +173,7 @@ Outcome lose(const Cluster& cluster, const std::string& host, const Words& optio
 
 }  // namespace
 
-TEST_CASE("A host whose daemon died is used again if there is no other") {
+TEST_CASE("A host whose daemon died is used again if no other host is left") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"});
     const Outcome outcome = lose(cluster, "qb", restarts(1));
     INFO(outcome.errors);

@@ -34,7 +34,7 @@ ip link set far_end up
 
 folder=$(mktemp -d /tmp/torusmp-slurm.XXXXXX)
 pids=()
-# Backwards: slurmd, slurmctld, munged. Each is our own child, so its pid is nobody else's.
+# Backwards: slurmd, slurmctld, munged. Each is our own child, so no other process can have its pid.
 clean_up() {
     for ((i = ${#pids[@]} - 1; i >= 0; --i)); do kill "${pids[i]}" 2>/dev/null; done
     for ((tries = 0; tries < 50; ++tries)); do

@@ -274,7 +274,7 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     CHECK(gathering.complete());
 }
 
-TEST_CASE("What daemons tell each other comes out as it went in") {
+TEST_CASE("Frames between daemons are unchanged after encoding and decoding") {
     HostOrder order;
     order.job.node = 3;
     order.job.host = "qcd003";
