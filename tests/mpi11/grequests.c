@@ -8,7 +8,7 @@
 
 typedef struct {
     int queries, frees, cancels; /* calls so far */
-    int cancelled_when_complete; /* what the cancel function was told */
+    int cancelled_when_complete; /* the argument of the cancel function */
     int count, tag;              /* for the status */
     int query_code, free_code;   /* what the functions return */
 } State;

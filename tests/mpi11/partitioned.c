@@ -229,7 +229,7 @@ static void mistakes(void) {
     MPI_Request_free(&send);
     MPI_Request_free(&receive);
     MPI_Request_free(&plain);
-    /* a receive that nobody answers, and messages to nobody */
+    /* a receive without a sender, and messages to MPI_PROC_NULL */
     MPI_Precv_init(data, 2, 3, MPI_INT, 0, 4, comm, MPI_INFO_NULL, &receive);
     MPI_Request_free(&receive);
     MPI_Psend_init(data, 8, 1, MPI_INT, MPI_PROC_NULL, 0, comm, MPI_INFO_NULL, &send);

@@ -145,7 +145,7 @@ static void errors(MPI_Session session) {
     MPI_Group group;
     MPI_Info info;
     int n;
-    CHECK(class_of(MPI_Group_from_session_pset(session, "mpi://NOBODY", &group)) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_Group_from_session_pset(session, "mpi://UNKNOWN", &group)) == MPI_ERR_ARG);
     CHECK(class_of(MPI_Session_get_pset_info(session, "", &info)) == MPI_ERR_ARG);
     CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &n, NULL)) == MPI_ERR_ARG);
     MPI_Session_create_errhandler(on_error, &handler);

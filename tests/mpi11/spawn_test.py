@@ -200,11 +200,11 @@ class Joined(unittest.TestCase):
             self.open_gate()
             text = self.finish(job, code)
             self.assertEqual(len([line for line in text.splitlines() if line.startswith("child ")]), 2, text)
-            told = [line for line in text.splitlines() if not line.startswith("child ")]
+            messages = [line for line in text.splitlines() if not line.startswith("child ")]
             if code == 0:
-                self.assertEqual(told, [])
+                self.assertEqual(messages, [])
             else:
-                self.assertRegex(told[-1], r"processes that rank 1 \(.*\) started have ended with code 5\Z")
+                self.assertRegex(messages[-1], r"processes that rank 1 \(.*\) started have ended with code 5\Z")
             os.remove(self.gate)
             self.expect_no_trace()
 

@@ -57,7 +57,7 @@ class Joined(TestbedTest):
         for number, hosts in ("3", 3), ("12", 6), ("4", 4):
             networks = set(self.finish(self.start(ROLES, "spread", number, "1")).split())
             self.assertEqual(len(networks), hosts)
-        # A job on a part that is no box starts others on its own hosts.
+        # A job on hosts that do not form a box starts others on its own hosts.
         for number, hosts in ("5", 5), ("10", 5), ("3", 3):
             job = self.start(ROLES, "spread", number, "1", options=["-np", "5"])
             self.assertEqual(len(set(self.finish(job).split())), hosts)

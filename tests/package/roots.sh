@@ -82,7 +82,7 @@ lend_cache() {
     export CCACHE_DIR
     mkdir -p "$CCACHE_DIR" "$root/ccache" "$root/opt/ccache/lib"
     cp -L "$program" "$root/opt/ccache/ccache"
-    # The loader too: that of another release does not start with these libraries.
+    # The loader too: a loader of another release does not work with these libraries.
     ldd "$program" | awk '$3 ~ /^\// { print $3 }' | while read -r library; do cp -L "$library" "$root/opt/ccache/lib/"; done
     cp -L "$(ldd "$program" | awk '$1 ~ /^\/.*ld-linux/ { print $1 }')" "$root/opt/ccache/loader"
     cat >"$root/opt/ccache/launch" <<END

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine and its grids: what QMP tells of it, topologies, layouts, and the flags for them. */
+/* The machine and its grids: queries of QMP, topologies, layouts, and the flags for them. */
 #include "cases.h"
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ static void the_torus_of_the_job(void) {
     for (d = 0; d < 3; d++) {
         sum[d] = mine[d];
         CHECK(mine[d] >= 0 && mine[d] < extents[d]);
-        /* Each coordinate is that of as many nodes. */
+        /* Each coordinate belongs to the same number of nodes. */
         CHECK(QMP_sum_int(&sum[d]) == QMP_SUCCESS);
         CHECK(sum[d] == 12 / extents[d] * (extents[d] * (extents[d] - 1) / 2));
     }

@@ -217,7 +217,7 @@ static void check(const Call* call) {
     }
 }
 
-/* 1: well; 0: somebody has died, which nobody but a team with a victim may find. */
+/* 1: success; 0: a member has died, which only a team with a victim may report. */
 static int judge(const Call* call, int code, int may_fail) {
     int class = MPI_SUCCESS;
     if (code == MPI_SUCCESS) {

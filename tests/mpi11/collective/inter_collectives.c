@@ -3,7 +3,7 @@
 #include "collective_forms.h"
 
 static MPI_Comm inter;
-static int first_group; /* this rank's group is that of rank 0 of MPI_COMM_WORLD */
+static int first_group; /* this rank is in the group of rank 0 of MPI_COMM_WORLD */
 static int local, locals, remotes;
 
 static const int sizes[] = {0, 1, 4, 3001};

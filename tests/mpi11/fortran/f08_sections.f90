@@ -37,7 +37,7 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 1)
   end subroutine
 
-  ! A matrix whose elements tell who made them and where they are.
+  ! A matrix whose elements encode the rank that made them and their place.
   function made(rank, first, second) result(matrix)
     integer, intent(in) :: rank, first, second
     integer :: matrix(first, second), i

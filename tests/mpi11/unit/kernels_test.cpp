@@ -223,7 +223,7 @@ TEST_CASE("MINLOC and MAXLOC keep the lower index of equal values") {
     check_pairs<double, double>(Values::float64_float64);
 }
 
-TEST_CASE("what is no number has no operation") {
+TEST_CASE("types that are not numbers have no operation") {
     for (int op = 0; op < op_codes; ++op) CHECK(kernel(OpCode(op), Values::none) == nullptr);
     CHECK(element_size(Values::none) == 0);
 }

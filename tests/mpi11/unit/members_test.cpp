@@ -49,7 +49,7 @@ TEST_CASE("every member is found at its place, and no other rank") {
     }
 }
 
-TEST_CASE("the algebra of groups is that of sets, in the order of the first group") {
+TEST_CASE("the algebra of groups equals the algebra of sets, in the order of the first group") {
     Random random(5);
     for (int round = 0; round < 200; ++round) {
         const Members a = random_members(random, 12), b = random_members(random, 12);
