@@ -115,10 +115,10 @@ class UpAndDown(TestbedTest):
         printed = tool("up", "2x1x3", "--open", "2", "--ranks-per-node", "1x2x1", "--name", name,
                        "--geometry", file).stdout
         self.assertIn(file, printed)
-        told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("12", told.stdout)
-        self.assertIn(f"{name}-0", told.stdout)
+        info = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+        self.assertEqual(info.returncode, 0, info.stderr)
+        self.assertIn("12", info.stdout)
+        self.assertIn(f"{name}-0", info.stdout)
 
     def test_a_name_that_is_taken_is_refused_and_the_testbed_of_that_name_stays(self):
         name = self.name()
@@ -162,7 +162,7 @@ class Running(TestbedTest):
             tool("run", "2", "--name", name, "--", "sh", "-c", command, status=status)
             self.expect_no_trace(name)
 
-    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_where_it_was_told(self):
+    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_where_it_was_info(self):
         name = self.name()
         said = tool("run", "2x2", "--name", name, "--", "sh", "-c",
                     f'echo $TORUS_TESTBED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
@@ -316,11 +316,11 @@ class Rootless(TestbedTest):
 class BadInput(TestbedTest):
     def test_each_mistake_is_one_message_and_exit_code_2(self):
         for words, said in ((["up", "2x0"], "2x0"), (["up", "99x99"], "too large"), (["up"], "2x2x2"),
-                            (["up", "2", "--open", "3"], "no such dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
+                            (["up", "2", "--open", "3"], "unknown dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
                             (["up", "2", "--name", "A B"], "A B"), (["up", "2", "--bogus", "1"], "--bogus"),
                             (["run", "2"], "which command"), (["down"], "which testbed"), (["down", "nosuch"], "nosuch"),
                             (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly"),
-                            (["up", "3", "--cables", "0-3"], "'0-3' is no cable"),
+                            (["up", "3", "--cables", "0-3"], "'0-3' is not a cable"),
                             (["up", "3x3", "--cables", "0-1"], "number of nodes"),
                             (["up", "3", "--cables", "0:a-1:b,2:c-0:a"], "is on two cables")):
             done = tool(*words, status=2)
@@ -331,9 +331,9 @@ class BadInput(TestbedTest):
         name = self.name()
         tool("up", "2", "--name", name)
         self.assertIn("d0p d0m", tool("cut", name, "0:1+", status=2).stderr)
-        self.assertIn("no node", tool("cut", name, "7:0+", status=2).stderr)
+        self.assertIn("is not a node", tool("cut", name, "7:0+", status=2).stderr)
         self.assertIn("unknown key", tool("set", name, "0", "0+", "speed", "9", status=2).stderr)
-        self.assertIn("there is no node", tool("agent", f"{name}-9", "true", status=2).stderr)
+        self.assertIn("does not exist", tool("agent", f"{name}-9", "true", status=2).stderr)
 
 
 if __name__ == "__main__":

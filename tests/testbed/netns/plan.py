@@ -20,7 +20,7 @@ class PlanError(Exception):
 
 def parse_dims(text):
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
-        raise PlanError(f"'{text}' is no torus: expected extents like 2x2x2")
+        raise PlanError(f"'{text}' is not a torus: expected extents like 2x2x2")
     dims = [int(part) for part in text.split("x")]
     if len(dims) > MAX_DIMENSIONS or math.prod(dims) > MAX_NODES:
         raise PlanError(f"{text} is too large: expected at most {MAX_DIMENSIONS} dimensions and {MAX_NODES} nodes")
@@ -91,7 +91,7 @@ def parse_cables(text, nodes):
     for item in filter(None, text.split(",")):
         match = re.fullmatch(r"(\d+)(?::([\w.+]+))?-(\d+)(?::([\w.+]+))?", item)
         if not match or int(match[1]) >= nodes or int(match[3]) >= nodes or match[1] == match[3]:
-            raise PlanError(f"--cables: '{item}' is no cable: expected two nodes from 0 to {nodes - 1} as 0-1 or "
+            raise PlanError(f"--cables: '{item}' is not a cable: expected two nodes from 0 to {nodes - 1} as 0-1 or "
                             "0:eth0-1:eth1")
         ends = []
         for node, devices in ((int(match[1]), match[2]), (int(match[3]), match[4])):
@@ -128,10 +128,10 @@ class Plan:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", self.name):
-            raise PlanError(f"'{self.name}' is no name for a testbed: expected small letters, digits and '-'")
+            raise PlanError(f"'{self.name}' is not a name for a testbed: expected small letters, digits and '-'")
         for d in self.open_dims:
             if not 0 <= d < len(self.dims):
-                raise PlanError(f"--open {d}: there is no such dimension; expected 0 to {len(self.dims) - 1}")
+                raise PlanError(f"--open {d}: unknown dimension; expected 0 to {len(self.dims) - 1}")
         if self.ranks_per_node and len(self.ranks_per_node) != len(self.dims):
             raise PlanError(f"--ranks-per-node has {len(self.ranks_per_node)} extents: expected {len(self.dims)}")
         if self.wiring is not None and len(self.dims) != 1:
@@ -160,7 +160,7 @@ class Plan:
         """A node by number or by host name."""
         text = word[len(self.name) + 1:] if word.startswith(self.name + "-") else word
         if not text.isdigit() or int(text) >= self.torus.size:
-            raise PlanError(f"'{word}' is no node of {self.name}: expected 0 to {self.torus.size - 1}")
+            raise PlanError(f"'{word}' is not a node of {self.name}: expected 0 to {self.torus.size - 1}")
         return int(text)
 
     # ---- cables ----

@@ -81,7 +81,7 @@ class Testbed:
         saved = self.saved()
         if not saved:
             known = ", ".join(names()) or "none"
-            raise PlanError(f"there is no testbed '{self.name}' (testbeds: {known}); make one with torus-netns up")
+            raise PlanError(f"unknown testbed '{self.name}' (testbeds: {known}); make one with torus-netns up")
         return Plan.from_json(saved)
 
     def save(self, plan, **more):
@@ -92,7 +92,7 @@ class Testbed:
         os.replace(temporary, self.state_file)   # a killed writer leaves the old one whole
 
     def lock(self):
-        self.load()   # says what is wrong where there is no such testbed
+        self.load()   # reports an unknown testbed
         return locked(self.directory)
 
     # ---- up ----

@@ -35,7 +35,7 @@ class GuestError(Exception):
 
 def tsc_khz():
     """An emulated guest's time stamp counter is the host's. A guest that measures its rate while its neighbours boot
-    gets it wrong (seen: 7 times too fast) and lives on a wrong clock, so it is told. On x86, bogomips is twice the
+    gets it wrong (seen: 7 times too fast) and has a wrong clock, so the rate is passed to it. On x86, bogomips is twice the
     counter's MHz."""
     with open("/proc/cpuinfo") as f:
         found = re.search(r"^bogomips\s*:\s*([\d.]+)", f.read(), re.M)

@@ -170,7 +170,7 @@ def elf_in(image):
 def initrd_entries(modules):
     busybox = next((path for path in ("/bin/busybox", "/usr/bin/busybox") if os.path.exists(path)), None)
     if not busybox:
-        raise Impossible("there is no busybox (Debian package busybox-static)")
+        raise Impossible("cannot find busybox (Debian package busybox-static)")
     entries = [(name, DIRECTORY, b"") for name in ("bin", "dev", "proc", "sys", "ro", "rw", "new", "modules")]
     entries += [("bin/busybox", PROGRAM, read(busybox)), ("init", PROGRAM, read(os.path.join(HERE, "guest/init"))),
                 ("modules/order", FILE, "".join(f"{name}\n" for name in modules).encode())]

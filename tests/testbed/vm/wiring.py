@@ -22,7 +22,7 @@ PATH = "/run/rxe/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 @dataclass(frozen=True)
 class End:
-    """One end of a cable. `number` is that of the cable; `side` tells its two ends apart."""
+    """One end of a cable. `number` is the number of the cable; `side` distinguishes its two ends."""
     node: int
     place: str      # d0p: the device in a guest of its own
     device: str     # the device in the guest that it has here
@@ -156,7 +156,7 @@ class Wiring(Plan):
         nearer = before if distance(node, before) + 1 == distance(node, end.node) else end.node
         return device_name(*self.torus.first_step(node, nearer))
 
-    # ---- what programs are told ----
+    # ---- the files for programs ----
 
     def geometry_of_links(self):
         if self.shape == "many":
