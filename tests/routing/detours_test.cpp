@@ -197,7 +197,7 @@ TEST_CASE("both ends of a dead link take the same detour", "[detours]") {
     auto dead = some_dead(random, torus);
     const Detours here(torus, dead);
     std::shuffle(dead.begin(), dead.end(), random);
-    if (!dead.empty()) dead.push_back(dead.front());  // told twice
+    if (!dead.empty()) dead.push_back(dead.front());  // named twice
     const Detours there(torus, dead);
     Dependencies dependencies(torus);
     for (const Link& link : here.parts().dead()) {

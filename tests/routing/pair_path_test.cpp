@@ -10,7 +10,7 @@ using namespace torusmp::routing::test;
 
 namespace {
 
-// Follows the steps; each is along a link and comes nearer, so there is no loop.
+// Follows the steps. Each step uses a link and comes nearer, so the path cannot loop.
 Direction walk(const Torus& torus, Rank from, Rank to, Direction entrance) {
     Rank at = from;
     Direction last{};

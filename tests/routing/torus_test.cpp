@@ -21,7 +21,7 @@ Shape shape_of(int seed, int max_size) {
     return random_shape(random, max_size);
 }
 
-// The links of a torus, told from coordinates alone: an oracle that shares nothing with the code.
+// The links of a torus, found from coordinates only: an oracle that shares nothing with the code.
 bool are_linked(const Torus& torus, const Coordinates& a, const Coordinates& b) {
     int differing = 0;
     bool step = false;
@@ -241,7 +241,7 @@ TEST_CASE("dimensions with as many steps left are crossed lowest first") {
     CHECK(path[2] == Hop{{2, +1}, torus.rank({1, 3, 1})});
 }
 
-TEST_CASE("there is no next hop and no path to oneself") {
+TEST_CASE("a rank has neither a next hop nor a path to itself") {
     const Torus torus(std::vector{3, 5, 1});
     for (Rank rank = 0; rank < torus.size(); ++rank) {
         REQUIRE_FALSE(torus.next_hop(rank, rank));

@@ -79,7 +79,7 @@ TEST_CASE("the dimension-ordered tree reaches every rank on a shortest path") {
     for (Rank rank = 0; rank < torus.size(); ++rank) {
         CAPTURE(rank);
         REQUIRE(tree.depth[std::size_t(rank)] == torus.distance(root, rank));
-        // The dimensions come in order: that of a step is never below that of the step before.
+        // The dimensions come in order: a step never has a lower dimension than the step before.
         const Rank parent = tree.parent[std::size_t(rank)];
         REQUIRE(
             (parent == root || tree.by[std::size_t(parent)] / 2 <= tree.by[std::size_t(rank)] / 2));

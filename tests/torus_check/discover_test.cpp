@@ -228,7 +228,7 @@ TEST_CASE("A network that joins all hosts is left out, with a note") {
     check_file(machine, found);
 }
 
-TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cables") {
+TEST_CASE("With two hosts and another network, the selected devices determine the cables") {
     MadeUp machine({2});
     machine.plug({0, "mgmt"}, {1, "mgmt"});
     CHECK_THAT(torus_check::discover(machine.names, machine.results, any_device, "").reason,
@@ -256,7 +256,7 @@ TEST_CASE("A cable that is missing has its place in the written file, and is rep
                                            Contains(fmt::format("h{} dn0 (0", next)) &&
                                            Contains(" is missing or dead: nothing is heard at "
                                                     "either end; the file contains it anyway"));
-            // The file is that of the whole machine, whose cables are not all there now.
+            // The file describes the whole machine, including the missing cable.
             CHECK(found.geometry ==
                   torus_check::discover(whole.names, whole.results, any_device, "").geometry);
             CHECK(found.cables + 1 == std::size_t(whole.torus.size()) * dims.size());
@@ -276,7 +276,9 @@ TEST_CASE("A cable that answers at one end only is reported, with the end that h
     CHECK_THAT(found.geometry, Contains("dims = [3, 3]"));
 }
 
-TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no file is written") {
+TEST_CASE(
+    "A missing cable with an unknown device gets the name that most hosts use, or no file is "
+    "written") {
     MadeUp machine({3, 3});
     machine.pull({0, "up1"}, {1, "dn1"});
     std::erase_if(machine.host(1).facts.devices,

@@ -103,7 +103,8 @@ TEST_CASE("Health: damaged packets are reported as they come, and count as wrong
     REQUIRE(health.wrong.size() == 1);
     CHECK_THAT(health.wrong[0], Contains("eth1 received damaged packets 1800s ago"));
     CHECK(host.look(1800).wrong.empty());
-    // A single one is reported and forgiven; a new count after a reboot is no damage.
+    // A single error is reported and then ignored. A counter that restarts after a reboot is not an
+    // error.
     host.count(LinkCounters::tx_errors, 1);
     health = host.look();
     CHECK(health.changes.size() == 1);

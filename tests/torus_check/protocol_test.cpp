@@ -42,7 +42,7 @@ void read_lines(const std::string& text, Read read) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
         if (read(line)) return;
-    throw ProtocolError("there is no end");
+    throw ProtocolError("missing end");
 }
 
 }  // namespace
@@ -60,11 +60,11 @@ TEST_CASE("A probe is read back, and large ones like small ones") {
     }
 }
 
-TEST_CASE("A datagram of another job, a outsider or a liar is no probe") {
+TEST_CASE("A datagram of another job, an outsider or a liar is not a probe") {
     const Nonce nonce = some_nonce();
     const auto good = bytes_of(encode(nonce, {7, "eth0", 1}));
     REQUIRE(decode(good, nonce, 8));
-    CHECK_FALSE(decode(good, nonce, 7));  // there is no node 7
+    CHECK_FALSE(decode(good, nonce, 7));  // node 7 does not exist
     CHECK_FALSE(decode(good, Nonce{}, 8));
     for (std::size_t length = 0; length < good.size(); ++length)
         CHECK_FALSE(decode(std::span(good).first(length), nonce, 8));
@@ -120,7 +120,7 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
         read_lines(shorter,
                    [&](const std::string& line) { return parse_report_line(line, 4, lost); }),
         ProtocolError);
-    ProbeReport outsider;  // there is no node 3
+    ProbeReport outsider;  // node 3 does not exist
     CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
@@ -139,7 +139,8 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
     Push to_address = push;
     to_address.ipv4 = "10.0.0.6";
     CHECK(parse_push(line(format_push(to_address)), 4) == to_address);
-    CHECK_THROWS_AS(parse_push(line(format_push(push)), 3), ProtocolError);  // there is no node 3
+    CHECK_THROWS_AS(parse_push(line(format_push(push)), 3),
+                    ProtocolError);  // node 3 does not exist
     using std::chrono::microseconds;
     for (const Pushed& pushed :
          {Pushed{17, 1 << 20, microseconds(900), microseconds(30), 117, 2, ""},

@@ -99,8 +99,8 @@ class Discovery(CheckTest):
                 file, done = self.discover(hosts=hosts)
                 self.assertIn(f"{len(self.plan.cables)} cables", done.stdout)
                 self.assert_describes_the_cabling(file)
-                told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
-                self.assertEqual(told.returncode, 0, told.stderr)
+                info = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+                self.assertEqual(info.returncode, 0, info.stderr)
 
     def test_changes_of_the_cabling_are_named(self):
         self.up("3x2")

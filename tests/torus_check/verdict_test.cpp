@@ -124,7 +124,7 @@ TEST_CASE("torus-check: links that are slower than the others or at half duplex 
     CHECK(machine.findings({10000, {}, 0.01}).size() == 7);
 }
 
-TEST_CASE("torus-check: an MTU below that of the machine is small, told or not") {
+TEST_CASE("torus-check: an MTU below the machine's is reported, with or without an expected MTU") {
     MadeUp machine({4});
     machine.device({1, "up0"}).mtu = 1500;
     CHECK_THAT(only(machine.findings()),

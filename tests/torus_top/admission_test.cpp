@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may ask torus-top's server, and what a record may put on a terminal.
+// The users that may ask torus-top's server, and the text that a record may put on a terminal.
 #include "programs/torus_top/admission.h"
 
 #include <sys/stat.h>
@@ -125,11 +125,11 @@ TEST_CASE("No text of a job or a sample steers a terminal") {
     put(sample.ways[0].counts.transport, "t\x1b");
     sample.devices.resize(1);
     put(sample.devices[0].name, "eth\x7f");
-    const torus_run::Sample told = torus_run::decode_sample(torus_run::encode(sample));
-    CHECK(std::string(told.ranks[0].call.data()) == "MPI_\\x1b[31mSend");
-    CHECK(std::string(told.ranks[0].detail.data()).find('\x1b') == std::string::npos);
-    CHECK(std::string(told.ways[0].counts.transport.data()) == "t\\x1b");
-    CHECK(std::string(told.devices[0].name.data()) == "eth\\x7f");
+    const torus_run::Sample decoded = torus_run::decode_sample(torus_run::encode(sample));
+    CHECK(std::string(decoded.ranks[0].call.data()) == "MPI_\\x1b[31mSend");
+    CHECK(std::string(decoded.ranks[0].detail.data()).find('\x1b') == std::string::npos);
+    CHECK(std::string(decoded.ways[0].counts.transport.data()) == "t\\x1b");
+    CHECK(std::string(decoded.devices[0].name.data()) == "eth\\x7f");
 }
 
 }  // namespace torusmp::torus_top::admission_test

@@ -280,16 +280,16 @@ class BadInput(Case):
     def test_another_user(self):
         self.start_job("traffic", 2)
         self.work.chmod(0o755)
-        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        unprivileged = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         program = f"import socket; socket.socket(socket.AF_UNIX).connect({str(self.path())!r})"
         self.assertEqual(self.path().stat().st_mode & 0o777, 0o600)
         for folder in (0o700, 0o755):  # the folder keeps him out, and if it did not, the socket does
             self.path().parent.chmod(folder)
-            done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c", program], capture_output=True, text=True)
+            done = subprocess.run([*unprivileged, "/usr/bin/env", "python3", "-c", program], capture_output=True, text=True)
             self.assertIn("Permission denied", done.stderr)
         # Were the socket open to all, the job would still look who comes.
         self.path().chmod(0o666)
-        done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c",
+        done = subprocess.run([*unprivileged, "/usr/bin/env", "python3", "-c",
                                f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(self.path())!r}); "
                                "print(s.recv(1))"], capture_output=True, text=True, timeout=LONG)
         self.assertTrue("b''" in done.stdout or "reset" in done.stderr, done)
@@ -361,12 +361,12 @@ class Served(Case):
         state = self.until(lambda: (s := json.loads(self.get("api/state"))) and s["totals"]["rate"] > 0 and s)
         self.assertEqual(len(state["ranks"]), 4)
         with self.open("api/events") as events:
-            told = 0
-            while told < 3:
+            reports = 0
+            while reports < 3:
                 line = events.readline()
                 if line.startswith(b"data: "):
                     self.assertEqual(json.loads(line.removeprefix(b"data: "))["job"]["pid"], self.job.pid)
-                    told += 1
+                    reports += 1
         metrics = self.get("metrics")
         self.assertTrue(metrics.endswith("# EOF\n"))
         try:

@@ -76,7 +76,7 @@ JobView watched() {
     return view;
 }
 
-TEST_CASE("rates are those between the times at which ranks told, and go the way the bytes went") {
+TEST_CASE("a rate covers the time between two reports of a rank, in the direction of the bytes") {
     const JobView view = watched();
     CHECK(view.complete());
     CHECK(view.link(0, 2)->out == Approx(1e6));
@@ -94,7 +94,7 @@ TEST_CASE("rates are those between the times at which ranks told, and go the way
     CHECK(view.totals().faults == 1);
 }
 
-TEST_CASE("a rank that has told nothing new has moved nothing") {
+TEST_CASE("a rank without a new report has moved no bytes") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -104,12 +104,12 @@ TEST_CASE("a rank that has told nothing new has moved nothing") {
     CHECK(view.totals().out == 0);
 }
 
-TEST_CASE("rates add up to what was counted, though a rank tells late") {
+TEST_CASE("rates add up to the counters, although a rank reports late") {
     JobView view(job_2x2());
     std::int64_t last = 0;
     double moved = 0;
     // It moves 1 MB in each second in which it runs: not from 3 s to 5 s, when it says nothing.
-    const auto told = [&](std::int64_t now, std::int64_t at, std::uint64_t bytes) {
+    const auto report = [&](std::int64_t now, std::int64_t at, std::uint64_t bytes) {
         Sample sample;
         sample.now = now;
         sample.ranks = {rank(0, at)};
@@ -118,16 +118,16 @@ TEST_CASE("rates add up to what was counted, though a rank tells late") {
         if (last != 0) moved += view.totals().out * double(now - last) / double(second);
         last = now;
     };
-    told(1 * second, 1 * second, 7'000'000);
-    told(2 * second, 2 * second, 8'000'000);
+    report(1 * second, 1 * second, 7'000'000);
+    report(2 * second, 2 * second, 8'000'000);
     CHECK(view.totals().out == Approx(1e6));
-    told(3 * second, 3 * second, 9'000'000);
-    told(4 * second, 3 * second, 9'000'000);
+    report(3 * second, 3 * second, 9'000'000);
+    report(4 * second, 3 * second, 9'000'000);
     CHECK(view.totals().out == 0);
-    told(5 * second, 3 * second, 9'000'000);
-    told(6 * second, 6 * second, 10'000'000);
+    report(5 * second, 3 * second, 9'000'000);
+    report(6 * second, 6 * second, 10'000'000);
     CHECK(view.totals().out == Approx(1e6));
-    told(7 * second, 7 * second, 11'000'000);
+    report(7 * second, 7 * second, 11'000'000);
     CHECK(moved == Approx(4e6));
 }
 
