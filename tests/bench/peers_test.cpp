@@ -60,7 +60,7 @@ Table sums() {
     return table;
 }
 
-TEST_CASE("Others' figures stand beside ours, by library and size", "[peers]") {
+TEST_CASE("The figures of other libraries are beside ours, by library and size", "[peers]") {
     const File file(text);
     Table table = sums();
     const Table peers = read_peers(file.name, PeerJob{4, true}).table;
@@ -86,7 +86,7 @@ TEST_CASE("Others' figures stand beside ours, by library and size", "[peers]") {
     CHECK_THAT(table.notes.at(0), Contains("Open MPI 4.1.4, MPICH 4.0.2"));
 }
 
-TEST_CASE("Only what was measured alike stands beside ours", "[peers]") {
+TEST_CASE("Only figures measured in the same way are beside ours", "[peers]") {
     const File file(text);
     Table table = sums();
     CHECK(put_beside(table, "collectives", read_peers(file.name, PeerJob{4, false}).table) == 1);
@@ -110,7 +110,7 @@ TEST_CASE("The ratio of two rates is the ratio of their times", "[peers]") {
     CHECK(table.rows[0].figures[3].value == 0.5);
 }
 
-TEST_CASE("A library that failed is named below", "[peers]") {
+TEST_CASE("A library that failed is named below the table", "[peers]") {
     const File file(text);
     const Table table = read_peers(file.name).table;
     CHECK_THAT(table.notes.back(),
@@ -118,7 +118,7 @@ TEST_CASE("A library that failed is named below", "[peers]") {
     CHECK_THAT(table.notes.back(), !Contains("more"));
 }
 
-TEST_CASE("A file that compare-peers has not written is refused by name", "[peers]") {
+TEST_CASE("A file that was not written by compare-peers is refused with its name", "[peers]") {
     CHECK_THROWS_WITH(read_peers("/nowhere/at.all"), Contains("/nowhere/at.all"));
     const File file("{}");
     CHECK_THROWS_WITH(read_peers(file.name), Contains(file.name) && Contains("compare-peers"));
@@ -137,7 +137,7 @@ std::vector<std::string> name_curves(const std::vector<Drawing>& drawings) {
     return pictures;
 }
 
-TEST_CASE("The page has others' curves beside those of the same ranks", "[peers]") {
+TEST_CASE("The page has the curves of other libraries beside ours for the same ranks", "[peers]") {
     const File file(text);
     ReportRecord record{"torus 4", "0.1.0", "today", 0.1, {}};
     const auto add = [&](const std::string& name, const std::string& command, const Table& table) {

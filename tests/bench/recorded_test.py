@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README and docs say what the recorded run found, and bench/record-figures makes both."""
+"""README and docs show the figures of the recorded run, which bench/record-figures writes."""
 
 import importlib.machinery
 import importlib.util

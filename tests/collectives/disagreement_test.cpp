@@ -254,7 +254,7 @@ int size_of(const Place& place) {
 
 }  // namespace
 
-TEST_CASE("A count that differs on one member ends the call on all, whatever the algorithm") {
+TEST_CASE("A count that differs on one member ends the call on all members, with every algorithm") {
     struct Sizes {
         std::size_t all, odd;
     };
@@ -287,7 +287,7 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
                         }
 }
 
-TEST_CASE("Different roots end the call on all") {
+TEST_CASE("Different roots end the call on all members") {
     for (const Place& place : places())
         for (const Kind& kind : kinds())
             for (const Wanted algorithm : kind.algorithms())
@@ -301,7 +301,7 @@ TEST_CASE("Different roots end the call on all") {
                 }
 }
 
-TEST_CASE("Different collectives end on all") {
+TEST_CASE("Different collectives end with an error on all members") {
     for (const Place& place : places())
         for (const Kind& kind : kinds())
             for (const Kind& other : kinds())
@@ -314,7 +314,7 @@ TEST_CASE("Different collectives end on all") {
                 }
 }
 
-TEST_CASE("Members that differ in what shows in no message are named, with both calls") {
+TEST_CASE("Members are named with both calls, even if no message shows the difference") {
     std::vector<Member> members;
     Job job(job_of({4}, true));
     for (int rank = 0; rank < 4; ++rank) members.emplace_back(job[rank], all_ranks(job));
@@ -345,7 +345,8 @@ TEST_CASE("Members that differ in what shows in no message are named, with both 
     }
 }
 
-TEST_CASE("A wrong block of a member for itself ends the call on all, even if groups come late") {
+TEST_CASE(
+    "A member's wrong block for itself ends the call on all members, even if groups are late") {
     for (const bool direct : {true, false})
         for (const int wrong : {0, 2})
             for (const int late : {0, 1, 2, 3}) {
@@ -423,7 +424,8 @@ TEST_CASE("A late member is not a disagreement: reports name it, and no call fai
     for (const Member& member : members) CHECK(member.barrier->error() == Error::none);
 }
 
-TEST_CASE("A member that has gone on is remembered: the others learn what it had called") {
+TEST_CASE(
+    "The call of a member that has already continued is remembered and reported to the others") {
     for (const bool direct : {true, false}) {
         std::vector<Member> members;
         Job job(job_of({5}, direct));

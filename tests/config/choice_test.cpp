@@ -70,7 +70,7 @@ std::string refusal(Machine& machine, transport::Placement placement = {}) {
 
 }  // namespace
 
-TEST_CASE("A link takes shared memory on one host, verbs where both ends can, frames else") {
+TEST_CASE("A link uses shared memory on one host, verbs if both ends can, or else frames") {
     Machine machine("", true);
     LinkChoice choice = choose(machine);
     CHECK(choice.carrier->name == "verbs");
@@ -84,7 +84,8 @@ TEST_CASE("A link takes shared memory on one host, verbs where both ends can, fr
     CHECK(choice.advice.empty());
 }
 
-TEST_CASE("A better transport than TCP is asked before it is taken, though it needs no devices") {
+TEST_CASE(
+    "A transport better than TCP is checked before it is used, although it needs no devices") {
     struct OnlyOnB final : transport::Probe {
         std::optional<transport::Trouble> trouble(const Settings& settings,
                                                   const CableEnd& end) const override {
@@ -133,7 +134,7 @@ TEST_CASE("A better transport than TCP is asked before it is taken, though it ne
     CHECK(choose_forwarded(machine.settings, up, unknown, {}, taken).carrier == &tcp);
 }
 
-TEST_CASE("Frames are not taken where an end may not send them, nor where ranks share cores") {
+TEST_CASE("Frames are not used if an end may not send them, or if ranks share cores") {
     for (const int node : {1, 2}) {
         Machine machine;
         forbid_frames(machine, node);
@@ -157,7 +158,7 @@ TEST_CASE("Frames are not taken where an end may not send them, nor where ranks 
     CHECK(choose(asked, crowd).carrier->name == "ethernet");
 }
 
-TEST_CASE("What the settings ask for is taken, whatever else is there") {
+TEST_CASE("The transport of the settings is used, even if others are available") {
     Machine tcp("[transport]\nuse = \"tcp\"\n", true);
     CHECK(choose(tcp).carrier->name == "tcp");
     CHECK(choose(tcp, one_host).carrier->name == "tcp");
@@ -200,7 +201,9 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     CHECK(choose_forwarded(none.settings, gone, other).reason == "a reported nothing");
 }
 
-TEST_CASE("Verbs that an end does not have is not taken, and an error where it is asked for") {
+TEST_CASE(
+    "Verbs are not used if an end does not have them, which is an error if the settings ask for "
+    "them") {
     struct Trial {
         std::function<void(Machine&)> damage;
         std::string found, remedy;
@@ -257,7 +260,9 @@ TEST_CASE("Verbs that an end does not have is not taken, and an error where it i
     }
 }
 
-TEST_CASE("Link-local GIDs make a pair where there are no others, and a wanted GID rules") {
+TEST_CASE(
+    "Link-local GIDs are used if both ends have no others, and the GID of the settings has "
+    "priority") {
     Machine machine("", true);
     for (const auto& [node, netdev] : {std::pair(1, "eth0"), std::pair(2, "eth1")}) {
         machine.device(node, netdev)
@@ -287,7 +292,9 @@ TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the re
                                    Contains("both use 1024") && Contains("ip link set eth1 mtu"));
 }
 
-TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it is asked for") {
+TEST_CASE(
+    "With too little lockable memory at one end frames are used, or verbs if the settings ask for "
+    "them") {
     Machine machine("", true), asked(verbs, true);
     for (Machine* each : {&machine, &asked}) each->host(2).lock_limit = 8 << 20;
     const LinkChoice choice = choose(machine);
@@ -306,7 +313,7 @@ TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it
     CHECK(locked_memory_needed(machine.settings) == 64 << 20);
 }
 
-TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
+TEST_CASE("If the facts of an end are unknown, the reason names the missing fact") {
     Machine machine("", true), without;
     const auto half = [](Machine& m) {
         const HostFacts facts = m.facts_of(1);

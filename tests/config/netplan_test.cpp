@@ -193,7 +193,7 @@ void walk_all(const Torus& torus, const std::vector<Reading>& nodes) {
 
 }  // namespace
 
-TEST_CASE("Printed routes lead from every node to every other along SDF hops without a loop") {
+TEST_CASE("Printed routes lead between all nodes along SDF hops without a loop") {
     const std::vector<std::pair<std::string, std::string>> machines = {
         {"2", ""},       {"5", ""},      {"6", "false"},        {"2x2x2", ""},
         {"4x3x2", ""},   {"3x3x3", ""},  {"4x4", "false,true"}, {"2x3x2", "false,false,false"},
@@ -295,7 +295,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A planned machine is one that check_machine finds nothing wrong with") {
+TEST_CASE("check_machine finds no fault in a planned machine") {
     Settings settings = settings_for("3x2", "");
     settings.set(setting::forward, Forward::kernel);
     settings.set(setting::hosts, {{"a", "b", "c", "d", "e", "f"}, ""});
@@ -383,7 +383,7 @@ TEST_CASE("Hostfiles of other launchers lead along the cables") {
     CHECK_THROWS_AS(as_mlx({plan_node(settings_for("2", ""), 0)}), ConfigError);
 }
 
-TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else it has") {
+TEST_CASE("The hosts file gets the names of all nodes once, and keeps its other lines") {
     Settings settings = settings_for("2x2", "");
     settings.set(setting::hosts, {{"a", "b", "c", "d"}, ""});
     const auto block_of = [&](const NetplanOptions& options) {

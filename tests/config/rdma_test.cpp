@@ -19,7 +19,7 @@ using namespace torusmp::config;
 using namespace torusmp::transport::verbs;
 using namespace torusmp::test;
 
-TEST_CASE("The address of a GID is IPv4 where it maps one") {
+TEST_CASE("The address of a GID is IPv4 if the GID maps one") {
     CHECK(make_gid(0, ip("fe80::1")).address() == ip("fe80::1"));
     CHECK(make_gid(0, ip("10.0.0.1")).address() == ip("10.0.0.1"));
     CHECK(make_gid(0, ip("::10.0.0.1")).address().v6);

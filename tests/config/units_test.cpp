@@ -67,7 +67,7 @@ TEST_CASE("A text that is not a time, or has no unit, is refused") {
     }
 }
 
-TEST_CASE("A printed size or time reads back as the same value") {
+TEST_CASE("A printed size or time is read back as the same value") {
     std::mt19937_64 random(20040924);
     for (int i = 0; i < 20000; ++i) {
         // All magnitudes alike, and round numbers among them.
@@ -102,7 +102,7 @@ TEST_CASE("A value is printed in the largest unit that leaves a whole number") {
     CHECK(base::format_time(7ns) == "7ns");
 }
 
-TEST_CASE("An integer is all of the text or nothing") {
+TEST_CASE("An integer is the whole text, or the text is refused") {
     CHECK(base::parse_integer("-12") == -12);
     CHECK(base::parse_integer("+12") == 12);
     for (const char* text :

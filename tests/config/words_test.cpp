@@ -22,7 +22,7 @@ TEST_CASE("The distance of two words counts inserted, deleted, changed and swapp
     CHECK(base::edit_distance("abc", "") == 3);
 }
 
-TEST_CASE("The base::nearest word is found, and none where nothing is near") {
+TEST_CASE("The nearest word is found, and none if no word is near") {
     const std::vector<std::string_view> words{"relay", "kernel", "tokens"};
     CHECK(base::nearest("relais", words) == "relay");
     CHECK(base::nearest("kernal", words) == "kernel");

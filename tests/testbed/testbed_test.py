@@ -162,7 +162,7 @@ class Running(TestbedTest):
             tool("run", "2", "--name", name, "--", "sh", "-c", command, status=status)
             self.expect_no_trace(name)
 
-    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_where_it_was_info(self):
+    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_on_the_named_node(self):
         name = self.name()
         said = tool("run", "2x2", "--name", name, "--", "sh", "-c",
                     f'echo $TORUS_TESTBED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
