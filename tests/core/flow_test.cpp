@@ -98,7 +98,7 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
     REQUIRE(job.credits_home());
 }
 
-TEST_CASE("a flow that is known costs one packet, or one write and one packet, a message",
+TEST_CASE("a message of a known flow costs one packet, or one write and one packet",
           "[core][flow]") {
     Memory out(4 * limit, false);
     Memory in(4 * limit, false);

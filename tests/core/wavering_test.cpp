@@ -13,8 +13,10 @@ using namespace torusmp::core::testing;
 using namespace protocol;
 
 // Shared memory measures by which copy it moves data, and changes its answer.
-TEST_CASE("a large message arrives although its channel allows a write now and refuses it then",
-          "[core]") {
+TEST_CASE(
+    "a large message arrives although its channel sometimes allows a write and sometimes refuses "
+    "it",
+    "[core]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     JobOptions options = line(seed, ways[seed % 4], sim::Remote::refused);

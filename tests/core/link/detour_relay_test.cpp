@@ -74,7 +74,7 @@ struct Batch {
 
 }  // namespace
 
-TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothing",
+TEST_CASE("a rank on a detour that stops delays the packets that it relays, and loses none",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
@@ -98,7 +98,7 @@ TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothin
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("no rank is given up for a cable that is back while a rank on the way computes",
+TEST_CASE("no rank is given up for a returned cable while a rank on the path computes",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
@@ -123,8 +123,7 @@ TEST_CASE("no rank is given up for a cable that is back while a rank on the way 
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more",
-          "[core][detour]") {
+TEST_CASE("a rank on a detour that dies ends only the requests that need it", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
     Batch batch;
@@ -148,7 +147,7 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     for (const Rank end : {dead.rank, to}) REQUIRE_FALSE(job[end].state().fault_of(victim).empty());
 }
 
-TEST_CASE("frames that arrive together with what closes the link they continue on are dropped",
+TEST_CASE("frames that arrive together with the close of the next link are dropped",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);

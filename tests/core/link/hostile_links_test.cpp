@@ -226,7 +226,7 @@ void run_among_faults(Traffic& traffic, std::uint64_t messages) {
 
 }  // namespace
 
-TEST_CASE("what a rank says of links and cannot be is refused and named", "[core][detour]") {
+TEST_CASE("impossible reports about links are refused, and the rank is named", "[core][detour]") {
     const std::size_t which = GENERATE(range(0, 19));
     const std::uint64_t seed = GENERATE(range(1, 5));
     const std::vector<Forgery> all = forgeries();
@@ -252,7 +252,7 @@ TEST_CASE("what a rank says of links and cannot be is refused and named", "[core
     REQUIRE(job.report().find(forgery.named) != std::string::npos);
 }
 
-TEST_CASE("more packets by a detour than there are credits for are refused", "[core][detour]") {
+TEST_CASE("more packets over a detour than credits are refused", "[core][detour]") {
     std::deque<SendRequest> sends;
     std::byte byte{1};
     Job job(detour_torus({5, 3}, 1));
@@ -321,7 +321,7 @@ TEST_CASE("false reports about links cause no loss", "[core][detour]") {
 }
 
 // The interposer plays a cable that was plugged in elsewhere: other ranks' hellos come by it.
-TEST_CASE("a cable that comes back with another rank at its end is refused and named",
+TEST_CASE("a cable that comes back with another rank at its end is refused and reported",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
@@ -359,7 +359,7 @@ TEST_CASE("a cable that comes back with another rank at its end is refused and n
 }
 
 // Bits that change anywhere in what ranks say of links: at worst links are closed and requests end.
-TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere",
+TEST_CASE("whatever ranks report about links, no message arrives twice, wrong or elsewhere",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 121));
     CAPTURE(seed);

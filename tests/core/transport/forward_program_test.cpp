@@ -189,7 +189,7 @@ const std::vector<Torus> tori{
     Torus(std::vector<int>{2, 2, 2, 3, 2, 2}),
 };
 
-TEST_CASE("the kernel's program takes each frame the way that routing says") {
+TEST_CASE("the kernel's program forwards each frame along the path of the routing") {
     for (const Torus& torus : tori)
         for (int node = 0; node < torus.size(); ++node) {
             const auto program = forward_program(torus, node, devices_of(torus, node));
@@ -203,7 +203,7 @@ TEST_CASE("the kernel's program takes each frame the way that routing says") {
         }
 }
 
-TEST_CASE("the kernel's program counts hops, and ends frames that have none left") {
+TEST_CASE("the kernel's program counts hops, and drops frames that have none left") {
     const Torus torus(std::vector<int>{4, 4});
     const auto program = forward_program(torus, 5, devices_of(torus, 5));
     ForwardHeader header = forward_header(torus.coordinates(7));
@@ -218,7 +218,7 @@ TEST_CASE("the kernel's program counts hops, and ends frames that have none left
     CHECK(run(program, header) == kept);
 }
 
-TEST_CASE("the kernel's program drops what belongs nowhere") {
+TEST_CASE("the kernel's program drops invalid frames") {
     const Torus torus(std::vector<int>{4, 3}, {true, false});
     const auto program = forward_program(torus, 0, devices_of(torus, 0));
     ForwardHeader header = forward_header(torus.coordinates(7));
@@ -244,7 +244,7 @@ TEST_CASE("the kernel's program drops what belongs nowhere") {
     }
 }
 
-TEST_CASE("the kernel's program brings together what came in pieces") {
+TEST_CASE("the kernel's program joins the parts of a frame") {
     const Torus torus(std::vector<int>{4});
     const auto program = forward_program(torus, 0, devices_of(torus, 0));
     auto frame = frame_with(forward_header(torus.coordinates(1)));

@@ -29,7 +29,7 @@ bool answered_in_the_end(Knock& knock, const Pair& pair, const char* device) {
 
 }  // namespace
 
-TEST_CASE("a kernel answers where no socket listens, and only by the device that is asked",
+TEST_CASE("a kernel answers although no socket listens, and only over the device of the question",
           "[knock]") {
     Knock knock;
     CHECK(answered_in_the_end(knock, over_loopback(2), "lo"));

@@ -114,7 +114,7 @@ TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm
     }
 }
 
-TEST_CASE("only a short payload that is alone on its way has the same place again",
+TEST_CASE("only a short payload without others under way gets the same place again",
           "[shm][queue]") {
     const std::size_t slots = 4;
     Queue queue(slots, near_bytes + (slots + 1) * longest);

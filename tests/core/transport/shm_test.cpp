@@ -68,7 +68,8 @@ std::size_t dumped_bytes() {
     return dumped;
 }
 
-TEST_CASE("core dumps leave segments out but for what the program has allocated", "[shm][dumps]") {
+TEST_CASE("core dumps omit segments except for the memory allocated by the program",
+          "[shm][dumps]") {
     ShmInterface a = make();
     ShmInterface b = make();
     ChannelOptions ports;
@@ -95,7 +96,7 @@ TEST_CASE("core dumps leave segments out but for what the program has allocated"
     CHECK(dumped_bytes() == 0);
 }
 
-TEST_CASE("where limits leave a small heap the program gets private memory beside it", "[shm]") {
+TEST_CASE("if limits leave a small heap, the program gets private memory besides", "[shm]") {
     rlimit before{};
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
     rlimit limited = before;
@@ -118,7 +119,7 @@ TEST_CASE("where limits leave a small heap the program gets private memory besid
     for (std::byte* each : blocks) a.free(each);
 }
 
-TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
+TEST_CASE("the kernel copies a message if packets are slower", "[shm]") {
     std::uint64_t from = 1, to = 0;
     const Bytes whole = std::as_writable_bytes(std::span(&to, 1));
     const bool permitted =
@@ -143,7 +144,7 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(bytes, {payload, slow, slow}));
 }
 
-TEST_CASE("the rate of payloads is published once some were timed", "[shm]") {
+TEST_CASE("the rate of payloads is published after some were timed", "[shm]") {
     std::atomic<std::uint32_t> published{0};
     Rate rate(published, 8);
     for (int i = 0; i < 100; ++i) CHECK(rate.due(100) == nullptr);

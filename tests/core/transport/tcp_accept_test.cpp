@@ -66,7 +66,7 @@ class NoDescriptors {
 
 // Both are seen by the same look at the sockets; AddressSanitizer and valgrind see the look at what
 // was deleted.
-TEST_CASE("a call that its caller has replaced may end behind the proof of the next one", "[tcp]") {
+TEST_CASE("a call that its caller has replaced may end after the proof of the next call", "[tcp]") {
     Besieged besieged;
     Call first(besieged);
     first.say();
@@ -79,7 +79,8 @@ TEST_CASE("a call that its caller has replaced may end behind the proof of the n
     CHECK(besieged.get_in(second.socket, second.handshake));
 }
 
-TEST_CASE("a rank without descriptors says so once, and accepts when there are some", "[tcp]") {
+TEST_CASE("a rank without descriptors reports it once, and accepts calls when it has some",
+          "[tcp]") {
     std::vector<std::string> said;
     tcp::InterfaceOptions siege = options("victim");
     siege.log = [&](std::string_view text) { said.emplace_back(text); };

@@ -82,7 +82,7 @@ bool call(Besieged& besieged, base::Descriptor& socket, const Id& caller) {
 
 }  // namespace
 
-TEST_CASE("a link that has gone down is connected again, whoever knows of it first", "[tcp]") {
+TEST_CASE("a link that has gone down is connected again, whichever end knows first", "[tcp]") {
     Ends ends;
     REQUIRE(ends.meet());
     const int rounds = 20;
@@ -121,8 +121,9 @@ TEST_CASE("links that are connected again and again leave nothing behind", "[tcp
     CHECK(descriptors_open() <= before + 2);
 }
 
-TEST_CASE("a connection on demand is made anew by the end that wants it, whatever the other knows",
-          "[tcp]") {
+TEST_CASE(
+    "a connection on demand is renewed by the end that needs it, whatever the other end knows",
+    "[tcp]") {
     Ends ends(on_demand);
     std::size_t asked = 0;  // times that the end was, which has not connected
     const auto renew = [&](bool by_a) {
@@ -152,7 +153,7 @@ TEST_CASE("a connection on demand is made anew by the end that wants it, whateve
     CHECK(descriptors_open() <= before + 2);
 }
 
-TEST_CASE("both ends of a connection on demand may want it at the same time", "[tcp]") {
+TEST_CASE("both ends of a connection on demand may open it at the same time", "[tcp]") {
     Ends ends(on_demand);
     for (int round = 0; round < 30; ++round) {
         INFO("round " << round);
@@ -213,7 +214,7 @@ TEST_CASE("a link that is called again has lost its connection, and is connected
     CHECK(besieged.dropped(old));
 }
 
-TEST_CASE("without a cable a link says so once, and then waits as long as it takes", "[tcp]") {
+TEST_CASE("a link without a cable is reported once, and then waits as long as necessary", "[tcp]") {
     Ends ends(milliseconds(20));
     REQUIRE(ends.meet());
     Address nowhere = Address::decode(ends.b.address());
@@ -242,7 +243,7 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     again();  // with the full patience of a new death
 }
 
-TEST_CASE("an end that should be called finds out by itself that its cable is dead", "[tcp]") {
+TEST_CASE("an end that waits for a call detects by itself that its cable is dead", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(200)));
     Address nowhere = besieged.address();
     nowhere.id = enemy_id();  // the larger one, which calls
@@ -252,7 +253,7 @@ TEST_CASE("an end that should be called finds out by itself that its cable is de
     CHECK_THAT(besieged.recorder.downs.front().second, Catch::Contains("cannot connect"));
 }
 
-TEST_CASE("an end that should be called waits for a process that takes its time", "[tcp]") {
+TEST_CASE("an end that waits for a call waits for a slow process", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(20)));
     Besieged computes(sparing("enemy"));  // only its kernel answers
     Address enemy = computes.address();
@@ -264,7 +265,7 @@ TEST_CASE("an end that should be called waits for a process that takes its time"
     CHECK(channel.connecting());
 }
 
-TEST_CASE("a cable that is held down is not looked for before its pause is over", "[tcp]") {
+TEST_CASE("a cable that is held down is not tried before its pause is over", "[tcp]") {
     Ends ends;
     REQUIRE(ends.meet());
     const milliseconds pause(300);
@@ -278,8 +279,7 @@ TEST_CASE("a cable that is held down is not looked for before its pause is over"
     CHECK(ends.talk());
 }
 
-TEST_CASE("whoever else is at the other end of a cable that is back is refused and named",
-          "[tcp]") {
+TEST_CASE("a different rank at the other end of a returned cable is refused and named", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(300)));
     besieged.expect_peer(enemy_id());
     base::Descriptor socket, other;
@@ -299,7 +299,7 @@ TEST_CASE("whoever else is at the other end of a cable that is back is refused a
                Catch::Contains("another rank of the job, at "));
 }
 
-TEST_CASE("memory that peers write to is found by what they know of it", "[tcp]") {
+TEST_CASE("memory that peers write to is found by the key that they hold", "[tcp]") {
     tcp::TcpInterface owner(one_port(1), sparing("owner"));
     std::vector<std::byte> memory(100);
     const RemoteMemory remote = owner.register_memory(memory, nullptr);

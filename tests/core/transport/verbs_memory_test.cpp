@@ -46,7 +46,8 @@ class LittleMemory {
 
 }  // namespace
 
-TEST_CASE("memory is registered once, and anew when the program gets its address back", "[verbs]") {
+TEST_CASE("memory is registered once, and again when the program gets its address back",
+          "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 1u << 20;
     std::byte* memory = map_at(nullptr, bytes);
@@ -77,7 +78,7 @@ TEST_CASE("memory is registered once, and anew when the program gets its address
     munmap(memory, bytes);
 }
 
-TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
+TEST_CASE("memory that free returns to the system is deregistered", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 4u << 20;
     // The same size again and again is allocated at the same address.
@@ -91,7 +92,7 @@ TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
     CHECK(cable.b.registrations().made >= 1);
 }
 
-TEST_CASE("no more registered memory is kept than was asked for, and the oldest goes first",
+TEST_CASE("registered memory is kept up to the limit, and the oldest is released first",
           "[verbs]") {
     constexpr std::size_t piece = 256u << 10;
     Cable cable(4 * piece);
@@ -138,7 +139,7 @@ TEST_CASE("memory made by the transport stays registered", "[verbs]") {
     cable.b.free(memory);
 }
 
-TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
+TEST_CASE("memory that the program may only read can be sent", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 200'000;
     std::byte* const source = map_at(nullptr, bytes);
@@ -155,8 +156,8 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
 }
 
 TEST_CASE(
-    "where no more memory may be locked, the limit and the remedy are reported and large "
-    "messages are copied",
+    "if no more memory may be locked, the limit and the remedy are reported and large messages are "
+    "copied",
     "[.memlock]") {
     std::string logged;
     Cable cable(1u << 30, [&](std::string_view text) { logged += text; });
@@ -181,7 +182,8 @@ TEST_CASE(
     cable.b.deregister_memory(remote);
 }
 
-TEST_CASE("a channel without memory for its slots says what it may lock", "[.memlock]") {
+TEST_CASE("a channel without memory for its slots reports the limit of locked memory",
+          "[.memlock]") {
     VerbsInterface a(std::vector{port(0)}, verbs_options("a", verbs_devices().first, {port(0)}));
     VerbsInterface b(std::vector{port(1)}, verbs_options("b", verbs_devices().second, {port(1)}));
     const LittleMemory little(64u << 10);

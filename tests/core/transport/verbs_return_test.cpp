@@ -97,7 +97,7 @@ std::string kibibytes_in_slots(const VerbsInterface& interface) {
 
 }  // namespace
 
-TEST_CASE("a link over RDMA that has gone down is connected again, whoever knows of it first",
+TEST_CASE("a link over RDMA that has gone down is connected again, whichever end knows first",
           "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
@@ -205,7 +205,7 @@ TEST_CASE("a hello of a queue pair that is gone is not taken for a hello of the 
     REQUIRE(ends.talk());
 }
 
-TEST_CASE("a link over RDMA whose device goes down waits for it, and goes on when it is back",
+TEST_CASE("a link over RDMA whose device goes down waits for it, and continues when it is back",
           "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
@@ -231,7 +231,7 @@ TEST_CASE("a link over RDMA whose device goes down waits for it, and goes on whe
     }
 }
 
-TEST_CASE("without a cable a link over RDMA says so once, and then waits as long as it takes",
+TEST_CASE("a link over RDMA without a cable is reported once, and then waits as long as necessary",
           "[verbs]") {
     Ends ends(milliseconds(1000));
     REQUIRE(ends.meet());
@@ -261,7 +261,7 @@ TEST_CASE("without a cable a link over RDMA says so once, and then waits as long
     CHECK(ends.talk());
 }
 
-TEST_CASE("while the kernel at the other end of an RDMA cable answers, its process may compute",
+TEST_CASE("the process at the other end of an RDMA cable may compute while its kernel answers",
           "[verbs]") {
     Ends ends(milliseconds(1000));
     REQUIRE(ends.meet());
@@ -277,8 +277,7 @@ TEST_CASE("while the kernel at the other end of an RDMA cable answers, its proce
     CHECK(ends.talk());
 }
 
-TEST_CASE("a link over RDMA may be dead from the start, and comes up when its cable does",
-          "[verbs]") {
+TEST_CASE("a link over RDMA that is dead at the start comes up with its cable", "[verbs]") {
     const auto [first, second] = verbs_devices();
     ip(first + " down");
     CHECK_THROWS_WITH(VerbsInterface(std::vector{port(0)}, verbs_options("a", first, {port(0)})),
@@ -295,7 +294,7 @@ TEST_CASE("a link over RDMA may be dead from the start, and comes up when its ca
     CHECK(ends.talk());
 }
 
-TEST_CASE("memory that peers write to by RDMA is found by what they know of it", "[verbs]") {
+TEST_CASE("memory that peers write to by RDMA is found by the key that they hold", "[verbs]") {
     Ends ends;
     std::vector<std::byte> memory(100);
     const RemoteMemory remote = ends.b.register_memory(memory, nullptr);
