@@ -113,7 +113,7 @@ TEST_CASE("wilson: the wrong byte order is named as such") {
     }
 }
 
-TEST_CASE("wilson: a header that lies is refused with its line") {
+TEST_CASE("wilson: a header with false values is refused with its line") {
     const std::string good = good_file();
     const std::string plaquette_line = "PLAQUETTE = " + value_of(good, "PLAQUETTE");
     const std::string trace_line = "LINK_TRACE = " + value_of(good, "LINK_TRACE");
@@ -172,7 +172,7 @@ TEST_CASE("wilson: a header that makes no sense is refused with its line") {
     CHECK_THAT(verdict(endless), Contains("no END_HEADER in its first 65536 bytes"));
 }
 
-TEST_CASE("wilson: links that are no numbers are refused even if the checksum is right") {
+TEST_CASE("wilson: links that are not numbers are refused even if the checksum is right") {
     const Lattice lattice = whole(small);
     GaugeField links = random_links(lattice, 21);
     const std::string good = nersc_file(links, lattice, {});

@@ -68,7 +68,9 @@ TEST_CASE("wilson: the pion correlator of free quarks follows the formula") {
     }
 }
 
-TEST_CASE("wilson: a solution is as good as it says, and stops at the tolerance asked for") {
+TEST_CASE(
+    "wilson: the solution has the reported residual, and the solver stops at the requested "
+    "tolerance") {
     const Lattice lattice = whole({4, 2, 6, 4});
     const GaugeField links = random_links(lattice, 8);
     Stopwatch communication;
@@ -94,7 +96,7 @@ TEST_CASE("wilson: a solution is as good as it says, and stops at the tolerance 
     }
 }
 
-TEST_CASE("wilson: what the recursion believes beyond double precision is not a solution") {
+TEST_CASE("wilson: a residual of the recursion below double precision is not a solution") {
     const Lattice lattice = whole({4, 4, 4, 4});
     const GaugeField links = random_links(lattice, 1);
     Stopwatch communication;

@@ -206,7 +206,7 @@ std::uint64_t rounds() {
     return given != nullptr ? std::strtoull(given, nullptr, 10) : 60;
 }
 
-TEST_CASE("Ranks that do not reach a file read and write what the model does", "[io]") {
+TEST_CASE("Ranks that do not reach a file read and write like the model", "[io]") {
     const bool faults = GENERATE(false, true);
     long cuts = 0;
     for (std::uint64_t seed = 1; seed <= rounds(); ++seed) {
@@ -260,7 +260,8 @@ TEST_CASE("Ranks that do not reach a file write at the same time", "[io]") {
     }
 }
 
-TEST_CASE("Sizes, room and failures reach ranks that do not reach the file", "[io]") {
+TEST_CASE("Sizes, allocations and failures are reported to ranks that do not reach the file",
+          "[io]") {
     Random random(3);
     Scene scene(job_of({3}, false), 1);
     scene.run(random, [&](core::Rank rank) {
@@ -285,7 +286,7 @@ TEST_CASE("Sizes, room and failures reach ranks that do not reach the file", "[i
 }
 
 // Each writes the range in two calls: without locks they mix.
-TEST_CASE("Ranges are locked for all ranks by the one that serves", "[io]") {
+TEST_CASE("The serving rank locks ranges for all ranks", "[io]") {
     for (std::uint64_t seed = 1; seed <= rounds() / 2; ++seed) {
         CAPTURE(seed);
         Random random(seed);

@@ -63,7 +63,7 @@ TEST_CASE(
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a member that has not come is not waited for while the message is on its way") {
+TEST_CASE("a member that has not entered is not waited for while the message is under way") {
     // The root's message for rank 1 is on its way; rank 2 waits for what rank 1 sends afterwards.
     Snapshot snapshot{in_barrier(0, 3, 256), in_barrier(1, 3, 128, "broadcast"),
                       receives(2, 3, 1, 4)};
@@ -72,7 +72,7 @@ TEST_CASE("a member that has not come is not waited for while the message is on 
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a credit that ranks in calls give back is on its way, one of a rank that computes not") {
+TEST_CASE("a credit is under way if its owner is in a call, but not if its owner computes") {
     Snapshot snapshot{in_barrier(0, 3), receives(1, 3, 0, 4), plain(RankState::Kind::computes)};
     snapshot[0] = answered(in_call(0, 3, "MPI_Send"));
     snapshot[0].waits->queues.push_back({.name = "link", .peer = 1, .credits = 0, .of = 4});
@@ -107,7 +107,7 @@ TEST_CASE("a link that has been silent for a second is the cause, by the names o
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a rank that looks again and again is reported with what it looks for") {
+TEST_CASE("a rank that polls repeatedly is reported with the object of its polls") {
     Waits waits = *receives(0, 2, 1, 7).waits;
     waits.calls.clear();
     waits.looks_in = "MPI_Iprobe";

@@ -91,7 +91,7 @@ TEST_CASE("Programs of another MPI get a message that none of them joined the jo
         CHECK(outcome.lines_of_torus_run() == 1);
     }
 #ifndef __SANITIZE_ADDRESS__  // whose runtime such a library wants loaded first
-    SECTION("loading it as they run, also under a script") {
+    SECTION("loading it at run time, also under a script") {
         const Outcome outcome = run({torus_run, "-np", "3", "--timeout", "3", "/bin/sh", "-c",
                                      fmt::format("LD_PRELOAD={} sleep 600; true", mpi)});
         CHECK(outcome.code == 124);
@@ -99,7 +99,7 @@ TEST_CASE("Programs of another MPI get a message that none of them joined the jo
         CHECK(outcome.lines_of_torus_run() == 2);
     }
 #endif
-    SECTION("but one process is right to be alone") {
+    SECTION("but a single process may be alone") {
         CHECK(run({torus_run, "-np", "1", OTHER_MPI_PROGRAM}).errors.empty());
     }
     SECTION("and so is a job whose ranks did join") {

@@ -83,7 +83,7 @@ std::vector<routing::Link> some_dead(std::mt19937& dice, const Torus& torus, int
 
 }  // namespace
 
-TEST_CASE("Every host that living cables join to the first is started, whatever cables are dead") {
+TEST_CASE("Every host that living cables join to the first is started, whichever cables are dead") {
     std::mt19937 dice(20);
     const std::vector<Torus> tori{Torus(std::vector{2}), Torus(std::vector{2, 2, 2}),
                                   Torus(std::vector{3, 3, 2}), Torus(std::vector{4, 4}),
@@ -129,7 +129,7 @@ TEST_CASE("An unreachable host is reported with all hosts that tried, and nothin
     CHECK(hosts.tree.others_that_tried(4).size() == 3);
 }
 
-TEST_CASE("Where hosts are reached over a network, there is one way to each") {
+TEST_CASE("If hosts are reached over a network, each has one path") {
     DaemonTree tree({-1, 0, 0}, std::nullopt);
     tree.greeted(0);
     CHECK_FALSE(tree.failed(2));

@@ -54,7 +54,8 @@ TEST_CASE("A rank that is stopped and continued before the timeout is not harmed
     CHECK(outcome.code == 0);
 }
 
-TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and the host named") {
+TEST_CASE(
+    "If any part of torus-run on any host is killed, all processes end and the host is named") {
     struct Case {
         std::string name;
         std::function<pid_t(const Process&)> victim;
@@ -84,7 +85,7 @@ TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and
     }
 }
 
-TEST_CASE("A daemon that stands still is found out by its silence, and everything ends") {
+TEST_CASE("A stopped daemon is detected by its silence, and the whole job ends") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(
         cluster.job({"connect", "spawn-orphan", "print=ready", "sleep"}, {"--set", short_timeout}));
@@ -126,7 +127,7 @@ TEST_CASE("A daemon that stands still is found out by its silence, and everythin
     }
 }
 
-TEST_CASE("A job that is stopped as a whole for longer than the timeout loses nothing") {
+TEST_CASE("A job that is stopped as a whole for longer than the timeout continues") {
     const Cluster cluster("[2]", {"qa", "localhost"});
     const std::string go = cluster.folder().file("go");
     Process process(cluster.job({"connect", "print=ready", "wait-for=" + go, "barrier", "finalize"},
@@ -167,7 +168,7 @@ TEST_CASE("Ranks that watch get the rank, host and cause of a death before the j
     CHECK(count(outcome.errors, "): lost my neighbour") == 2);
 }
 
-TEST_CASE("With --keep-going the others go on when a rank dies, and meet without it") {
+TEST_CASE("With --keep-going the others go on when a rank dies, and exchange data without it") {
     const Cluster cluster("[3]", {"qa", "qb", "localhost"});
     const Outcome outcome = run(cluster.job({"connect", "watch", "barrier", "1:kill=9", "deaths=1",
                                              "barrier", "exchange-living", "finalize"},

@@ -65,7 +65,7 @@ TEST_CASE("Loss: the losses of healthy cables are not reported") {
         }
 }
 
-TEST_CASE("Loss: what a silent cable did not carry is another fault") {
+TEST_CASE("Loss: a silent cable is a different fault") {
     Host host(1, 0);
     LinkLoss loss{"sent"};
     loss.add(host.all, indices);
@@ -99,7 +99,8 @@ TEST_CASE("Loss: packets lost before the job, or on other devices, are not count
               {"eth2", "10 % of the packets sent on eth2 are lost (30 of 300)"}});
 }
 
-TEST_CASE("Loss: what arrives is named as what arrives, and a new session counts anew") {
+TEST_CASE(
+    "Loss: the loss of arriving packets is named as such, and a new session starts new counters") {
     LinkLoss loss{"received"};
     std::vector<TcpTraffic> all{{1, 2}};
     all[0].packets = 5000;

@@ -53,7 +53,7 @@ std::multiset<std::string> reports(Host& host, int intervals, double load) {
 }  // namespace
 
 // A slow link that a slower one holds up is busy for little of the time, and may not be noticed.
-TEST_CASE("Slow links: whichever holds the others up is reported once, and none that is not slow") {
+TEST_CASE("Slow links: each link that delays the others is reported once, and no other link") {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         Host host(seed);
@@ -75,7 +75,7 @@ TEST_CASE("Slow links: whichever holds the others up is reported once, and none 
     }
 }
 
-TEST_CASE("Slow links: all equally fast, a program that sends little, and a moment's delay") {
+TEST_CASE("Slow links: equal links, little traffic and a short delay are not reported") {
     for (unsigned seed = 1; seed <= 100; ++seed) {
         INFO("seed " << seed);
         Host host(seed);
@@ -94,7 +94,7 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
     }
 }
 
-TEST_CASE("Slow links: two links say nothing about each other") {
+TEST_CASE("Slow links: two links are not compared with each other") {
     Host host(1);
     host.rates = {{"d0p", 100}, {"d0m", 2}};
     CHECK(reports(host, 10, 0.9).empty());
@@ -102,7 +102,7 @@ TEST_CASE("Slow links: two links say nothing about each other") {
     CHECK(reports(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
 }
 
-TEST_CASE("Slow links: a message says both rates") {
+TEST_CASE("Slow links: a message contains both rates") {
     LinkPace pace;
     const std::map<std::string, LinkPace::Sent> sent{
         {"eth1", {20'000'000, 5s}}, {"eth2", {20'000'000, 160ms}}, {"eth3", {20'000'000, 170ms}}};

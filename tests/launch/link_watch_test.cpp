@@ -11,7 +11,8 @@ using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {
 
-TEST_CASE("Counters of links: what rises is reported once for each link, and only of links") {
+TEST_CASE(
+    "Counters of links: a rising counter is reported once for each link, and only for links") {
     std::map<std::string, LinkCounters> kernel{{"eth0", {}}, {"eth1", {}}, {"eth2", {}}};
     const auto count = [&](const char* device, LinkCounters::Counter which, std::uint32_t by) {
         kernel[device].set(which, kernel[device][which] + by);
@@ -45,7 +46,7 @@ TEST_CASE("Counters of links: what rises is reported once for each link, and onl
     CHECK(busy.compare(kernel).empty());
 }
 
-TEST_CASE("Speed of links: connections are added up by device, whichever come and go") {
+TEST_CASE("Speed of links: connections are added up by device while connections open and close") {
     using torusmp::base::TcpTraffic;
     using namespace std::chrono_literals;
     const std::map<std::string, unsigned> indices{{"eth1", 1}, {"eth2", 2}, {"eth3", 3}};

@@ -41,7 +41,7 @@ class System {
     TemporaryFolder folder_;
 };
 
-TEST_CASE("The kernel's log names the process that it killed, and no other one") {
+TEST_CASE("The kernel's log names only the process that it killed") {
     const System system;
     system.write("dev/kmsg", "6,1,1,-;Out of memory: Killed process 4711 (of an earlier job)\n");
     MemoryKiller killer(system.root());
@@ -54,7 +54,7 @@ TEST_CASE("The kernel's log names the process that it killed, and no other one")
           "start fewer ranks on this host, or raise the limit");
 }
 
-TEST_CASE("A counter of the control group says that the kernel killed a process, once for each") {
+TEST_CASE("A counter of the control group reports each process that the kernel killed, once") {
     const System system;
     SECTION("version 2") {
         system.write("proc/self/cgroup", "0::/jobs/17\n");
@@ -82,7 +82,7 @@ TEST_CASE("A counter of the control group says that the kernel killed a process,
                        Contains("memory/jobs/memory.limit_in_bytes is 300 MiB"));
         CHECK(killer.describe(3, 0).empty());
     }
-    SECTION("none, but the host has one, of all its processes") {
+    SECTION("only a counter of all processes of the host") {
         system.write("proc/vmstat", "pgfault 7\noom_kill 1\n");
         MemoryKiller killer(system.root());
         CHECK(killer.describe(1, MiB).empty());

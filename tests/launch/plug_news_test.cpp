@@ -101,7 +101,7 @@ class Wiring {
 
 }  // namespace
 
-TEST_CASE("Where nothing is exchanged, nothing is said of plugs") {
+TEST_CASE("Without exchanged plugs nothing is reported about them") {
     const Grid grid({4, 2});
     PlugNews news(grid.settings);
     CHECK(config::find_plug_faults(grid.settings, Wiring(grid).heard()).empty());
@@ -109,7 +109,7 @@ TEST_CASE("Where nothing is exchanged, nothing is said of plugs") {
     CHECK_FALSE(news.next());
 }
 
-TEST_CASE("Two exchanged devices of a host in a ring are named, and no job starts") {
+TEST_CASE("Two exchanged devices of a host in a ring are named, and the job does not start") {
     for (const int size : {3, 4, 7}) {
         const Grid grid({size});
         Wiring wiring(grid);
@@ -136,7 +136,7 @@ TEST_CASE("In a ring of two, exchanged cables are reported for one of the hosts"
     CHECK_THAT(verdict->refusal, StartsWith("the devices d0m and d0p of n0 are exchanged: "));
 }
 
-TEST_CASE("Jobs go around the exchanged cables of a torus that they do not cut apart") {
+TEST_CASE("Jobs use detours around exchanged cables that do not split the torus") {
     const Grid grid({4, 4});
     Wiring wiring(grid);
     wiring.exchange({5, "d0p"}, {5, "d1m"});
@@ -160,7 +160,7 @@ TEST_CASE("Cables of several hosts that are exchanged are named one by one") {
     for (const std::string& line : verdict->lines) CHECK_THAT(line, Contains(" leads to "));
 }
 
-TEST_CASE("Settings without detours let no job go around an exchange") {
+TEST_CASE("Without detours in the settings no job starts with exchanged cables") {
     const Grid grid({4, 4}, "[routing]\ndetour = false\n");
     Wiring wiring(grid);
     wiring.exchange({5, "d0p"}, {5, "d1m"});

@@ -414,7 +414,7 @@ TEST_CASE("Frames between daemons arrive once and in order, whichever cables die
     run(472);  // cables come and go faster than the tree is repaired
 }
 
-TEST_CASE("A daemon that no cable reaches is waited for as long as it waits, and then lost") {
+TEST_CASE("A daemon that no cable reaches is lost after the time that it waits itself") {
     const bool comes_back = GENERATE(true, false);
     for (const int head : {0, 1}) {
         CAPTURE(comes_back, head);

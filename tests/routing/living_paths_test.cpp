@@ -28,7 +28,7 @@ bool leads_to_cycle(const Slot& slot, std::map<Slot, std::set<Slot>>& after,
     return false;
 }
 
-TEST_CASE("paths over living ranks join all that can be joined, and cannot deadlock") {
+TEST_CASE("paths over living ranks join all ranks that can be joined, and cannot deadlock") {
     Random random(23);
     for (int round = 0; round < 100; ++round) {
         const Shape shape = random_shape(random, 40);

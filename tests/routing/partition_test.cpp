@@ -116,7 +116,7 @@ TEST_CASE("regions hold shortest paths, make trees, share no arc, and send the f
     }
 }
 
-TEST_CASE("on tori and meshes with room the regions differ by one rank at most") {
+TEST_CASE("on tori and meshes with room the regions differ by at most one rank") {
     const auto [dims, periodic, root] = GENERATE(table<std::vector<int>, bool, Rank>({
         {{8, 8}, true, 0},
         {{4, 8, 8}, true, 17},

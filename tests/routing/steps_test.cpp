@@ -139,7 +139,8 @@ TEST_CASE("a message in pieces fills all disjoint trees, and no piece waits") {
     CHECK(result.steps == turns - 1 + height);
 }
 
-TEST_CASE("of messages that want one arc at once one goes, and each step of the others counts") {
+TEST_CASE(
+    "of several messages for one arc one is sent, and each waiting step of the others counts") {
     const Torus ring(std::vector{6});
     const Direction up{0, +1};
     // Three from rank 0 to rank 1 at once, and one to rank 2 that comes through at the same time.
@@ -157,7 +158,7 @@ TEST_CASE("of messages that want one arc at once one goes, and each step of the 
     CHECK(result.mean_on_an_arc == Approx(5 / 12.0));
 }
 
-TEST_CASE("what cannot be replayed is refused") {
+TEST_CASE("a schedule that cannot be replayed is refused") {
     const Torus line(std::vector{3}, {false});
     const std::vector<Message> off_the_edge = {{2, {{{0, +1}, 0}}, 0, {}}};
     CHECK_THROWS_AS(replay(line, off_the_edge), std::invalid_argument);

@@ -112,7 +112,7 @@ TEST_CASE("disjoint trees are not much higher than the furthest rank is away") {
     for (const SpanningTree& tree : disjoint_trees(torus, 1)) CHECK(tree.height() <= most);
 }
 
-TEST_CASE("disjoint trees use all that a corner has, except for rings of two beside open lines") {
+TEST_CASE("disjoint trees use all links of a corner, except for rings of two beside open lines") {
     Random random{std::uint32_t(GENERATE(range(0, 150)))};
     const Torus torus = random_shape(random, 300).torus();
     CAPTURE(torus.describe());
@@ -190,7 +190,7 @@ TEST_CASE("the balanced tree has shortest paths and no choice of arcs has a smal
     }
 }
 
-TEST_CASE("the balanced tree of a torus loads all directions alike, step by step") {
+TEST_CASE("the balanced tree of a torus loads all directions equally in each step") {
     for (const auto& dims : {std::vector{4, 8, 8}, std::vector{8, 8}, std::vector{5, 7, 3},
                              std::vector{4, 4, 2}, std::vector{2, 2, 2}}) {
         const Torus torus = named(dims);

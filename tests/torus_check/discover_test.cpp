@@ -216,7 +216,7 @@ TEST_CASE("Stars, trees and tori without some cables give the file of a graph") 
     check_file(torus, found);
 }
 
-TEST_CASE("A network that joins all hosts is left out, with a note") {
+TEST_CASE("A network that joins all hosts is omitted, with a note") {
     MadeUp machine({2, 3});
     for (int a = 0; a < 6; ++a)
         for (int b = 0; b < 6; ++b)
@@ -240,7 +240,7 @@ TEST_CASE("With two hosts and another network, the selected devices determine th
     check_file(machine, found);
 }
 
-TEST_CASE("A cable that is missing has its place in the written file, and is reported") {
+TEST_CASE("A missing cable has its place in the written file, and is reported") {
     for (const auto& dims : {std::vector{2}, {4}, {2, 2, 2}, {3, 3, 2}}) {
         const MadeUp whole(dims);
         for (int node = 0; node < whole.torus.size(); ++node) {
@@ -304,7 +304,7 @@ TEST_CASE(
                                std::vector<std::string>{}));
 }
 
-TEST_CASE("A cable of which neither end has a device is not taken for a missing one") {
+TEST_CASE("A cable without a device at both ends is not reported as missing") {
     MadeUp machine({4});
     machine.pull({0, "up0"}, {1, "dn0"});
     machine.pull({3, "up0"}, {0, "dn0"});
@@ -338,7 +338,8 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
     CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
 }
 
-TEST_CASE("Agents that fail alike on all hosts are reported in one sentence, without the cables") {
+TEST_CASE(
+    "The same failure of the agents of all hosts is reported in one sentence, without the cables") {
     MadeUp silent({4});
     for (int node = 0; node < 4; ++node)
         silent.host(node) = {fmt::format("the agent ended with 255: ssh: connect to host h{} port "

@@ -47,7 +47,7 @@ void read_lines(const std::string& text, Read read) {
 
 }  // namespace
 
-TEST_CASE("A probe is read back, and large ones like small ones") {
+TEST_CASE("Small and large probes are unchanged after writing and reading") {
     const Nonce nonce = some_nonce();
     auto bytes = bytes_of(encode(nonce, {7, "enp1s0f0", 123}));
     for (const std::size_t size : {bytes.size(), std::size_t(8952)}) {
@@ -86,7 +86,7 @@ TEST_CASE("A datagram of another job, an outsider or a liar is not a probe") {
         }
 }
 
-TEST_CASE("A nonce is printed and read, and two are never the same") {
+TEST_CASE("A nonce can be printed and read, and no two are the same") {
     CHECK(parse_nonce(format_nonce(some_nonce())) == some_nonce());
     CHECK(random_nonce() != random_nonce());
     CHECK_FALSE(parse_nonce(""));
@@ -94,7 +94,7 @@ TEST_CASE("A nonce is printed and read, and two are never the same") {
     CHECK_FALSE(parse_nonce(std::string(31, 'a')));
 }
 
-TEST_CASE("A job is read back as it was given") {
+TEST_CASE("A job is unchanged after writing and reading") {
     Job job{some_nonce(), 3, 8, 23456, true, "/tmp/a folder/torus.toml", {"eth1", "eth2"}};
     Job back;
     read_lines(format_job(job),
@@ -108,7 +108,8 @@ TEST_CASE("A job is read back as it was given") {
     CHECK(back.devices == job.devices);
 }
 
-TEST_CASE("A report is read back as it was given, and one with lines lost is refused") {
+TEST_CASE(
+    "A report is unchanged after writing and reading, and one with missing lines is refused") {
     const ProbeReport report = some_report();
     const std::string text = format_report(report);
     ProbeReport back;
@@ -124,7 +125,7 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
     CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
-TEST_CASE("Rounds and transfers are read back as they were given") {
+TEST_CASE("Rounds and transfers are unchanged after writing and reading") {
     const auto line = [](std::string text) {
         REQUIRE(text.ends_with('\n'));
         text.pop_back();
@@ -154,7 +155,7 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
                         ProtocolError);
 }
 
-TEST_CASE("Damaged jobs and reports are refused or mean something that prints the same") {
+TEST_CASE("Damaged jobs and reports are refused, or read as values that print the same") {
     const std::string report = format_report(some_report());
     Job whole{some_nonce(), 3, 8, 23456, false, "torus.toml", {"eth1"}};
     const std::string job = format_job(whole);

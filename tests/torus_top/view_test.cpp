@@ -131,7 +131,7 @@ TEST_CASE("rates add up to the counters, although a rank reports late") {
     CHECK(moved == Approx(4e6));
 }
 
-TEST_CASE("a rank of which nothing is reported any more uses no processor") {
+TEST_CASE("a rank without further reports uses no processor") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -140,7 +140,7 @@ TEST_CASE("a rank of which nothing is reported any more uses no processor") {
     CHECK(view.totals().cpu == 0);
 }
 
-TEST_CASE("the rank that all wait for is marked, and the one that sends the most") {
+TEST_CASE("the rank that all wait for and the rank that sends most are marked") {
     const JobView view = watched();
     CHECK(view.ranks()[0].slowest);
     CHECK_FALSE(view.ranks()[1].slowest);
@@ -149,7 +149,7 @@ TEST_CASE("the rank that all wait for is marked, and the one that sends the most
           "waits 2.0 s in MPI_Recv: a message of up to 8 B from rank 0, tag 7");
 }
 
-TEST_CASE("ranks and ways that cannot be are left out") {
+TEST_CASE("impossible ranks and links are omitted") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -196,7 +196,8 @@ TEST_CASE("a screen has as many lines as the terminal, and none is longer") {
     }
 }
 
-TEST_CASE("accesses to windows are counted where a rank makes them, and their targets named") {
+TEST_CASE(
+    "accesses to windows are counted at the rank that makes them, and their targets are named") {
     JobView view = watched();
     CHECK_THAT(plain_text(draw(view, {}, 150, 0)), !Contains("ACCESS/S"));
     Sample sample;
@@ -238,7 +239,7 @@ TEST_CASE("the texts for programs name every rank and link once") {
             Catch::Matchers::EndsWith("# EOF\n"));
 }
 
-TEST_CASE("records come back as they were sent, and damaged ones are refused") {
+TEST_CASE("records are unchanged after sending, and damaged ones are refused") {
     Sample sample;
     sample.now = 5;
     sample.ranks = {rank(1, 2)};

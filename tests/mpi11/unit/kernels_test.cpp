@@ -156,7 +156,7 @@ void check_pairs(Values values) {
 
 }  // namespace
 
-TEST_CASE("operations on integers are those of C, and wrap around") {
+TEST_CASE("operations on integers equal the operations of C, and wrap around") {
     check_integers<std::int8_t>(Values::int8);
     check_integers<std::int16_t>(Values::int16);
     check_integers<std::int32_t>(Values::int32);
@@ -178,7 +178,7 @@ TEST_CASE("operations on integers of 16 bytes carry over all of them") {
                 [](Wide x, Wide y) { return x > y ? x : y; });
 }
 
-TEST_CASE("operations on floating-point numbers are those of C") {
+TEST_CASE("operations on floating-point numbers equal the operations of C") {
     check_reals<float>(Values::float32);
     check_reals<double>(Values::float64);
     check_reals<long double>(Values::long_double);
