@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs torus-bench as users do, on tiny sizes, and checks what all of its tables have in common."""
+"""Runs torus-bench as users do, with tiny sizes, and checks the common features of its tables."""
 
 import json
 import sys

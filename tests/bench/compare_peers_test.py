@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs compare-peers on cheap measures. A peer that is not installed is expected to be absent."""
+"""Runs compare-peers with short measurements. A peer that is not installed is expected to be absent."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Other libraries' figures, as compare-peers has written them, beside ours.
+// The figures of other libraries, written by compare-peers, beside ours.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>

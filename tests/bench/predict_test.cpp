@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predictions, and what peers' algorithms take in the same model.
+// Predictions, and the times of other libraries' algorithms in the same model.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>

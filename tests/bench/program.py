@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of programs share: called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
+"""Shared by the tests of programs, which are called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
 
 import html
 import os

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written as JSON and read again is the same.
+// Figures are unchanged after writing as JSON and reading.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs torus-bench report as users do, with hardly any time for a figure, and opens what it writes."""
+"""Runs torus-bench report as users do, with little time for each figure, and reads its output."""
 
 import json
 import re

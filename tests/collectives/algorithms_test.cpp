@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of algorithms: what their rows say, and that every row of every operation gives the
-// right answer.
+// The tables of algorithms: the texts of their rows, and the results of every row of every
+// operation.
 #include <catch2/catch.hpp>
 #include <set>
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contents of the area that are longer than its rooms: they have large buffers, which are few, so
-// members must say soon that they are done with them, whatever else they call and however calls
-// end.
+// Contents that are longer than the rooms of the area use large buffers. These are few, so members
+// must release them soon, whatever they call next and however calls end.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

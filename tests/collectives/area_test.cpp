@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The area through which members of one host leave things for each other: calls that overlap and
-// come round its rings, that are started again in any order, that disagree, or find no memory.
+// The area through which members of one host exchange contents: calls that overlap and wrap around
+// its rings, start again in any order, disagree, or have no memory.
 #include "collectives/area/area.h"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members that do not mean the same collective, without the checking mode: every member's call
+// Members that call different collectives, without the checking mode: every member's call
 // ends, at least one rank gets an error, and the group can be used again.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>

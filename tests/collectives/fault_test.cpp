@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank or a cable is lost in the middle of a collective.
+// Ranks and cables that are lost in the middle of a collective.
 #include <catch2/catch.hpp>
 
 #include "collectives/gather/gather.h"

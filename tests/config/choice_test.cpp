@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
-// RDMA, and the notes where it is there and not used.
+// The choice of a transport for a link: the rule on fictitious facts, the check of a machine that
+// requests RDMA, and the notes on RDMA that is present but not used.
 #include "core/transport/choice.h"
 #include "config/geometry.h"
 #include "core/settings.h"

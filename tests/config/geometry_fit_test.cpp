@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the lists, hosts and links of a geometry file fit its torus.
+// The check that the lists, hosts and links of a geometry file fit its torus.
 #include <catch2/catch.hpp>
 
 #include "tests/config/geometry_texts.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The geometry file: what it says reaches the settings, and everything wrong in it is refused with
-// file, line, what was found and what was expected.
+// The geometry file: its values reach the settings, and each mistake is refused with file, line,
+// the text found and the text expected.
 #include <sys/stat.h>
 #include <unistd.h>
 

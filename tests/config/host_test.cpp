@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binding plans over made-up machines, and what is read from /proc and /sys over made-up trees.
+// Binding plans of fictitious machines, and the facts read from fictitious trees of /proc and /sys.
 #include <sys/wait.h>
 #include <unistd.h>
 

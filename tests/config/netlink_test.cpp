@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to the kernel over netlink, and pieces of answers, whole and cut short.
+// Requests to the kernel over netlink, and parts of answers, complete and truncated.
 #include "base/netlink.h"
 
 #include <net/if.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address plan: routes as they are printed, walked from every node to every other.
+// The address plan: printed routes, followed from every node to every other.
 #include "base/json.h"
 #include "config/netplan.h"
 #include "base/address.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of hosts: as text, believed only if complete; and the check of a machine made up of them.
+// Facts of hosts: their text, which is accepted only if complete, and the check of a machine.
 #include "config/network.h"
 #include "base/address.h"
 #include "config/geometry.h"

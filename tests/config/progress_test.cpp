@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a long piece of work says about how far it is.
+// The progress messages of a long operation.
 #include "base/progress.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this host has of RDMA, read from a made-up /sys, and the limit of locked memory.
+// The RDMA devices of this host, read from a fictitious /sys, and the limit of locked memory.
 #include "core/transport/verbs/rdma.h"
 
 #include <linux/capability.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A setting is declared once: whatever reads, prints or describes settings follows from its row.
+// A setting is declared once, in a row from which its parser, its output and its description
+// follow.
 #include <catch2/catch.hpp>
 #include <chrono>
 

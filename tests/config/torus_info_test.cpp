@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-info as a user runs it: what it prints where, and how it ends.
+// torus-info as a user runs it: its output, its messages and its exit codes.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
