@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credits and held packets of a connection: what may be taken, returned and owed.
+// Credits and held packets of a connection: taking, returning and owing credits.
 #include "core/connection/credits.h"
 
 #include <catch2/catch.hpp>

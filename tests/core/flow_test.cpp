@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declared channels: order, and what a message costs once both ends know the channel.
+// Declared channels: order, and the packets of a message once both ends know the channel.
 
 #include <catch2/catch.hpp>
 #include <deque>

@@ -28,7 +28,7 @@ struct Sending {
     std::vector<std::byte> bytes;
     SendRequest request;
 };
-// Exactly as long as the receive says, so that tools see a byte too many.
+// Exactly the length of the receive, so that sanitizers detect a byte too many.
 struct Receiving {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets from an enemy: whatever they say, nothing crashes, no byte outside is touched, the
-// messages of others arrive, and every request with the enemy ends.
+// Packets from an attacker: whatever they contain, no rank crashes, no byte outside of buffers is
+// written, the messages of others arrive, and every request with the attacker ends.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several transports that share a rank's links, and last hops that write into the receiver's
-// memory: which link carries what, and that a lie about it harms no rank.
+// memory: the choice of a link for each packet, and false packets about it, which must not harm a
+// rank.
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matching by context, source and tag against a model that searches plain lists.
 //
-// If the world comes to rest after each call, messages arrive in the order of the calls and the
-// model says exactly which receive gets which message. If it does not, but each receive names its
-// source, the outcome is the same whatever the delays: both sides go by order. With wildcards for
-// the source and messages under way, only the rule of order itself can be checked.
+// If all ranks settle after each call, messages arrive in the order of the calls and the model
+// determines the message of each receive. If they do not settle, but each receive names its source,
+// the outcome does not depend on delays, because both sides keep their order. With wildcards for
+// the source and messages under way, only the order itself can be checked.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

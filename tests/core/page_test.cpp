@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks publish on their control pages: what they wait for, and what they have counted.
+// The control pages on which ranks publish their waits and their counters.
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages travel: eager, by remote write, by remote read, in packets; who comes first;
-// layouts; truncation; named cables; tasks.
+// The ways in which messages are sent: eager, by remote write, by remote read, in packets; early
+// and late receives; layouts; truncation; named cables; tasks.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

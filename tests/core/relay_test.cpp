@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relay: packets of others, hop by hop, with two credits per virtual channel, on tori and
+// The relay of packets, hop by hop, with two credits per virtual channel, on tori and
 // meshes of every shape. No deadlock, order kept, every packet and credit accounted for.
 
 #include <catch2/catch.hpp>

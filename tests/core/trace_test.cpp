@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core traces: packets, messages, and links that die, in the report of a rank.
+// The trace of core in the report of a rank: packets, messages, and links that die.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that no receive has asked for: how much memory they take, and that none is lost, late or
-// out of order because of the bound.
+// Unexpected messages: their memory is bounded, and the bound must not lose, delay or reorder
+// messages.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

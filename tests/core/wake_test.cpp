@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that sleep in waits of one rank, and what must wake them. No timer ends a sleep here, so
-// a lost wake-up is a wait that does not end.
+// Threads that sleep in waits of one rank, and the events that must wake them. No timer ends a
+// sleep here, so a wait with a lost wake-up does not end.
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages over channels that change their answer to whether memory can be written.
+// Large messages over channels that sometimes allow and sometimes refuse remote writes.
 
 #include <catch2/catch.hpp>
 #include <deque>

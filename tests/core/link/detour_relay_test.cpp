@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks over which the detour of a dead link leads, and that stop or die.
+// Relays of the detour of a dead link that stop or die.
 
 #include <catch2/catch.hpp>
 #include <deque>

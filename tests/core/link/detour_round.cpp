@@ -20,7 +20,7 @@ struct Shape {
     std::vector<bool> periodic;
 };
 
-// What link ends keep has its bounds at any time, and nothing is left of it in the end.
+// The memory of link ends has bounds at any time, and nothing is kept in the end.
 std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
     const std::size_t links = 2 * std::size_t(job.torus().link_dimensions());
     const std::size_t most_packets =

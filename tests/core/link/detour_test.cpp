@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cables die and come back: to messages nothing has happened, until no way is left.
+// Links whose cables die and come back: no message is affected until no path is left.
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank says of links and detours and that cannot be: it is refused and named, and no message
-// is lost without a word, comes twice or goes astray.
+// Impossible reports of a rank about links and detours: they are refused with the rank's number,
+// and no message is lost silently, arrives twice or arrives elsewhere.
 
 #include <catch2/catch.hpp>
 #include <cstring>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What link ends keep and count, and what ranks know of links: without a transport.
+// The memory and counters of link ends, and the knowledge of ranks about links, without a
+// transport.
 
 #include <algorithm>
 #include <catch2/catch.hpp>

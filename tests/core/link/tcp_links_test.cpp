@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links over TCP whose connections are torn in the middle of everything, again and again: all ranks
-// of a small torus in this process, over this host's addresses. What was lost on the way is sent
-// again over other ranks or over the next connection, and no message notices.
+// Links over TCP whose connections break repeatedly in the middle of traffic: all ranks of a small
+// torus in this process, over this host's addresses. Lost packets are sent again over other ranks
+// or over the next connection, and no message is affected.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>

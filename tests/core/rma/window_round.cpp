@@ -14,8 +14,8 @@ namespace {
 
 using windows::Actor;
 
-// Windows of one make on all ranks. Consecutive ranks of a group map each other's memory, as those
-// of a host do.
+// Windows of one kind on all ranks. Consecutive ranks of a group map each other's memory, as ranks
+// of one host do.
 void make_windows(windows::World& world, int group, std::vector<std::unique_ptr<Actor>>& actors) {
     const auto count = std::size_t(world.job.size());
     for (std::size_t rank = 0; rank < count; ++rank)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shortcuts: when they are made and used, and that losing one costs no message, no order and no
-// word, whatever is under way.
+// Shortcuts: their creation and use. The loss of a shortcut must not lose or reorder messages, nor
+// print a message, whatever is under way.
 
 #include <catch2/catch.hpp>
 #include <deque>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated time: what the model says, exactly.
+// Simulated time, which must equal the model exactly.
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>

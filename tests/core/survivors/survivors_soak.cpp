@@ -10,7 +10,7 @@
 //
 //   survivors_soak [FIRST [COUNT]]
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: survivors_soak SEED 1 repeats that
+// Exit code: 0 success, 1 failure (the seed is printed: survivors_soak SEED 1 repeats that
 // round), 2 bad arguments.
 #include <fmt/format.h>
 

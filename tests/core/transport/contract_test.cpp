@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core relies on of packets, credits, connections and sleep, required of every transport: see
-// pairs.h for the list.
+// The requirements of core on every transport: packets, credits, connections and sleep. pairs.h has
+// the list of transports.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of Ethernet frames, on a cable that does what a seed says.
+// The protocol of Ethernet frames, on a cable whose faults follow from a seed.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Ethernet transport between two network namespaces, which TORUSMP_TEST_NAMESPACES and
-// TORUSMP_TEST_DEVICES name: what goes in frames, and who sees them. Needs privilege; see
-// tests/ethernet.
+// TORUSMP_TEST_DEVICES name: which packets go in frames, and which processes see the frames. Needs
+// privilege; see tests/ethernet.
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>

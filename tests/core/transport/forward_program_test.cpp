@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program that forwards frames, run by an interpreter of the few instructions that it is made
-// of: no kernel is asked. That the kernel's verifier takes it is tested in tests/ethernet.
+// The program that forwards frames, run without a kernel by an interpreter of the few instructions
+// that it uses. tests/ethernet tests that the kernel's verifier accepts it.
 #include <linux/pkt_cls.h>
 
 #include <algorithm>

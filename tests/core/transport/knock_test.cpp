@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a kernel answers, as transports ask whose own packets processes have to answer.
+// The question whether a kernel answers, for transports whose own packets only processes answer.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core relies on of memory that peers reach, required of every transport: see
-// pairs.h for the list.
+// The requirements of core on every transport: memory that peers read and write. pairs.h has the
+// list of transports.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where payloads lie in a slot queue: no two that are in use overlap, and the reader finds each
-// where the writer has put it.
+// The places of payloads in a slot queue: payloads in use do not overlap, and the reader finds each
+// payload where the writer has put it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>

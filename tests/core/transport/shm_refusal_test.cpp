@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared memory reports where the kernel keeps two processes apart.
+// The errors of shared memory if the kernel separates two processes.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared memory is to the rest of the process: core dumps, limits.
+// The effects of shared memory on the rest of the process: core dumps, limits.
 #include <sys/resource.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that come in at an awkward time: several of one caller in a row, and while this
-// process has no descriptor for another one.
+// Connections that arrive at a bad time: several from one caller in a row, and while this process
+// has no free descriptor.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How TCP connections are established and last although the other end's process takes its time:
-// only kernels have to answer at once.
+// The establishment and survival of TCP connections to a slow process: only kernels have to answer
+// immediately.
 #include <sys/resource.h>
 
 #include <algorithm>

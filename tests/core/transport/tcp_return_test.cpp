@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died: they are connected again, by the same two ends and no other.
+// Links whose cable has died: only the same two ends connect them again.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>

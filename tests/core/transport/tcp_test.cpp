@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is specific to TCP: who gets in, what damaged or hostile bytes cost, and which addresses are
-// used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
-// addresses.
+// The features specific to TCP: which callers are accepted, the effect of damaged or hostile bytes,
+// and the addresses that are used. The attacker is a plain socket; both ends and the attacker are
+// in this process, on this host's addresses.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory under verbs: its registration and the end of that, and copies where it is refused. Runs
-// where there are RDMA devices (verbs_pair.h), as root; tests of the limit of locked memory without
+// Memory under verbs: its registration and deregistration, and copies if registration is refused.
+// Runs if RDMA devices exist (verbs_pair.h), as root; tests of the limit of locked memory without
 // CAP_IPC_LOCK.
 #include <sys/mman.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died: they are connected again, by new queue pairs of the same two ends.
+// Links whose cable has died: the same two ends connect them again with new queue pairs.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <memory>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is specific to verbs: packets forwarded from the slot in which they came, and messages when
-// devices, peers and settings are wrong. Runs where there are RDMA devices (verbs_pair.h), as root.
+// The features specific to verbs: packets relayed from the slot in which they arrived, and messages
+// about faulty devices, peers and settings. Runs if RDMA devices exist (verbs_pair.h), as root.
 #include <catch2/catch.hpp>
 #include <memory>
 
