@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gauge_file.sh GAUGE_FILE WILSON MAKE_NERSC ARCHIVE -- LAUNCHER...
 # A field that ranks write together gives the same bytes on every grid of ranks, the links of the
-# writer in one process, and checksums that hold. What ranks read together is what was written.
+# writer in one process, and valid checksums. Ranks that read together get the written field.
 . "$(dirname "$0")/common.sh"
 gauge_file=$1 wilson=$2 make_nersc=$3 archive=$4
 shift 5

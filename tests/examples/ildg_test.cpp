@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of ILDG configurations: both precisions, and the ways in which a file can be wrong.
+// The reader of ILDG configurations: both precisions, and all kinds of faulty files.
 #include <catch2/catch.hpp>
 
 #include "configuration.h"

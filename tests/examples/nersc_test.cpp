@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of NERSC configurations: all formats, and all ways in which a file can be wrong.
+// The reader of NERSC configurations: all formats, and all kinds of faulty files.
 #include <catch2/catch.hpp>
 
 #include "fixtures.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Wilson operator and the solver on one rank, against formulas and a slow version of the same.
+// The Wilson operator and the solver on one rank, against formulas and a slow reference.
 #include <catch2/catch.hpp>
 #include <numbers>
 

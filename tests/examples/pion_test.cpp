@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solutions to a true residual, and the pion correlator against its formula for free quarks.
+// Solutions with a given true residual, and the pion correlator against its formula for free
+// quarks.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a process that does not belong to a job does to its ports; run inside a node's namespace.
+"""Attacks by a process outside of a job on the ports of the job; run inside a node's namespace.
 
   attack.py KIND SEED ADDRESS... -- PORT...     KIND: garbage, outsider, half-open, replay
   attack.py record FILE                         writes down what callers say first, until killed

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-run says of cables that are dead at the start, die, come back or flap, while real traffic goes on:
+"""The reports of torus-run on cables that are dead at the start, die, come back or flap during real traffic:
 cable_lines_test.py TORUS_RUN CABLE_TRAFFIC [CLASS]."""
 import os
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs whose processes are known by a mark in their environment, wherever they run and whoever their parent is."""
+"""Jobs whose processes are known by a mark in their environment, on any host and with any parent."""
 import contextlib
 import os
 import signal

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether what torus-run says of faults of cables is true, over schedules drawn from a seed.
+"""Checks the reports of torus-run on faults of cables, over schedules drawn from a seed.
 
   said_testbeds.py --programs torus-run torus-check cable_traffic --kind silent,exchanged,lossy
                    [--trials 3] [--seed 1] [--set transport.use=ethernet] [-v]

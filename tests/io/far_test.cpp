@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Independent accesses of ranks that do not reach the file, through the one that does, in whole
+// Independent accesses of ranks that do not reach the file, through the rank that does, in whole
 // jobs: random views and calls against a model of the file, several ranks at a time.
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random views, and the map of bytes that says what they mean.
+// Random views, and the maps of the bytes that they select.
 #pragma once
 
 #include <memory>

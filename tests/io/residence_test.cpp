@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a file lives, decided from what made-up hosts see; and what this host sees.
+// The host of a file, determined from the file systems of fictitious hosts, and the file systems of
+// this host.
 #include <catch2/catch.hpp>
 
 #include <unistd.h>

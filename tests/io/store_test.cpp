@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of this host: what the kernel refuses, and the limit of a process.
+// Files of this host: errors of the kernel, and the limit of a process.
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hangs of jobs over several hosts, in a testbed of namespaces: the daemons gather what their ranks wait for.
+"""Hangs of jobs over several hosts, in a testbed of namespaces: the daemons collect the waits of their ranks.
 Called as hang_testbed_test.py SOURCE TORUS_RUN HANGS."""
 import os
 import queue

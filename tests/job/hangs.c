@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that hang, one for each mistake: "hangs CASE", started with four ranks. Each rank says
- * that it is in place before the call in which it stays. */
+/* Programs that hang, one for each mistake: "hangs CASE", started with four ranks. Each rank prints
+ * a line before the call in which it hangs. */
 #include <mpi.h>
 #include <qmp.h>
 #include <signal.h>

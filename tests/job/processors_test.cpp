@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ranks outnumber processors.
+// The detection of more ranks than processors.
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes on the command line of torus-run, jobs that the system does not allow, and programs that
-// are not ours.
+// Mistakes on the command line of torus-run, jobs beyond the limits of the system, and programs of
+// other MPI libraries.
 #include <fmt/format.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of cables that die and come back, and how often.
+// The reports on cables that die and come back, and their frequency.
 #include "programs/torus_run/daemon/cable_news.h"
 
 #include <stdlib.h>

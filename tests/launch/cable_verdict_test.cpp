@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a job starts on a machine with faults in its cables, and what is said of them.
+// The decision whether a job starts on a machine with faulty cables, and the messages about them.
 #include "programs/torus_run/front/cable_verdict.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of other launchers, what ranks print to files, and what debuggers read in torus-run.
+// Options of other launchers, output files of ranks, and the data that debuggers read in torus-run.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks, daemons and hosts that die or stand still in a job over several hosts.
+// Ranks, daemons and hosts that die or stop in a job over several hosts.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

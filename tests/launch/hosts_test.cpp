@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-run over several hosts: jobs that go well, their streams, their end, and signals. The hosts
-// are made up, see cluster.h.
+// torus-run over several hosts: successful jobs, their streams, their end, and signals. The hosts
+// are fictitious, see cluster.h.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a job ends: by a failure, a timeout or a signal, and what is left of it: nothing.
+// The end of a job by a failure, a timeout or a signal. Nothing of the job must remain.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>

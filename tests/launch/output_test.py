@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks print leaves them line by line, whatever it goes to: called as FILE TORUS_RUN PROGRAM..., real programs in
-C, C++, Fortran and Python that flush nothing."""
+"""The output of ranks is passed on line by line to any destination. Called as FILE TORUS_RUN PROGRAM..., with programs
+in C, C++, Fortran and Python that do not flush."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of cables that lead elsewhere while a job starts.
+// The reports on cables that lead elsewhere while a job starts.
 #include "programs/torus_run/daemon/plug_news.h"
 
 #include <catch2/catch.hpp>

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and,
-# so that no other program takes a port of theirs, in a network namespace), runs the rank program
+# to keep their ports free, in a network namespace), runs the rank program
 # under srun, and takes everything down again.
 #   slurm.sh RANK_PROGRAM TORUS_RUN
-# Exit code 77: skipped, for want of a package or of root.
+# Exit code 77: skipped, because a package or root is missing.
 set -uo pipefail
 # For a build with the address sanitizer.
 export LSAN_OPTIONS=print_suppressions=0:suppressions=$(dirname "$(readlink -f "$0")")/lsan.supp

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torus-run as its users see it: every test starts the real program with small helper programs.
-// Here jobs that go well, their streams, and ranks without torus-run.
+// This file has successful jobs, their streams, and ranks without torus-run.
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Man pages and completions against what they are made of: each option, setting and function is
+"""Man pages and completions against their sources: each option, setting and function is
 found, and shells offer it. Takes the build tree's folder of the manual, PROGRAM=PATH..., and the
 sources.
 
