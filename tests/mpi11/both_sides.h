@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two sides of a communicator of processes that have joined exchange. */
+/* The messages that the two sides of an inter-communicator of joined processes exchange. */
 #ifndef BOTH_SIDES_H
 #define BOTH_SIDES_H
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays that are dealt out to a grid of processes: all parts together are the array, each element
- * once, and each process has what an enumeration by hand gives it, in the order of memory. */
+/* Arrays that are distributed over a grid of processes: all parts together are the array, with each
+ * element once, and each process has the elements of a plain enumeration, in the order of memory.
+ */
 #include "cases.h"
 
 enum { most_dims = 4, most_elements = 5000 };

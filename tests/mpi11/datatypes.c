@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes: what they describe, and messages of them. */
+/* Datatypes: the data that they describe, and messages of them. */
 #include "pass_on.h"
 
 #include <limits.h>

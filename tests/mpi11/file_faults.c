@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that cannot be had, shrink or vanish, and disks that are full: the class of the standard on
- * every rank, and words that name host and path.
+/* Files that cannot be opened, shrink or vanish, and full disks: every rank gets the error class of
+ * the standard and a message that names host and path.
  *
  *   file_faults CASE [FOLDER]
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generalized requests: which of the program's functions is called when, with what, and where its
- * errors and what it fills go. MPI_THREAD_MULTIPLE. */
+/* Generalized requests: the calls of the program's functions, their arguments, their errors and the
+ * statuses that they fill. Uses MPI_THREAD_MULTIPLE. */
 #include "cases.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes made with counts of 64 bits, and those made by precision and range: what they describe
- * and their arguments. */
+/* Datatypes with counts of 64 bits, and datatypes by precision and range: their data and their
+ * arguments. */
 #include "cases.h"
 
 #include <limits.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do wrong, where errors return: handles that never were any, buffers that overlap,
- * and what is left for the program after a call has failed. */
+/* Mistakes of programs, with errors returned: handles that were never valid, buffers that overlap,
+ * and the state of the program after a failed call. */
 #include "cases.h"
 
 #include <pthread.h>

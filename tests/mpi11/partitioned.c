@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Partitioned messages: numbers of partitions that differ at the two ends, datatypes, order, threads
+/* Partitioned messages: different numbers of partitions at the two ends, datatypes, order, threads
  * that mark partitions at the same time, mistakes. */
 #include "cases.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are cancelled, freed early or looked at, in cases. */
+/* Requests that are cancelled, freed early or queried, in cases. */
 #include "ring_messages.h"
 
 static void cancel(void) {

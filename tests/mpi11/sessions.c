@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: PROGRAM [before|beside|after|late|late_some|late_children|alone] [code]. Each way works
- * on any number of processes. */
+/* Sessions: PROGRAM [before|beside|after|late|late_some|late_children|alone] [code]. Each order
+ * works on any number of processes. */
 #include <mpi.h>
 
 #include <stdio.h>

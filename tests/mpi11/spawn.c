@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that join: programs that start others, and jobs that meet. As a child (argv[1] is
- * "child") this program does what the case in argv[2] expects of it. */
+/* Processes that join: programs that start others, and jobs that connect. As a child (argv[1] is
+ * "child") this program has its part of the case in argv[2]. */
 #include "both_sides.h"
 
 #include <unistd.h>

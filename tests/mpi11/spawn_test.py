@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs that start apart and meet, and what is left when one side of joined processes dies:
+"""Jobs that start separately and connect, and the state after one side of joined processes dies:
 spawn_test.py TORUS_RUN JOINED_ROLES."""
 import contextlib
 import os

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_THREAD_MULTIPLE: several threads call at once, in cases. Each case starts its own threads. */
+/* MPI_THREAD_MULTIPLE: several threads make calls concurrently, in cases. Each case starts its own
+ * threads. */
 #include "cases.h"
 
 #include <pthread.h>

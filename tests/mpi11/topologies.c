@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cartesian grids, graphs and what a program may ask of the machine, in cases. */
+/* Cartesian grids, graphs and queries of the machine, in cases. */
 #include "cases.h"
 
 #include <torusmp_mpi.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that a rank does not ask for yet: what they take of its memory, and that all come. */
+/* Unexpected messages: their memory is bounded, and all of them arrive. */
 #include "cases.h"
 
 enum { FLOOD = 11, OTHER = 12, LIMIT = 64 << 10 /* KiB: the default of transport.unexpected */ };

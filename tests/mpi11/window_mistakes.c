@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What calls of windows refuse. */
+/* The errors of calls on windows. */
 #include "window_makes.h"
 
 static MPI_Win failed_on;

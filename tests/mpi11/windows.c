@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows: how they are made, every access and every kind of epoch. window_mistakes.c has what is
- * refused. */
+/* Windows: their creation, every access and every kind of epoch. window_mistakes.c has the errors.
+ */
 #include "cases.h"
 
 #include <stdint.h>

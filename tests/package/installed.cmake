@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs all of it, stripped, looks for paths that would not bear a move, and uninstalls it. Needs
+# Installs everything, stripped, searches for paths that would prevent a move, and uninstalls it. Needs
 # BUILD (build tree), WORK (a folder that may be wiped), LIB (the libraries' folder in a prefix),
 # READELF.
 include(${CMAKE_CURRENT_LIST_DIR}/../commands.cmake)

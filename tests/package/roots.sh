@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Clean roots of a release of Debian, for prove and newcomer: source this file with $here set, then
-# call `prepare NAME SUITE`. Whoever ends well sets $passed.
+# call `prepare NAME SUITE`. A script that succeeds sets $passed.
 source_tree=$(cd "$here/../.." && pwd)
 
 prepare() {

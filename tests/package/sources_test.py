@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a release promises of the sources: each names its licence, and all that name the version agree.
+"""The guarantees of a release about the sources: each file names its licence, and all mentions of the version agree.
 
     sources_test.py SOURCES [unittest's arguments]
 """

@@ -8,7 +8,7 @@ using namespace torusmp::qmp;
 
 namespace {
 
-// An argv that owns its words.
+// An argv that owns its strings.
 struct CommandLine {
     explicit CommandLine(std::vector<std::string> given) : words(std::move(given)) {
         for (std::string& word : words) argv.push_back(word.data());

@@ -25,7 +25,7 @@ std::vector<Link> links_of(const Torus& torus) {
     return links;
 }
 
-// Now few of them, now nearly all.
+// Some dead links: sometimes few, sometimes nearly all.
 std::vector<Link> some_dead(Random& random, const Torus& torus) {
     const int share = between(random, 0, 3) == 0 ? between(random, 30, 90) : between(random, 0, 25);
     std::vector<Link> dead;

@@ -21,7 +21,7 @@ Embedding embed(const Dims& physical, const Dims& logical, const std::vector<boo
     return Embedding(logical, periodic, Torus(physical));
 }
 
-// Row-major coordinates, worked out apart from the code under test.
+// Row-major coordinates, computed independently of the code under test.
 Dims coordinates_of(int place, const Dims& extents) {
     Dims at(extents.size());
     for (std::size_t d = extents.size(); d-- > 0; place /= extents[d]) at[d] = place % extents[d];

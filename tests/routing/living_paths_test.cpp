@@ -14,7 +14,7 @@ namespace living_paths_test {
 using namespace torusmp::routing;
 using namespace torusmp::routing::test;
 
-// A link in one direction: what a packet holds a slot of.
+// A link in one direction, of which a packet holds a slot.
 using Slot = std::pair<Rank, int>;
 
 bool leads_to_cycle(const Slot& slot, std::map<Slot, std::set<Slot>>& after,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares the embeddings of all small grids with the best there is, found by a plain search.
+// Compares the embeddings of all small grids with the best embedding, found by a plain search.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <vector>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tori and meshes recognized from their cables alone, whatever nodes, ports and cables are called.
+// Tori and meshes recognized only from their cables, whatever the names of nodes and ports.
 #include "routing/recognize.h"
 
 #include <algorithm>

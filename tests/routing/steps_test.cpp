@@ -34,7 +34,8 @@ int half_rings(const Torus& torus) {
     return sum;
 }
 
-// The shapes that the collectives must be optimal on, roots in corners, in the middle and between.
+// The shapes on which the collectives must be optimal, with roots in corners, in the middle and
+// between.
 Named shape() {
     return GENERATE(
         Named{{8, 8}, true, 9}, Named{{4, 8, 8}, true, 100}, Named{{6, 8, 8}}, Named{{2, 2, 2}},

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests in a testbed share: the tool, testbeds with names of their own, and links seen from inside.
+"""Shared by tests in a testbed: the tool, testbeds with unique names, and links seen from inside.
 
 A test program calls main(), which gives exit 77 where namespaces cannot be made; as an ordinary user it
 goes on as root of a user namespace of its own.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rxe-vm plans, without any guest: rxe_vm_test.py TORUS_INFO."""
+"""The plans of rxe-vm, without any guest: rxe_vm_test.py TORUS_INFO."""
 import os
 import subprocess
 import sys

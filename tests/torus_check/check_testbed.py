@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of torus-check in testbeds of namespaces share. Arguments: SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+"""Shared by the tests of torus-check in testbeds of namespaces. Arguments: SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import json
 import os
 import subprocess

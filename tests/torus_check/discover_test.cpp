@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A geometry file written from what hosts heard is one that leads to the same cables.
+// A geometry file written from the packets that hosts received has the same cables.
 #include "programs/torus_check/discover.h"
 #include "config/geometry.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has changed at the links of a host, and what is wrong with them.
+// The changes and the faults of the links of a host.
 #include "programs/torus_check/health.h"
 
 #include <catch2/catch.hpp>

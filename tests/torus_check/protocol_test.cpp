@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes from a cable or from another host is believed only if it is what we would write
-// ourselves.
+// Input from a cable or from another host is accepted only if this code could have written it.
 #include "programs/torus_check/protocol.h"
 
 #include <catch2/catch.hpp>

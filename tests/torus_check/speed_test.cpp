@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cables are slow, from transfers that noise has slowed down as well.
+// The detection of slow cables from transfers that noise has slowed down, too.
 #include "programs/torus_check/speed.h"
 
 #include <catch2/catch.hpp>

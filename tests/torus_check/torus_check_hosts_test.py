@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-check with hosts that do not answer, the cabling to be found out, bad input:
+"""torus-check with hosts that do not answer, with unknown cabling, and with bad input:
 torus_check_hosts_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import os
 import subprocess

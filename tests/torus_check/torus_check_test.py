@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-check finds what is wrong with cables: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+"""torus-check finds the faults of cables: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import re
 import shutil
 import subprocess

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what hosts heard to what is wrong with which cable.
+// The faults of cables, found from the packets that hosts received.
 #include "programs/torus_check/verdict.h"
 
 #include <catch2/catch.hpp>

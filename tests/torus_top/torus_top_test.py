@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-top against running jobs: called as FILE SOURCE_DIR BUILD_DIR WATCHED TEST_CLASS."""
+"""torus-top with running jobs: called as FILE SOURCE_DIR BUILD_DIR WATCHED TEST_CLASS."""
 
 import csv
 import fcntl

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-top makes of samples: rates, marks, screens, texts. No job and no terminal.
+// The displays that torus-top makes from samples: rates, marks, screens, texts, without a job and
+// without a terminal.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>

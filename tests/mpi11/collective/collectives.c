@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move data within one group: all forms, roots, sizes and types, in place and
- * not. */
+/* Collectives that move data within one group: all forms, roots, sizes and types, in place or not.
+ */
 #include "collective_forms.h"
 
 /* Nothing; little; more than one packet, of a number that no group divides evenly. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions within one group: operations, functions of the program, in place and not, on
- * all forms and roots. */
+/* Reductions within one group: operations, functions of the program, in place or not, with all
+ * forms and roots. */
 #include "collective_forms.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Array sections as buffers of mpi_f08: a call sees their elements in array element order, whatever
-! it does with them, and leaves the elements between alone. Works on any number of processes.
+! Array sections as buffers of mpi_f08: each call uses their elements in array element order, and
+! does not change the elements between. Works on any number of processes.
 program f08_sections
   use mpi_f08
   implicit none

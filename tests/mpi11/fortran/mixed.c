@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The part in C of mixed.f. */
+/* The C part of mixed.f. */
 #include <mpi.h>
 #include <string.h>
 

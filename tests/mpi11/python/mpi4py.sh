@@ -3,7 +3,7 @@
 # Builds mpi4py by the command of docs/python.md, but without optimisation, and runs the example on
 # numpy and messages of Python's objects.
 #   mpi4py.sh FOLDER_OF_MPICC TORUS_RUN EXAMPLE VENV
-# Exit code 77: skipped, since mpi4py cannot be had.
+# Exit code 77: skipped, because mpi4py is not available.
 set -uo pipefail
 bin=$1 torus_run=$2 example=$3 venv=$4
 version=4.1.2

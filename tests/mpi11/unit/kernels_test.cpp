@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of the predefined operations against the plainest loops there are, on values of all
-// signs, at addresses that are not aligned.
+// The loops of the predefined operations against the simplest loops, on values of all signs, at
+// addresses that are not aligned.
 #include "mpi11/coll/kernels.h"
 #include "mpi11/datatype/float128.h"
 

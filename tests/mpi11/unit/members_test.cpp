@@ -24,7 +24,7 @@ std::set<Rank> set_of(const Members& members) {
     return {members.ranks().begin(), members.ranks().end()};
 }
 
-// Whether the ranks that both have stand in the order of the first.
+// Returns whether the common ranks are in the order of the first group.
 bool keeps_order(const Members& result, const Members& of) {
     int last = -1;
     for (const Rank rank : result.ranks()) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel is asked to do for a testbed: namespaces, devices, shaping, and killing processes.
+"""The requests to the kernel for a testbed: namespaces, devices, shaping, and killing processes.
 
 Everything goes through `ip -batch` and `tc -batch`, one process for many commands, so that a testbed of 64
 nodes comes up in about a second. Callers own what they create; nothing is remembered here.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""QEMU processes: one a guest, and the management LAN between them.
+"""QEMU processes, one per guest, and the management LAN between them.
 
 Plain emulation (TCG); /dev/kvm is not needed. A link between two guests is a pair of unix datagram sockets: no packet
 touches the host's network. Sockets have short names in a directory of their own, which is the working directory here:

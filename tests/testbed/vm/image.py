@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What guests boot: Debian's own kernel and an initramfs, made from the kernel's package and kept in a cache.
+"""The image that guests boot: Debian's kernel and an initramfs, made from the kernel's package and kept in a cache.
 
 The package is downloaded, never installed. Guests take all else from the host's root, so what is made here depends on
 that package, busybox and the files beside this one.

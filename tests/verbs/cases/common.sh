@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What cases share. Sourced; the job under test is fault_rank, which talks over all links and checks what arrives.
+# Shared by the cases, which source it. The job under test is fault_rank, which uses all links and checks the received data.
 work=$RXE_SHARED/job
 said=/tmp/job.said
 

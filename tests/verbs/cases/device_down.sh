@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job that may not go around it. The job ends, names the link,
+# device_down.sh NODE DEVICE PEER: a device goes down in the middle of a job without detours. The job ends, names the link,
 # and leaves nothing.
 . "${0%/*}/common.sh"
 start_job --set transport.timeout=15s --set routing.detour=false

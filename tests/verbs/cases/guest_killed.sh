@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# guest_killed.sh NODE: a node is gone in the middle of a job, in the middle of a remote write. Its cables keep their carriers, so
-# only silence shows it. Must be the last case.
+# guest_killed.sh NODE: a node dies in the middle of a job, during a remote write. Its cables keep their carriers, so
+# only its silence shows the death. Must be the last case.
 . "${0%/*}/common.sh"
 start_job --set transport.timeout=15s
 rxe-kill "node-$1" || exit 1
