@@ -64,7 +64,7 @@ class Relay(Program):
             self.assertGreater(row["figures"][2]["median"], 0)
         links = self.check_links(document, [(0, "0+"), (1, "0+"), (1, "0-"), (2, "0+"), (2, "0-"),
                                             (3, "0-")])
-        # What goes to the far end crosses every link, so each carries more than the next.
+        # Packets to the far end cross every link, so each link carries more than the next.
         self.assertGreater(links[0, "0+"]["bytes_sent"], links[1, "0+"]["bytes_sent"])
         self.assertGreater(links[1, "0+"]["bytes_sent"], links[2, "0+"]["bytes_sent"])
         self.assertGreater(links[2, "0+"]["bytes_sent"], 0)
@@ -150,7 +150,7 @@ class Forward(Program):
         for row in document["rows"]:
             _, one, node = (f["median"] for f in row["figures"])
             self.assertAlmostEqual(node / one, 4, places=5)
-        # What comes in to the middle goes out of it; no rank at a corner has a part in it.
+        # The middle relays everything that it receives; the corners do not relay.
         links = {(l["rank"], l["direction"]): l for l in document["links"]}
         for direction in ("0+", "0-", "1+", "1-"):
             self.assertGreaterEqual(links[4, direction]["bytes_sent"], 4 << 10)

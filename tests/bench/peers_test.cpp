@@ -36,7 +36,7 @@ class File {
     std::string name;
 };
 
-// Of four ranks over links, of four on one host, and of two.
+// Figures of four ranks over links, of four ranks on one host, and of two ranks.
 const std::string text = R"({"libraries": {"ours": "torusmp 0.1.0", "openmpi": "Open MPI v4.1.4",
       "mpich": "MPICH Version: 4.0.2"}, "measures": [
   {"name": "here.sum.8", "unit": "us", "program": "collectives", "test": "sum:8", "ranks": 4, "links": true,
@@ -184,7 +184,7 @@ TEST_CASE("A report plans other libraries on the ranks that it measures", "[peer
     CHECK_THAT(words(planned(false, false)), Contains("here.*") && Contains("--torus 3x3x2"));
     CHECK(planned(true, true).name == peers_beside);
     CHECK_THAT(words(planned(true, true)), Contains("here.*") && !Contains("--torus"));
-    // Of hosts that are not ours to start others on.
+    // Other libraries are not started on the user's hosts.
     CHECK(planned(true, false).name == "peers on this host");
     CHECK_THAT(words(planned(true, false)), Contains("shm.") && !Contains("here"));
 }

@@ -52,8 +52,8 @@ TEST_CASE("A wait for a message that is never sent is reported as endless") {
 }
 
 TEST_CASE("An alltoall of large blocks takes little more time than its bytes on the links") {
-    // What a rank is about to receive is announced over the same links: behind blocks on their way
-    // out each step would take the time of two.
+    // Announcements of receives use the same links. If they waited behind blocks, each step would
+    // take the time of two.
     Model model = plain();
     model.link.gap_per_byte = 1600;
     model.link.reserve = 3000;

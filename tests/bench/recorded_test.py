@@ -239,7 +239,7 @@ class Testbeds(Recorded):
     def setUp(self):
         skip_without_testbeds()
         super().setUp()
-        # Of our own, so that others' testbeds are not in the list.
+        # A separate state folder, so that other testbeds are not in the list.
         self.environment = clean_environment() | {"TORUS_NETNS_STATE": str(self.work / "state")}
 
     def testbeds(self):

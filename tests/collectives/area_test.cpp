@@ -109,7 +109,7 @@ TEST_CASE(
     }
 }
 
-// What was there was for another, and its slot has been written again since.
+// The contents were for another member, and their slot has been overwritten since.
 TEST_CASE(
     "a member that expects contents that were never written gets an error, however late it comes") {
     const std::size_t calls = Area::slots_of(4) + 8;

@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t most_bytes = 60000;  // of a block
 constexpr int most_members = 12;
 
-// What a member does with its memory: starts a collective of that many bytes from that root.
+// A member with its memory; it starts a collective of a number of bytes from a root.
 struct Member {
     std::unique_ptr<Group> group;
     std::unique_ptr<Allreduce> allreduce, barrier;
@@ -155,10 +155,10 @@ bool run_long(Job& job, Done&& done) {
     return job.run_until(done);
 }
 
-// Whether some member must get an error because the members disagree.
+// Says if a member must get an error because the members disagree.
 enum class Report { must, may, must_not };
 
-// What is wrong once the calls have been made; empty: nothing.
+// Describes the fault after the calls; empty if there is none.
 std::string outcome(Job& job, std::vector<Member>& members,
                     const std::vector<const Schedule*>& calls, Report report) {
     const auto ended = [&] {

@@ -30,7 +30,7 @@ int core_of(const Host& host, int cpu) {
     return -1;
 }
 
-// How many ranks may run on the busiest core, and how many on the idlest.
+// The numbers of ranks that may run on the busiest core and on the idlest core.
 std::pair<int, int> load_of_cores(const Host& host, const std::vector<CpuList>& plan) {
     std::vector<int> load(host.cores.size());
     for (const CpuList& cpus : plan) {

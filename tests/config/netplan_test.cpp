@@ -43,7 +43,7 @@ Settings settings_for(const std::string& dims, const std::string& periodic) {
     return load(schema(), request, std::vector<std::string>{});
 }
 
-// What a printed plan says, parsed without the code that made it.
+// A printed plan, parsed without the code that made it.
 struct Reading {
     std::string own;                            // "10.255.0.1"
     std::map<std::string, std::string> device;  // address of a link -> its device

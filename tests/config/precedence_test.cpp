@@ -126,7 +126,7 @@ TEST_CASE(
                 CHECK(origin == Origin{});
                 CHECK(text_of(settings, variant.key) == text_of(Settings(schema()), variant.key));
             }
-            // What the launcher sees, its ranks see.
+            // Ranks see the settings of the launcher.
             CHECK(load_for_rank(schema(), {}, export_environment(settings)) == settings);
         }
     }
@@ -300,7 +300,7 @@ TEST_CASE("A rank of a job on a part of the machine knows the whole machine") {
     CHECK(rank.whole() == whole);
     CHECK(rank.whole()[setting::periodic].empty());
     CHECK(load_for_rank(schema(), {}, export_environment(whole)).whole() == whole);
-    // What a rank sets for itself holds for the whole machine.
+    // The environment of a rank also sets values for the whole machine.
     environment.push_back("TORUSMP_TRANSPORT_RELAY_TOKENS=7");
     CHECK(load_for_rank(schema(), {}, environment).whole()[core::setting::relay_tokens] == 7);
 }

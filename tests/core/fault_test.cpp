@@ -103,7 +103,7 @@ TEST_CASE("when a rank dies, each request with it ends as unreachable, in time, 
     }
     REQUIRE(said(job, "rank " + std::to_string(victim)));
     REQUIRE(job.quiet());
-    // What is begun afterwards ends at once.
+    // Requests that start afterwards end immediately.
     const Rank other = victim == 0 ? 1 : 0;
     SendRequest late_send;
     ReceiveRequest late_receive;

@@ -124,7 +124,7 @@ TEST_CASE(
         REQUIRE(total(job[1], &Statistics::placed) == 0);
     }
     SECTION("other link transports") {
-        // Of the two ways into rank 2 one ends on the link transport whose memory it names.
+        // One of the two paths into rank 2 ends on the link transport of the named memory.
         JobOptions options = placing({4}, 3);
         options.link_transports = 2;
         Job job(options);

@@ -275,7 +275,7 @@ TEST_CASE("a page shows an operation outside of memory while it lasts", "[core][
     Job job({.dims = {2}});
     const ControlPage& page = job.page(0);
     CHECK(page.deed().empty());
-    // Of every length, each followed by one that it begins with, and by a longer one.
+    // States of every length, each followed by a prefix of it and by a longer state.
     std::uint64_t number = 0;
     for (std::size_t length = 1; length < 140; ++length)
         for (const std::size_t more : {1, 0, 9}) {

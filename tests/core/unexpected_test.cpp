@@ -70,7 +70,7 @@ class Flood {
         }
         return true;
     }
-    // What was stored at a time, at most.
+    // The most bytes stored at any time.
     std::size_t most() const { return most_; }
 
   private:
@@ -88,8 +88,8 @@ class Flood {
     Job job_;
 };
 
-// What sources may have under way when they are asked to hold theirs: they hear of it when they
-// have got credits for what they sent.
+// The most bytes that sources may have under way when they are asked to hold their messages: the
+// request arrives with the credits for the packets that they sent.
 std::size_t under_way(const Job& job) {
     return std::size_t(job.size()) * 40 * (bytes + 128);
 }
@@ -119,7 +119,7 @@ TEST_CASE("ranks that flood another rank wait for it, and other messages pass",
     INFO(job.report());
     REQUIRE_FALSE(all.advance());  // they wait
     CHECK(all.most() < bound + under_way(job));
-    // What is for others passes rank 0 and the ranks that wait.
+    // Messages for other ranks pass rank 0 and the waiting ranks.
     for (Rank from = 1; from < job.size(); ++from) {
         const Rank to = (from + 7) % job.size();
         if (to == 0) continue;

@@ -25,7 +25,7 @@ from harness import TOOL, TestbedTest, main, tool                               
 PATIENCE = 280                     # against what hangs
 FORWARDED = 0x88b6                 # the type of frames that kernels forward
 UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-# What a bad cable does, in the words of tc-netem(8).
+# The faults of a bad cable, as arguments of tc-netem(8).
 DAMAGE = ["loss", "1%", "duplicate", "1%", "corrupt", "1%", "delay", "200us", "100us", "reorder", "98%"]
 
 
@@ -109,7 +109,7 @@ class LossyJobs(TorusTest):
     """A job in frames, over a cable that loses some of them."""
     torus = "3"
 
-    # Of messages this short all go in frames, and the kernel's TCP has nothing to send again.
+    # Messages this short all go in frames, so the kernel's TCP has nothing to send again.
     MOST = 200
 
     def test_the_cable_is_named_once_with_the_share_that_arrives_late(self):
@@ -303,7 +303,7 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=[])
         for node in (1, 4):
             self.filter(node, load_type, f"21 0 3 {FORWARDED}", load_length, "37 0 1 1000", kernel.DROP, kernel.GO_ON)
-        # What these two send themselves meets neither filter; the answers are short.
+        # The packets of these two pass both filters, because the answers are short.
         self.expect_frames(ranks=[1, 4])
 
     def test_frames_of_a_sender_without_credits_starve_no_rank(self):

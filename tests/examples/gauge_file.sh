@@ -16,7 +16,7 @@ same() { cmp "$1" "$2" >"$work/difference" 2>&1; }
 while read -r format rows bytes; do
     rm -f "$work/first"
     while read -r ranks grid; do
-        # What an earlier run left is longer, so a writer that does not empty the file is seen.
+        # The existing file is longer, which reveals a writer that does not truncate it.
         head -c 3000000 /dev/zero >"$work/field"
         run "$ranks" "$gauge_file" --lattice $extent --seed 5 --to "$work/field" \
             --format "$format" --rows "$rows" --grid "$grid"

@@ -20,7 +20,7 @@ struct Sample {
     std::string bytes(int bits) const { return ildg_file(field, lattice, bits); }
 };
 
-// What the reader says to these bytes, without the path; "accepted" if it says nothing.
+// The reader's error for these bytes, without the path; "accepted" if it has none.
 std::string ildg_verdict(const std::string& bytes) {
     const TemporaryFile file(bytes);
     try {

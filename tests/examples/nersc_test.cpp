@@ -23,7 +23,7 @@ GaugeField read(const std::string& path) {
     return field;
 }
 
-// What the reader says to these bytes, with the path taken off. "accepted" if it says nothing.
+// The reader's error for these bytes, without the path; "accepted" if it has none.
 std::string verdict(const std::string& bytes) {
     const TemporaryFile file(bytes);
     try {

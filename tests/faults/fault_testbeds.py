@@ -319,7 +319,7 @@ def judge(job, status, culprits):
         raise Wrong("torus-run says more than what the cause is")
     if "wrong bytes" in said:
         raise Wrong("wrong bytes arrived")
-    # What was killed needs a moment to be gone.
+    # Killed processes need a moment to disappear.
     deadline = time.monotonic() + 10
     while (left := left_behind(job)) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -67,7 +67,7 @@ class Silence(LinksTest):
         self.expect_silence("mpi", f"unread={NAP}")
 
 
-# What jobs do that are not allowed to go around a dead cable.
+# Jobs without detours, with a dead cable.
 class DeadCables(LinksTest):
     FORBIDDEN = ["routing.detour=false"]
 

@@ -51,7 +51,7 @@ class Scene {
         report(0, {up, 1, State::alive, {}, ""});
         report(1, {down, 0, State::alive, {}, ""});
     }
-    // What is said until then.
+    // Returns the lines of the next `time`.
     Lines wait(CableNews::Clock::duration time) {
         Lines all;
         const auto end = passed_ + time;

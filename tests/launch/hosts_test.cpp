@@ -477,7 +477,7 @@ TEST_CASE("Over the torus daemons are started around cables that are dead") {
     CHECK(around.errors.empty());
     CHECK(count(around.output, "torus-run rank ") == 4);
     CHECK_CONTAINS(cluster.folder().read("reached"), "qd > qc\nqc > qb\n");
-    // What happens on the host behind is reported, too.
+    // Events on the host behind are reported, too.
     const Outcome failed = run(cluster.job({"connect", "barrier", "1:exit=7", "sleep"}));
     CHECK(failed.code == 7);
     CHECK_CONTAINS(failed.errors, "rank 1 (host qb, pid ");

@@ -29,7 +29,7 @@ struct Host {
                 }
             }
     }
-    // How often each device is reported in so many looks.
+    // Counts the reports on each device in a number of samples.
     std::map<std::string, int> reports(int looks, int packets) {
         std::map<std::string, int> found;
         LinkLoss loss{"sent"};

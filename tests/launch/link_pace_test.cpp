@@ -40,7 +40,7 @@ struct Host {
     std::mt19937 random;
 };
 
-// What is reported in `intervals` of them, by device.
+// The devices reported in a number of intervals, once per report.
 std::multiset<std::string> reports(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;

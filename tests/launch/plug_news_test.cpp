@@ -18,7 +18,7 @@ using Catch::Matchers::StartsWith;
 using config::Plug;
 using config::Plugs;
 
-// What all hosts hear, with some plugs of the grid exchanged.
+// The packets that all hosts hear, with some plugs of the grid exchanged.
 class Wiring {
   public:
     explicit Wiring(const Grid& grid) : grid_(grid) {
@@ -45,7 +45,7 @@ class Wiring {
         heard_[far] = {plug.node, name};
     }
     const Plugs& heard() const { return heard_; }
-    // What daemons report.
+    // The plugs that differ from the settings.
     Plugs differing(const config::Settings& settings) const {
         Plugs differing = heard_;
         for (const auto& [here, far] : expected_of(settings))
@@ -58,7 +58,7 @@ class Wiring {
         return config::follow_plugs(settings, differing(settings),
                                     [&](const Plug& plug) { return heard_.count(plug) != 0; });
     }
-    // Whether each link of these settings has the devices of a cable that is there.
+    // True if each link of these settings has the devices of an existing cable.
     bool fits(const config::Settings& settings) const {
         const Plugs expected = expected_of(settings);
         return expected.size() == heard_.size() &&
@@ -67,7 +67,7 @@ class Wiring {
                    return found != heard_.end() && found->second == ends.second;
                });
     }
-    // What daemons report: those that hear another than the expected one.
+    // The verdict on the reports of daemons: each reports a peer other than the expected one.
     std::optional<PlugNews::Verdict> verdict(PlugNews& news) const {
         const Plugs expected = Wiring(grid_).heard();
         const PlugNews::Clock::time_point now(1h);

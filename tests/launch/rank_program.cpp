@@ -63,7 +63,7 @@ Bootstrap& joined() {
     return *bootstrap;
 }
 
-// What rank r contributes: r+1 numbers (many more in the large variant) that depend on the rank.
+// The contribution of a rank: r+1 numbers (many more in the large variant) that depend on the rank.
 std::vector<std::byte> contribution(int rank, std::size_t factor) {
     std::vector<std::byte> bytes(std::size_t(rank) * factor);
     for (std::size_t i = 0; i < bytes.size(); ++i)

@@ -27,7 +27,7 @@ ip link set lo up
 ip link add here type veth peer name there
 ip address add 10.0.0.1/24 dev here
 ip link set here up
-# What the prologue watches.
+# The devices that the prologue watches.
 ip link add cable type veth peer name far_end
 ip link set cable up
 ip link set far_end up

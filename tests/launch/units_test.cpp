@@ -173,7 +173,7 @@ TEST_CASE("Lines are written whole and unchanged, and a flushed partial line is 
     REQUIRE(sink.pump());
     CHECK(pipe.text() == "three\n");
 
-    // What ends with a full buffer goes on with the next.
+    // A line that fills the buffer continues in the next one.
     lines.take(std::string(4096, 'x'), sink);
     CHECK(sink.empty());
     CHECK(*lines.write_time() > begun + 10s);
@@ -263,7 +263,7 @@ TEST_CASE("A gathering does not wait for ranks that have ended, before or within
     CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("c")));
     REQUIRE(gathering.complete());
     gathering.finish();
-    // What a rank gave before it went still counts.
+    // The contribution of a rank that has left still counts.
     CHECK_FALSE(gathering.join(2, launch::FrameKind::barrier, 1, {}));
     gathering.leave(2);
     CHECK_FALSE(gathering.complete());

@@ -134,7 +134,7 @@ class Bash(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("zsh"), "no zsh")
 class Zsh(unittest.TestCase):
-    # What a user sees after the tabulator key, in a terminal of zsh's own.
+    # The text that a user sees after the tab key, in a terminal of zsh.
     SCRIPT = textwrap.dedent("""
         zmodload zsh/zpty
         zpty -b shell zsh -f -i

@@ -13,7 +13,7 @@ from cable_testbeds import TIMEOUT, run_under_faults                   # noqa: E
 from harness import TestbedTest, eventually, main, tool                # noqa: E402
 from netns.testbed import Testbed                                      # noqa: E402
 
-# How many random schedules of cables; the long run is FILE_SCHEDULES=100.
+# The number of random schedules of cables; the long run is FILE_SCHEDULES=100.
 SCHEDULES = int(os.environ.get("FILE_SCHEDULES", 3))
 HIDDEN = os.path.join(SOURCE, "tests", "mpi11", "on_hidden_disk.sh")
 

@@ -190,7 +190,7 @@ static void cancelled(void) {
     check_ended(&state, request, &status);
 }
 
-/* What the functions return is what the call returns; of two, the later one's. */
+/* The call returns the error of the function; if two fail, the error of the later one. */
 static void errors(void) {
     State state, states[several];
     MPI_Request request, requests[several];

@@ -64,7 +64,7 @@ static void expect(int code, int expected) {
     if (code != MPI_SUCCESS) printf("%s\n", text);
 }
 
-/* What the first rank publishes, the last one, on another host, finds; and mistakes there. */
+/* The last rank, on another host, finds the name that the first rank publishes. Mistakes fail. */
 static void names_of_other_hosts(const char* service) {
     char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;

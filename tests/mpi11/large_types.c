@@ -20,8 +20,8 @@ static void check_size(MPI_Datatype type, MPI_Count size, MPI_Count lb, MPI_Coun
     CHECK(found_lb >= lb && found_lb + found_extent <= lb + extent);
 }
 
-/* What the constructor was given: `integers` ints, the counts, and `types` of old. Ends the type.
- */
+/* Checks the constructor's arguments: `integers` ints, the counts, and `types` old types. Frees the
+ * type. */
 static void check_recipe(MPI_Datatype type, int combiner, int integers,
                          const int* expected_integers, int counts, const MPI_Count* expected,
                          int types, const MPI_Datatype* olds) {

@@ -392,7 +392,7 @@ static void between(void) {
     MPI_Comm_free(&half);
 }
 
-/* What says to programs which rank they are is the child's, not its parent's. */
+/* The variables with the rank have the values of the child, not of its parent. */
 static void check_variable(const char* name, int value) {
     const char* const text = getenv(name);
     CHECK(text != NULL && atoi(text) == value);

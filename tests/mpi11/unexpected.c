@@ -33,7 +33,8 @@ static void flood(int bytes, int mebibytes) {
         }
     } else {
         const double begun = MPI_Wtime();
-        /* What is under way when sources hear that they are to wait, and some for the heap. */
+        /* The limit plus messages under way when sources get the request to wait, plus some heap.
+         */
         const long most = before + LIMIT + (ranks - 1) * 4096L + 16384;
         int there = 0, from;
         while (MPI_Wtime() - begun < patience) {

@@ -21,7 +21,7 @@ prepare() {
 without_caches() { grep -vE '^//|^[[:alnum:]_.-]+:[A-Z]+=|^$' "$log"; }
 
 finish() {
-    # What is mounted is so in namespaces that are gone by now.
+    # The mounts are in namespaces that no longer exist.
     [ -n "$passed" ] || { echo "tests/package/$name: failed; the last lines of what it did:" >&2; without_caches | tail -n 60 >&2; }
     rm -rf --one-file-system "$work"
 }

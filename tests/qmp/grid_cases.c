@@ -103,7 +103,7 @@ static void topology(void) {
     CHECK(QMP_logical_topology_is_declared() == QMP_FALSE);
     CHECK(QMP_get_logical_dimensions() == NULL);
     CHECK(QMP_get_logical_number_of_dimensions() == 0);
-    /* What is wrong is refused, and nothing is declared by it. */
+    /* Wrong arguments are refused and do not declare a topology. */
     dims[0] = nodes + 1;
     CHECK(QMP_declare_logical_topology(dims, 1) == QMP_INVALID_ARG);
     dims[0] = -nodes;

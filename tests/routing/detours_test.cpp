@@ -39,8 +39,8 @@ bool lives(const std::vector<Link>& dead, const Link& link) {
     return std::find(dead.begin(), dead.end(), link) == dead.end();
 }
 
-// Which ranks are joined, worked out in another way than the code does: labels flow along living
-// links until nothing changes.
+// The joined ranks, computed in another way than in the code: labels spread over living links until
+// nothing changes.
 std::vector<int> joined(const Torus& torus, const std::vector<Link>& dead) {
     std::vector<int> label;
     for (Rank rank = 0; rank < torus.size(); ++rank) label.push_back(rank);

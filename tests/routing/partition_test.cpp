@@ -69,7 +69,7 @@ std::size_t largest(const Partition& partition) {
     return most;
 }
 
-// How small the largest region can be at best, by Hall's theorem: some ranks have all the first
+// The least possible size of the largest region, by Hall's theorem: some ranks have all the first
 // steps of their shortest paths within a set of links, and share these.
 std::size_t least_largest(const Torus& torus, Rank root) {
     std::vector<int> ranks_of(std::size_t(1) << (2 * torus.dimensions()), 0);

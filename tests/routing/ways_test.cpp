@@ -67,8 +67,8 @@ TEST_CASE("a diagonal neighbour has a path through each of the two neighbours be
 
 namespace {
 
-// How often each link of a rank is the last of a path, when all other ranks send it the same, each
-// evenly by all of its ways.
+// The load of each link of a rank as the last link of a path, when all other ranks send it the
+// same, evenly over all of their paths.
 std::vector<double> entrances(const Torus& torus, Rank to) {
     std::vector<double> loads(std::size_t(2 * torus.dimensions()));
     for (Rank from = 0; from < torus.size(); ++from) {

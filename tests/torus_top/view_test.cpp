@@ -83,7 +83,7 @@ TEST_CASE("a rate covers the time between two reports of a rank, in the directio
     CHECK(view.link(0, 2)->out == Approx(1e6));
     CHECK(view.link(0, 2)->messages == Approx(1e4));
     CHECK(view.link(1, 3)->out == 0);
-    // What rank 0 reads from rank 2 goes from 2 to 0.
+    // Bytes that rank 0 reads from rank 2 go from 2 to 0.
     CHECK(view.link(2, 1)->out == Approx(2e6));
     CHECK(view.link(0, 0)->out == 0);
     CHECK_FALSE(view.link(3, 0));

@@ -92,7 +92,7 @@ void spend(Job& job, sim::Time time) {
         exchange(job, 4, 0);
 }
 
-// What an end knows of its cable may be as old as an attempt to find it takes.
+// An end's knowledge of its cable may be as old as one attempt to connect.
 TEST_CASE("a cable that has just returned is tried again before ranks are given up",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
@@ -210,8 +210,8 @@ TEST_CASE("false credits over a returning cable close the link", "[core][detour]
     CHECK(job.has_logged("more credits returned than were taken"));
 }
 
-// What no cable writes goes in packets, dead cable or not: a write that was kept for the cable's
-// return would never be complete.
+// Memory that no cable can write is sent in packets, whether the cable is dead or not: a write that
+// was kept for the cable's return would never be complete.
 TEST_CASE("memory that the cable cannot write is not written over a detour", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);

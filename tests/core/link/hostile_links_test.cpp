@@ -372,7 +372,7 @@ TEST_CASE("whatever ranks report about links, no message arrives twice, wrong or
     job.world().set_interposer(
         [&](std::size_t, PacketHeader& header, std::vector<std::byte>& payload) {
             if (header.virtual_channel < dimensions || random.below(60) != 0) return;
-            // What is behind the body of a frame is a packet, which any relay may change.
+            // A packet follows the body of a frame. Any relay may change it.
             const std::size_t bytes = std::min(
                 payload.size(), is_link_frame(header, LinkFrame::detour) ? sizeof(DetourBody) : 64);
             switch (random.below(5)) {

@@ -27,7 +27,7 @@ using rma::Window;
 enum Word : std::size_t { fetched, summed, swapped, guarded, words };
 inline constexpr std::size_t head_bytes = 8 * words;
 
-// What all ranks did to the words of one target.
+// The sums of all accesses to the words of one target.
 struct Totals {
     std::uint64_t fetches = 0, sum = 0, swaps = 0, guarded_rounds = 0;
     std::vector<bool> seen;  // what fetches returned

@@ -87,7 +87,7 @@ DetourRound run_window_round(std::uint64_t seed, std::uint64_t accesses, bool wi
     const auto ranks = std::size_t(job.size());
     world.memory.assign(ranks, std::vector<std::byte>(windows::head_bytes + ranks * region));
     world.totals.resize(ranks);
-    // What maps each other's memory works on one word at a time, since all ranks are one thread.
+    // Ranks that map each other's memory access one word at a time, since all ranks are one thread.
     const int group = random.below(2) == 0 ? 1 : 2;
     make_windows(world, group, made);
     CableSchedule cables(job, options, random);

@@ -266,7 +266,7 @@ TEST_CASE("A rank that computes receives its messages afterwards, or is interrup
     Model interrupts = plain;
     interrupts.interrupts = true;
     CHECK(past(plain) > 1'000'000 + 5000);
-    // What it took from the computation, the computation takes longer.
+    // The interruptions make the computation longer.
     CHECK(past(interrupts) == 1'000'000 + 725);
 }
 

@@ -94,7 +94,7 @@ struct Besieged {
         });
         return !broken && handshake.finished();
     }
-    // Whether the victim has closed this connection.
+    // True if the victim has closed this connection.
     bool dropped(const base::Descriptor& socket) {
         std::array<std::byte, 256> buffer{};
         return turn_until([&] {

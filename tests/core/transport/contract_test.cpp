@@ -434,7 +434,7 @@ TEST_CASE("a transport's sleep ends if the wake came before it",
     link.a.send(header_of(0, 2, 0), {});
     REQUIRE(link.pump([&] { return link.at_b.packets.size() == 2; }));
 
-    // What was sent before is taken by the poll, or ends the sleep.
+    // The poll takes the packet that was sent before, or the packet ends the sleep.
     link.a.send(header_of(0, 3, 0), {});
     link.pair->b().prepare_sleep();
     if (link.pair->b().poll(link.at_b) == 0) link.pair->b().sleep(deadline);

@@ -19,7 +19,7 @@ using namespace ethernet;
 using routing::Direction;
 using routing::Torus;
 
-// What a program does with a frame.
+// The action of a program on a frame.
 struct Outcome {
     int verdict = 0;
     unsigned device = 0;  // of a redirection

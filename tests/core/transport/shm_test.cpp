@@ -27,7 +27,7 @@ ShmInterface make() {
     return ShmInterface({port}, {});
 }
 
-// What the kernel says about the mapping that holds an address.
+// The flags of the kernel for the mapping that contains an address.
 std::string flags_of(const void* memory) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
     std::ifstream maps("/proc/self/smaps");
@@ -49,7 +49,7 @@ bool is_dumped(const void* memory) {
     return flags_of(memory).find(" dd ") == std::string::npos;
 }
 
-// How much of the segments' mappings a core dump would hold.
+// The bytes of the segments' mappings that a core dump would contain.
 std::size_t dumped_bytes() {
     std::ifstream maps("/proc/self/smaps");
     std::size_t bytes = 0, dumped = 0;

@@ -53,7 +53,7 @@ TEST_CASE("a packet is relayed from the slot in which it arrived", "[verbs]") {
         }
         return Verdict::taken;
     };
-    // What is sent before a channel is open is kept as a copy.
+    // Packets sent before a channel is open are kept as copies.
     unsigned mine = 7;
     --credits;
     to_c.send(header_of(0, 0, 0), {});
@@ -85,7 +85,7 @@ TEST_CASE("a packet is relayed from the slot in which it arrived", "[verbs]") {
             for (; given < at_c.packets.size(); ++given)
                 at_c.packets[given].channel->grant(credit_of(0));
             mine += credits_in(from_a.collect_grants(), 0);
-            // What b has passed on is free again at its side.
+            // The slots of packets that b has relayed are free again at b.
             for (; passed < at_c.packets.size(); ++passed) to_a.grant(credit_of(0));
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }

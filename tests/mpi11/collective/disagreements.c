@@ -10,7 +10,7 @@
 static MPI_Comm comm;
 static float *in, *out;
 
-/* How all ranks ended one call; then the communicator must work. */
+/* Checks the end of a call on all ranks. The communicator must work afterwards. */
 static void settle(int code, int reported) {
     int class = MPI_SUCCESS, failed, any = 0, number = me == 0 ? 42 : 0;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &class);

@@ -172,7 +172,7 @@ static int begin(Call* call, MPI_Comm team) {
     return MPI_ERR_OTHER;
 }
 
-/* What must stand at place i of the block from `block`. */
+/* The value that place i of the block from `block` must have. */
 static unsigned expected(const Call* call, int block, int i) {
     unsigned sum = 0;
     int from;

@@ -33,7 +33,7 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 1, ierr)
   end subroutine
 
-  ! Of scalars and of arrays of any rank; the element's.
+  ! The sizes of scalars, and of the elements of arrays of any rank.
   subroutine sizes
     integer :: i, size
     integer(1) :: i1

@@ -360,7 +360,7 @@ static const Figure figures[] = {
 };
 enum { count = sizeof figures / sizeof figures[0] };
 
-/* What the ABI does not have must not have one of its figures. */
+/* Constants that the ABI does not have must differ from its values. */
 static const Figure own[] = {
     FIGURE(MPI_LB, 0x800),
     FIGURE(MPI_UB, 0x800),
