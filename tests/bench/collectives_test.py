@@ -69,7 +69,7 @@ class Beside(Program):
         self.assert_ok(done)
         return json.loads((self.work / "out.json").read_text()), done.stdout
 
-    def test_they_are_in_the_table_and_in_the_picture(self):
+    def test_other_libraries_are_in_the_table_and_in_the_picture(self):
         self.peers()
         document, printed = self.collectives()
         self.assertEqual([(c["group"], c["name"]) for c in document["columns"]],
@@ -82,7 +82,7 @@ class Beside(Program):
         self.assertIn("Open MPI 4.1.4", printed)
         self.assertIn("sum, Open MPI 4.1.4", self.words_of("out.svg"))
 
-    def test_those_of_links_are_for_links(self):
+    def test_figures_of_links_are_for_links(self):
         self.peers(links=True)
         document, printed = self.collectives()
         self.assertEqual(len(document["columns"]), 2)
@@ -91,7 +91,7 @@ class Beside(Program):
         document, _ = self.collectives("--set", "transport.local=links")
         self.assertEqual(len(document["columns"]), 5)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         self.assert_refused(self.run_program(BENCH, "sweep", "--peers", "x.json"), "--peers", "sweep", "collectives")
         (self.work / "none.json").write_text("{}")
         for name in ("none.json", "absent.json"):

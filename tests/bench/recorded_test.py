@@ -40,11 +40,11 @@ class Recorded(Case):
 
 
 class Pages(Recorded):
-    def test_readme_and_docs_say_what_is_recorded(self):
+    def test_readme_and_docs_show_the_recorded_figures(self):
         done = self.record("--check")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    def test_every_part_says_where_it_comes_from(self):
+    def test_every_part_names_its_source(self):
         for name, part in json.loads((SOURCE / DATA).read_text())["parts"].items():
             with self.subTest(part=name):
                 for key in ("command", "version"):
@@ -129,7 +129,7 @@ class Quiet(Recorded):
         self.assertTrue(quiet.scatters([5, 7, 10, 13, 15]))
         self.assertFalse(quiet.scatters([10, 10, 10, 10, 90]), "one outlier is not scatter")
 
-    def test_what_it_starts_itself_is_not_beside_it(self):
+    def test_its_own_processes_do_not_count_as_other_programs(self):
         own = self.script.quiet.own_seconds()
         subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
         self.assertGreaterEqual(self.script.quiet.own_seconds() - own, 0.45)
@@ -290,7 +290,7 @@ class Measures(Recorded):
         self.assert_ok(done)
         self.assertIn("omitted: --npb is not given", done.stdout)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         self.assert_refused(self.record("--parts", "speed"), "'speed'", "host")
         done = self.run_program(SCRIPT, "--build-dir", self.work, "--root", self.copy())
         self.assertEqual(done.returncode, 1)

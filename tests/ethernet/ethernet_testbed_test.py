@@ -172,7 +172,7 @@ class UserJobs(TorusTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stderr, "")
 
-    def test_without_the_helper_the_job_says_what_to_run(self):
+    def test_without_the_helper_the_job_prints_the_command_to_run(self):
         os.remove(os.path.join(self.programs, "torus-ethernet"))
         done = self.job("transport.use=ethernet", agent=self.agent)
         if done.returncode == 0:
@@ -200,7 +200,7 @@ class Helper(CableTest):
         done = self.run_unprivileged(self.test, "[unprivileged]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_called_by_hand_it_says_what_it_is_for(self):
+    def test_called_by_hand_it_prints_its_purpose(self):
         done = self.run_unprivileged(self.helper, "d0p")
         self.assertEqual(done.returncode, 2)
         self.assertIn("only the library of torusmp can use this program", done.stderr)
@@ -287,14 +287,14 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=range(self.NODES))
         self.expect_frames("transport.checksum=true", ranks=range(self.NODES))
 
-    def test_what_is_dropped_on_the_way_is_sent_again(self):
+    def test_frames_dropped_on_the_path_are_sent_again(self):
         self.lay()
         for node in range(self.NODES):
             for device in ("d0p", "d0m"):
                 tool("set", self.testbed, str(node), device, "loss", "2")
         self.expect_some_frames()
 
-    def test_a_way_that_passes_on_no_frames_or_only_short_ones_is_left_to_tcp(self):
+    def test_a_path_that_forwards_no_frames_or_only_short_ones_uses_tcp(self):
         self.lay()
         load_type, load_length = "40 0 0 12", "128 0 0 0"
         # Node 1 and 4 part the ring: frames get from 2 to 3, and from 5 to 0, which are neighbours.
@@ -303,7 +303,7 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=[])
         for node in (1, 4):
             self.filter(node, load_type, f"21 0 3 {FORWARDED}", load_length, "37 0 1 1000", kernel.DROP, kernel.GO_ON)
-        # The packets of these two pass both filters, because the answers are short.
+        # Frames that these two send themselves meet no filter, and the answers are short.
         self.expect_frames(ranks=[1, 4])
 
     def test_frames_of_a_sender_without_credits_starve_no_rank(self):
@@ -330,14 +330,14 @@ class Forwarding(TorusTest):
                 with contextlib.suppress(OSError):      # the device's queue is full
                     out.send(frame)
 
-    def test_what_queues_of_slow_links_drop_is_sent_again(self):
+    def test_frames_dropped_by_queues_of_slow_links_are_sent_again(self):
         self.lay()
         for node in range(self.NODES):
             for device in ("d0p", "d0m"):
                 tool("set", self.testbed, str(node), device, "rate", "20")
         self.expect_some_frames()
 
-    def test_what_a_hop_costs_is_measured(self):
+    def test_the_cost_of_a_hop_is_measured(self):
         self.lay()       # where that cannot be, nothing is measured
         done = subprocess.run([os.path.join(SOURCE, "bench", "forwarding-cost"), "--torus-info", TORUS_INFO, "--rounds",
                                "3"], capture_output=True, text=True, timeout=PATIENCE)
@@ -353,7 +353,7 @@ class Forwarding(TorusTest):
         self.lay()
         self.expect_frames(base=beside, ranks=range(self.NODES))
 
-    def test_without_it_the_job_says_what_to_lay(self):
+    def test_without_forwarding_the_job_prints_the_remedy(self):
         done = self.job(*self.SETTINGS)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("does not forward frames", done.stderr)

@@ -55,7 +55,7 @@ class Jobs(ShortcutTest):
         self.assertEqual(len(found), NODES, done.stdout)
         return [tuple(map(int, counts)) for counts in found]
 
-    def test_where_routes_are_laid_ranks_that_are_no_neighbours_have_shortcuts(self):
+    def test_with_routes_ranks_that_are_not_neighbours_have_shortcuts(self):
         self.up()
         for settings in ([], ["transport.checksum=true"]):
             for opened, tried, failed, closed in self.soak(*settings):
@@ -67,7 +67,7 @@ class Jobs(ShortcutTest):
             self.assertLessEqual(opened, 1)
             self.assertGreater(tried, 1)
 
-    def test_without_routes_all_goes_by_relay_without_a_message(self):
+    def test_without_routes_all_packets_are_relayed_without_a_warning(self):
         self.up("--no-routes")
         for opened, tried, failed, _closed in self.soak():
             self.assertEqual(opened, 0)
@@ -115,7 +115,7 @@ class Faults(ShortcutTest):
         open(self.path("stop"), "w").close()
         self.assertEqual((self.job.wait(PATIENCE), self.said()), (0, ""))
 
-    def test_routes_that_are_taken_away_are_missed_by_no_message(self):
+    def test_no_message_is_lost_when_routes_are_removed(self):
         self.expect_shortcuts(3)
         for node in range(NODES):
             for other in self.far(node):
@@ -123,7 +123,7 @@ class Faults(ShortcutTest):
         self.expect_shortcuts(0)
         self.end()
 
-    def test_where_forwarding_ends_and_begins_again_no_message_is_missed_and_shortcuts_return(self):
+    def test_no_message_is_lost_when_forwarding_stops_and_shortcuts_return_with_it(self):
         self.expect_shortcuts(3)
         for value, number in (0, 0), (1, 3):
             for node in range(NODES):

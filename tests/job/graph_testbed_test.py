@@ -220,7 +220,7 @@ class Faults(GraphTest):
         self.assertIn(f"{self.hosts[0]} e1", errors)
         self.assertIn(f"{self.hosts[far]} {device}", errors)
 
-    def test_a_cable_that_is_dead_at_the_start_is_gone_around(self):
+    def test_a_cable_that_is_dead_at_the_start_gets_a_detour(self):
         self.up(4, "0-1,0-2,0-3,1-2,1-3,2-3")
         tool("cut", self.testbed, "0:e1")
         done = self.run_program(TORUS_RUN, "--config", self.file, COLLECTIVES)
@@ -248,7 +248,7 @@ class BadInput(GraphTest):
             self.assertIn("bad.toml:", done.stderr)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
-    def test_each_mistake_is_one_message_with_its_line(self):
+    def test_each_mistake_causes_one_message_with_its_line(self):
         self.refused(["a x - b x"], "no cable leads from a and b to c")
         self.refused(["a x - b x", "a x - b x"], "a x is also an end of cable 1 of the list")
         self.refused(["a x - b x", "b y - d x"], "d is not in nodes.hosts")

@@ -47,7 +47,7 @@ CASES = [
      r"0 -> 1 -> 0: rank 0 in MPI_Recv from rank 1, tag 5, rank 1 in MPI_Comm_create$", []),
     ("cyclic_sends", "all ranks send before receiving", r"0 -> 1 -> 2 -> 0, all in MPI_Send of 1 MiB", []),
     ("to_itself", "a synchronous send to itself", r"0 -> 0: rank 0 in MPI_Ssend of 4 B to rank 0, tag 5", []),
-    ("nobody_serves", "a receive without a sender",
+    ("unserved", "a receive without a sender",
      r"0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5", []),
     ("wildcard", "a receive from any rank without a sender",
      r"rank 0 is in MPI_Recv from any rank, tag 9, but no rank can send it: ranks 1-3 wait too", []),
@@ -200,11 +200,11 @@ def check(good, what, text):
 def run_unasked(torus_run, program):
     wrong = []
     cause = "the job cannot go on: 0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5"
-    code, errors = end_by_itself(torus_run, program, ["--timeout", "5"], "nobody_serves")
+    code, errors = end_by_itself(torus_run, program, ["--timeout", "5"], "unserved")
     wrong += check(code == 124 and cause in errors and errors.count("cannot go on") == 1,
                    "at the end of the job's time", errors)
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(torus_run, program, "nobody_serves",
+        job = Job(torus_run, program, "unserved",
                   ["--set", "watchdog.after=1s", "--reports", folder + "/reports"])
         deadline = time.monotonic() + LIMIT
         try:

@@ -74,7 +74,7 @@ static void wildcard(void) {
     if (me == 0) receive_int(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD);
     barrier();
 }
-static void nobody_serves(void) {
+static void unserved(void) {
     if (me == 1) receive_int(0, 5, MPI_COMM_WORLD);
     barrier();
 }
@@ -253,7 +253,7 @@ static const struct {
              {"stopped", stopped},
              {"exits", exits},
              {"wildcard", wildcard},
-             {"nobody_serves", nobody_serves},
+             {"unserved", unserved},
              {"forgotten_wait", forgotten_wait},
              {"credits", credits},
              {"communicators", communicators},

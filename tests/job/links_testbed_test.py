@@ -54,16 +54,16 @@ class Silence(LinksTest):
     def test_a_job_that_leaves_memory_behind(self):
         self.expect_silence("qmp")
 
-    def test_all_ranks_compute_before_they_talk(self):
+    def test_all_ranks_compute_before_they_communicate(self):
         self.expect_silence("mpi", f"nap={NAP}", "barrier")
 
-    def test_one_rank_computes_while_the_others_talk(self):
+    def test_one_rank_computes_while_the_others_communicate(self):
         self.expect_silence("mpi", f"nap={NAP}@7", "barrier")
 
     def test_a_rank_computes_while_a_far_one_connects_to_it(self):
         self.expect_silence("mpi", f"nap={NAP}@7", "corners", settings=["routing.forward=kernel"])
 
-    def test_a_rank_computes_while_more_comes_than_sockets_hold(self):
+    def test_a_rank_computes_while_more_data_arrives_than_sockets_hold(self):
         self.expect_silence("mpi", f"unread={NAP}")
 
 

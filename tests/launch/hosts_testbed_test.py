@@ -76,7 +76,7 @@ class HostsTest(TestbedTest):
 
 
 class Network(HostsTest):
-    def test_every_rank_runs_on_its_own_node_and_meets_the_others(self):
+    def test_every_rank_runs_on_its_own_node_and_connects_to_the_others(self):
         self.up("2x2x2", "--ranks-per-node", "2x1x1")
         output, errors = self.job("connect", "exchange", "barrier", "report", "finalize").end(0)
         self.assertEqual(errors, "")
@@ -109,7 +109,7 @@ class Network(HostsTest):
                                   options=("-H", f"{self.hosts[3]},{self.hosts[0]}")).end(2)
         self.assertIn("d0m", errors)
 
-    def test_a_node_that_goes_is_named_and_nothing_is_left_of_the_job(self):
+    def test_a_node_that_is_lost_is_named_and_nothing_is_left_of_the_job(self):
         self.up("2x2x2")
         run = self.job("connect", "spawn-orphan", "print=ready", "sleep")
         run.wait_for("ready", 8)
@@ -156,7 +156,7 @@ class Cables(HostsTest):
         return (f"torus-run: warning: the cable from {ends[0]} to {ends[1]} is dead: {why}; "
                 f"the job uses a detour over {over}")
 
-    def test_in_a_torus_of_pairs_the_other_cable_carries_what_a_dead_one_did(self):
+    def test_in_a_torus_of_pairs_the_other_cable_replaces_a_dead_one(self):
         self.up("2x2x2")
         tool("cut", self.testbed, "3:0+")
         errors, dead = self.start()
@@ -184,7 +184,7 @@ class Cables(HostsTest):
         self.assertFalse(os.path.exists(started))
         self.expect_hosts_empty()
 
-    def test_several_dead_cables_are_a_line_each_and_a_wrong_mtu_is_a_warning_only(self):
+    def test_several_dead_cables_cause_a_line_each_and_a_wrong_mtu_only_a_warning(self):
         self.up("3x3x2")
         tool("cut", self.testbed, "0:0+")          # node 0 to node 6
         tool("cut", self.testbed, "7:1-")          # node 11 comes down to node 7 by 1+

@@ -59,7 +59,7 @@ class Deaths(TestbedTest):
                 with self.subTest(use=use, dims=dims):
                     self.expect_dead_process(victim, size, f"goes on with {size - 1}", "--set", f"transport.use={use}")
 
-    def test_where_no_path_is_left_agreement_is_refused_and_nothing_hangs(self):
+    def test_if_no_path_is_left_agreement_is_refused_and_nothing_hangs(self):
         self.up("4", "--open", "0")
         for use in USES:
             with self.subTest(use=use):

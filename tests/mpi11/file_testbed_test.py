@@ -44,7 +44,7 @@ class Files(TestbedTest):
     def on_disk(self, folder=""):
         return sorted(os.listdir(os.path.join(self.disk, folder)))
 
-    def test_random_calls_move_what_the_model_moves(self):
+    def test_random_calls_move_the_same_bytes_as_the_model(self):
         self.up("2x2x2")
         for seed in "12":
             self.run_hidden(SOAK, seed, "150", self.disk, at=f"{self.disk}={self.testbed}-0")
@@ -63,7 +63,7 @@ class Files(TestbedTest):
                                            lambda: len(self.on_disk()) == 2 or job.poll() is not None))
                 self.assertEqual(self.on_disk(), ["below"])
 
-    def test_a_folder_that_one_host_alone_has_needs_no_setting(self):
+    def test_a_folder_that_only_one_host_has_needs_no_setting(self):
         self.up("2x2")
         self.run_hidden(SOAK, "3", "100", os.path.join(self.disk, "below"))
         self.run_hidden(FAULTS, "made", os.path.join(self.disk, "below"))
@@ -72,7 +72,7 @@ class Files(TestbedTest):
         os.rename(os.path.join(self.disk, "below", "made"), os.path.join(self.disk, "made"))
         self.run_hidden(FAULTS, "made", self.disk)
 
-    def test_where_a_new_file_would_live_is_not_guessed(self):
+    def test_the_host_of_a_new_file_is_not_guessed(self):
         self.up("2")
         zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
         output = self.run_hidden(FAULTS, "made", self.disk, code=None)
@@ -87,7 +87,7 @@ class Files(TestbedTest):
         self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}={zero}")
         self.assertEqual(self.on_disk(), ["below", "made"])
 
-    def test_torus_info_says_what_would_be_done_and_why(self):
+    def test_torus_info_shows_the_access_to_a_file_with_the_reason(self):
         self.up("2")
         zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
         path = f"{self.disk}/below/x"
@@ -103,7 +103,7 @@ class Files(TestbedTest):
         self.assertRegex(output, rf"(?m)^  {zero} .* through rank 1 on host {one}$")
         self.assertIn(f'Why: io.at has "{self.disk}" = "{one}".', output)
 
-    def test_a_rank_that_dies_is_said_to_have_been_writing_the_file(self):
+    def test_the_report_of_a_dead_rank_names_the_file_that_it_was_writing(self):
         self.up("2x2")
         path = f"{self.disk}/below/torusmp_killed"
         for victim in "0", "3":   # beside the disk, and far from it
@@ -120,7 +120,7 @@ class Files(TestbedTest):
                     self.assertIn(set(found[i:i + row]) - {0}, [set(), {i // row % ranks + 1}])
                 os.unlink(path)
 
-    def test_the_host_of_the_disk_is_named_when_it_goes(self):
+    def test_the_host_of_the_disk_is_named_when_it_is_lost(self):
         self.up("2x2")
         path = f"{self.disk}/below/torusmp_killed"
         job = subprocess.Popen(self.command(FAULTS, "written", f"{self.disk}/below"), text=True,
@@ -156,7 +156,7 @@ class Files(TestbedTest):
                 return
         self.fail(f"the job ended and did not name {wanted}\n{output}")
 
-    def test_what_the_disk_refuses_has_its_class_on_every_rank(self):
+    def test_errors_of_the_disk_have_their_class_on_every_rank(self):
         self.up("2x2")
         at = f"{self.disk}={self.testbed}-0"
         for case, mount in ("full", "size=4m"), ("read_only", "ro"), ("permissions", "-"), ("names", "-"), \

@@ -89,7 +89,7 @@ class Joined(unittest.TestCase):
 
     # ---- jobs that meet ----
 
-    def test_two_jobs_meet_by_a_name(self):
+    def test_two_jobs_connect_by_a_name(self):
         first = self.start("accept", "meeting", 3, ranks=2)
         second = self.start("connect", "meeting", 3, ranks=3)
         self.assertEqual(self.finish(second), "")

@@ -291,7 +291,7 @@ class Cabling(SetupTest):
         self.setup("--undo")
         self.expect_state(before)
 
-    def test_a_firewall_that_drops_what_a_host_forwards_is_named_with_what_to_do(self):
+    def test_a_firewall_that_drops_forwarded_packets_is_named_with_the_remedy(self):
         if not shutil.which("nft"):
             self.skipTest("nft is not installed")
         self.up("4")
@@ -344,7 +344,7 @@ class Cabling(SetupTest):
         self.up("2x3")
         self.expect_machine()
 
-    def test_a_device_without_a_cable_goes_back_to_down(self):
+    def test_a_device_without_a_cable_is_down_again_after_undo(self):
         self.up("3")
         kernel.batch("ip", [f"link add idle0 type veth peer name idle0 netns {self.plan.front()}"], self.hosts[1])
         before = self.state()
@@ -595,7 +595,7 @@ class Failures(SetupTest):
         self.assertEqual(lines[1], "torus-setup: nothing was changed")
         self.expect_state(before)
 
-    def test_each_failure_of_ssh_comes_with_what_to_do(self):
+    def test_each_failure_of_ssh_is_reported_with_the_remedy(self):
         for said, advice in (("Permission denied (publickey).", "ssh-copy-id a1"),
                              ("Host key verification failed.", 'Run "ssh a1 true" once'),
                              ("ssh: Could not resolve hostname a1: Name or service not known", "Give its address"),
@@ -613,7 +613,7 @@ class Failures(SetupTest):
             self.assertNotIn("\r", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
-    def test_a_host_whose_etc_is_read_only_is_named_with_what_to_do(self):
+    def test_a_host_whose_etc_is_read_only_is_named_with_the_remedy(self):
         self.up("3")
         before = self.state()
         with open(self.agent) as f:
@@ -656,7 +656,7 @@ class Failures(SetupTest):
         self.assertIn("Bring them up? [y/N] Not changed.\n", done.stdout)
         self.expect_state(before)
 
-    def test_cables_that_leave_hosts_out_end_with_a_reason_and_are_undone(self):
+    def test_cables_that_do_not_reach_all_hosts_are_refused_with_a_reason_and_undone(self):
         self.up("4", open_dims=[0])
         kernel.batch("ip", ["link del d0p"], self.hosts[1])
         before = self.state()

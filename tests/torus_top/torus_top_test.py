@@ -128,7 +128,7 @@ class Waits(Case):
 
 
 class Traffic(Case):
-    def test_what_is_counted_and_its_rate(self):
+    def test_counters_and_rates(self):
         self.start_job("traffic", 4, "--torus", "4", "--set", "transport.local=links")
         before = self.state()
         after = self.settled(lambda s: s["totals"]["rate"] > 0 and all(
@@ -150,7 +150,7 @@ class Traffic(Case):
         self.assertEqual(again, live)
         self.finish()
 
-    def test_a_record_steers_no_terminal(self):
+    def test_a_record_does_not_control_the_terminal(self):
         """Escape sequences in the names of hosts are shown, not obeyed."""
         self.start_job("traffic", 2)
         record = self.work / "job.rec"
@@ -163,7 +163,7 @@ class Traffic(Case):
         self.assertIn("\\x1b" + name[1:].decode(), self.top("--replay", record, "--once", "--show", "hosts"))
         self.finish()
 
-    def test_all_is_reported_at_the_end(self):
+    def test_everything_is_reported_at_the_end(self):
         """A job that ends long before the next look is reported to its last byte."""
         self.start_job("count", 4, "--torus", "4", "--set", "transport.local=links")
         record = self.work / "job.rec"
@@ -190,7 +190,7 @@ class Traffic(Case):
             self.assertGreaterEqual(moved, 100 * 65536)
             self.assertLess(moved, 1.01 * 100 * 65536)  # and the protocol's own packets
 
-    def test_who_comes_and_goes_leaves_no_trace(self):
+    def test_observers_leave_no_trace(self):
         self.start_job("traffic", 2)
         daemon = next(int(pid) for pid in
                       Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split())
@@ -421,7 +421,7 @@ class Served(Case):
         self.until(opened)
         self.finish()
 
-    def test_a_token_of_ones_own(self):
+    def test_a_token_of_the_user(self):
         self.start_job("traffic", 2)
         file = self.work / "token"
         self.serve("--serve", "127.0.0.1:0", "--token", file)

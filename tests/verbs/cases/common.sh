@@ -45,7 +45,7 @@ expect_words() {
     ! grep -q "wrong bytes" $said || fail "wrong bytes arrived"
 }
 
-nobody_left() {
+no_rank_left() {
     for node in $(seq 0 $((RXE_SIZE - 1))); do
         [ "$node" != "${1:-}" ] || continue
         ! rxe-exec "node-$node" pidof fault_rank || fail "ranks are left on node-$node"

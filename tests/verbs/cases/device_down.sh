@@ -7,5 +7,5 @@ rxe-exec "node-$1" ip link set dev "$2" down || fail "the device does not go dow
 end_job 80
 [ $code != 0 ] || fail "the job ended with 0, expected an error"
 expect_words "link between rank ($1|$3)\b.* and rank ($1|$3)\b"
-nobody_left
+no_rank_left
 rxe-exec "node-$1" rxe-heal

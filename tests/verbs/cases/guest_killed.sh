@@ -8,4 +8,4 @@ end_job 90
 [ $code != 0 ] || fail "the job ended with 0, expected an error"
 expect_words "node $1, rank $1\) is lost|link [^ ]* to rank $1\b.* is closed|link between rank .*\b$1\b"
 grep -E "torus-run: |node-$1" $said | head -n 3 | sed 's/^/figure: /'
-nobody_left "$1"
+no_rank_left "$1"
