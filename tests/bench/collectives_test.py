@@ -53,7 +53,7 @@ class Collectives(Program):
 
 
 class Beside(Program):
-    """Other libraries' figures, of files as compare-peers writes them."""
+    """The figures of other libraries, from files in the format of compare-peers."""
 
     def peers(self, links=False, ranks=4, name="peers.json"):
         measures = [{"name": f"here.sum.{bytes}", "unit": "us", "program": "collectives", "test": f"sum:{bytes}",

@@ -26,7 +26,7 @@ class Comparison(Case):
         return self.run_program(SCRIPT, *QUICK, *words, environment=environment)
 
     def without_mpi(self):
-        """An environment whose PATH has nothing of MPI."""
+        """Returns an environment whose PATH has no MPI."""
         programs = self.work / "path"
         programs.mkdir()
         for name in ("python3", "sh", "sleep", "mv", "ip", "cc", "as", "ld", "taskset", "tc", "unshare",
@@ -37,7 +37,7 @@ class Comparison(Case):
         return clean_environment() | {"PATH": str(programs)}
 
     def lines(self, done, peers=PEERS):
-        """{measure: {library: text}} of the lines that are no remarks."""
+        """{measure: {library: text}} of the lines that are not remarks."""
         found = {}
         for line in done.stdout.splitlines():
             if line.startswith("#"):
@@ -144,7 +144,7 @@ class Measures(Comparison):
 
 
 class Here(Comparison):
-    """Measures on the torus that is named, or around."""
+    """Measures on the torus of --torus, or on the testbed around."""
 
     def test_ranks_of_this_host_whatever_cluster_the_user_has(self):
         # TORUSMP_CONFIG is for programs that the user starts.
@@ -236,7 +236,7 @@ class Modes(Comparison):
         self.mode = mode
 
     def machine(self, *trips):
-        """Modes on a machine whose round trips are these, one after the other."""
+        """Measures the modes of a machine with this sequence of round trips."""
         for number, trip in enumerate(trips):
             (self.work / str(number)).write_text(f"{trip} ns 10.00 GB/s\n" if trip else "")
         program = self.work / "mode"
@@ -338,7 +338,7 @@ class Failures(Comparison):
                                 environment=self.without_mpi())
 
     def compare_benchmark(self, output):
-        """A launcher that prints this in the place of a benchmark."""
+        """Compares with a launcher that prints this text instead of running a benchmark."""
         self.build_tree(f"printf '{output}'\n")
         (self.work / "npb/ours").mkdir(parents=True)
         (self.work / "npb/ours/ep.S.x").touch()

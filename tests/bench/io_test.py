@@ -53,7 +53,7 @@ class Io(Program):
 
 
 class Testbeds(Program):
-    """Hosts are network namespaces; node 0 alone sees the folder."""
+    """Hosts are network namespaces, and only node 0 sees the folder."""
 
     def setUp(self):
         skip_without_testbeds()

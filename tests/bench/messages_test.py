@@ -183,7 +183,7 @@ class Windows(Program):
 
 
 class Loopback(Program):
-    """Bare sockets beside us where all ranks share a host."""
+    """Bare sockets beside our figures, with all ranks on one host."""
 
     def test_between_two_ranks(self):
         for what, columns in (("latency", 11), ("bandwidth", 9), ("sweep", 5)):

@@ -62,7 +62,7 @@ class Simulate(Program):
 
 
 class Predict(Case):
-    """Simulated time, and what is made of measurements."""
+    """Simulated time, and models fitted to measurements."""
 
     def predict(self, *words):
         done = self.run_program(BENCH, "predict", *words, "--json", "out.json")

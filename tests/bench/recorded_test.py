@@ -19,7 +19,7 @@ DATA = "docs/data/figures.json"
 
 
 def script():
-    """record-figures as a module, and what it imports."""
+    """Imports record-figures as a module, with its imports."""
     loader = importlib.machinery.SourceFileLoader("record_figures", str(SCRIPT))
     found = importlib.util.module_from_spec(importlib.util.spec_from_loader("record_figures", loader))
     loader.exec_module(found)
@@ -31,7 +31,7 @@ class Recorded(Case):
         return self.run_program(SCRIPT, "--build-dir", BUILD, *words)
 
     def copy(self):
-        """The pages and the file, to be changed."""
+        """Copies of the pages and of the file, for changes."""
         root = self.work / "root"
         for name in (*PAGES, DATA):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +102,7 @@ class Pages(Recorded):
 
 
 class Quiet(Recorded):
-    """Nothing is recorded from a machine that others use, or of figures that scatter."""
+    """Figures that scatter, or come from a busy machine, are not recorded."""
 
     def setUp(self):
         super().setUp()

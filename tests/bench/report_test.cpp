@@ -96,7 +96,7 @@ TEST_CASE("A file that is not a record is refused with its name", "[report]") {
         file.write(text);
         try {
             read_record(file.name);
-            FAIL("it was taken: " << text);
+            FAIL("accepted: " << text);
         } catch (const std::runtime_error& wrong) {
             CHECK(std::string(wrong.what()).find(file.name) == 0);
         }

@@ -16,7 +16,7 @@ SCRIPT = SOURCE / "bench/plot/torus-plot"
 
 
 def module():
-    """The script, to be asked what it has drawn. Debian's python3 has matplotlib, and is the one that runs it."""
+    """Imports the script, to inspect its drawings. Debian's python3, which has matplotlib, runs it."""
     loader = importlib.machinery.SourceFileLoader("torus_plot", str(SCRIPT))
     found = importlib.util.module_from_spec(importlib.util.spec_from_loader("torus_plot", loader))
     loader.exec_module(found)

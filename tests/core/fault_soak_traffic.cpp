@@ -8,7 +8,7 @@ namespace torusmp::core::testing::fault_soak {
 
 namespace {
 
-constexpr Context wildcard_context = 2;  // here receives take from anybody
+constexpr Context wildcard_context = 2;  // for receives from any source
 constexpr std::size_t largest_message = 8192;
 
 std::size_t random_length(sim::Random& random, std::size_t eager_limit) {

@@ -16,7 +16,7 @@ enum class Way {
     flow,      // a declared channel
     tried,     // its receive is cancelled at some moment, and posted again where that succeeded
     probed,    // its receive is posted when a probe has found it
-    wildcard,  // a receive from anybody takes it
+    wildcard,  // a receive from any source takes it
     lonely     // a receive without a sender; cancelled in the end
 };
 
@@ -41,7 +41,7 @@ struct Message {
     ReceiveRequest receive;
 };
 
-// A receive from anybody, posted again whenever it has ended.
+// A receive from any source, posted again whenever it has ended.
 struct Server {
     Rank at = 0;
     std::unique_ptr<std::byte[]> room;

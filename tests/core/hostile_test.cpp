@@ -217,7 +217,7 @@ TEST_CASE("packets in the name of another rank are dropped", "[core][hostile][bu
     }
 }
 
-// The relay between the enemy and that rank is innocent.
+// The relay between the attacker and that rank is innocent.
 TEST_CASE("a packet in the name of the rank that has to relay it is dropped", "[core][hostile]") {
     PacketHeader header = from_enemy(PacketKind::eager);
     header.source = 3;

@@ -91,7 +91,7 @@ class Job {
     // It computes, or its process is stopped: it is not called until it goes on.
     void stop(Rank rank) { stopped_[std::size_t(rank)] = true; }
     void go_on(Rank rank);
-    // The rank is in an enemy's hands: its Runtime stops, but its links live.
+    // An attacker controls the rank: its Runtime stops, but its links live.
     void capture(Rank rank);
     void end_captured(Rank rank);  // and then its links die
     void kill_link(Rank rank, routing::Direction direction);

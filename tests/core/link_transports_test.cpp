@@ -206,7 +206,7 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
     REQUIRE(liar.receive.complete());
     for (std::size_t i = 0; i < guard; ++i) {
         if (room[i] != std::byte{0x55} || room[guard + bytes + i] != std::byte{0x55})
-            FAIL("memory beside the message was written to");
+            FAIL("memory outside of the message was written");
     }
     for (const auto& info : job[2].state().connections()) REQUIRE_FALSE(info.down);
 }

@@ -81,7 +81,7 @@ class Flood {
     const Rank to_;
     const std::size_t count_;
     std::vector<std::deque<Message>> sources_;  // by rank
-    std::vector<std::size_t> received_;         // likewise
+    std::vector<std::size_t> received_;         // by rank, too
     std::size_t most_ = 0;
     std::vector<std::byte> room_ = std::vector<std::byte>(bytes);
     ReceiveRequest receive_;

@@ -135,7 +135,7 @@ class LossyJobs(TorusTest):
 
 
 def folder_with_helper(test):
-    """A folder that everybody may enter, with a helper that may open sockets."""
+    """A folder that all users may enter, with a helper that may open sockets."""
     if os.environ.get("TESTBED_WAS_USER"):
         test.skipTest("this takes a user beside root")
     # Not on a file system that ignores capabilities.
@@ -151,7 +151,7 @@ def folder_with_helper(test):
 
 
 class UserJobs(TorusTest):
-    """Jobs of a user without privilege."""
+    """Jobs of an unprivileged user."""
     torus = "2x2"
 
     def setUp(self):
@@ -182,7 +182,7 @@ class UserJobs(TorusTest):
 
 
 class Helper(CableTest):
-    """A user without privilege, and the program that opens sockets."""
+    """An unprivileged user, and the program that opens sockets."""
 
     def setUp(self):
         self.programs = folder_with_helper(self)
@@ -207,7 +207,7 @@ class Helper(CableTest):
 
 
 class Forwarding(TorusTest):
-    """Ranks that are no neighbours, and the kernels between them."""
+    """Ranks that are not neighbours, and the kernels between them."""
     torus = "6"
     NODES = 6
     SETTINGS = ["transport.use=ethernet", "routing.forward=kernel"]
@@ -234,7 +234,7 @@ class Forwarding(TorusTest):
             self.forwarding(node, "--apply")
 
     def filter(self, node, *program):
-        """What arrives at all links of a node meets this before it is forwarded."""
+        """Filters packets that arrive at any link of a node, before they are forwarded."""
         for device in ("d0p", "d0m"):
             done = subprocess.run(["ip", "netns", "exec", f"{self.testbed}-{node}", "tc", "-batch", "-"], text=True,
                                   input="".join(line + "\n" for line in kernel.filter_lines(device, program)),
@@ -242,7 +242,7 @@ class Forwarding(TorusTest):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def far_frames(self, *settings, base=None):
-        """A job whose messages all come right and in order, and the ranks that sent frames to far ones."""
+        """Runs a job whose messages must arrive unchanged and in order. Returns it and the ranks that sent frames to far ones."""
         # So many messages that frames are trusted before they are over.
         done = self.job(*(base or self.SETTINGS), *settings, messages=20_000)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -275,7 +275,7 @@ class Forwarding(TorusTest):
         self.assertIn("expected torusmp:1:6:3:", self.forwarding(3, status=1).stdout)
 
     def here(self, node, *words):
-        """What torus-info says on a host that knows its name."""
+        """Returns the output of torus-info on a host that knows its name."""
         done = subprocess.run(["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"{self.testbed}-{node}",
                                TOOL, "exec", self.testbed, str(node), "--", TORUS_INFO, *words, "--config",
                                Testbed(self.testbed).geometry_file], capture_output=True, text=True, timeout=PATIENCE)
@@ -318,7 +318,7 @@ class Forwarding(TorusTest):
             flood.join()
 
     def flood(self, source, target, stop):
-        """Frames for another node, as fast as they leave; of no session there."""
+        """Sends frames without a session to another node, as fast as possible."""
         with kernel.inside(f"{self.testbed}-{source}"):
             out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             out.bind(("d0p", 0))

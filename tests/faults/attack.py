@@ -72,7 +72,7 @@ def half_open(dice, addresses, ports):
 
 
 def replay(dice, addresses, ports):
-    """What a rank of this very job said, word for word."""
+    """Replays the bytes that a rank of this job sent."""
     words = recordings()
     for caller in connections(dice, addresses, ports):
         with caller, contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ def save(name, flows):
 
 
 def parse(packet):
-    """(flow, sequence, flags, payload) of an IPv4 TCP packet, else four times nothing."""
+    """(flow, sequence, flags, payload) of an IPv4 TCP packet; four times None for others."""
     if len(packet) < 54 or packet[12:14] != b"\x08\x00" or packet[23] != 6:
         return None, None, None, None
     header = (packet[14] & 15) * 4

@@ -42,12 +42,12 @@ class CablesTest(TestbedTest):
             return f.read().splitlines()
 
     def end(self):
-        """What was said in all, by a job that ends well."""
+        """Returns all messages of a job that succeeds."""
         self.assertEqual(self.job.wait(PATIENCE), 0, "\n".join(self.lines()))
         return self.lines()
 
     def wait_for_traffic(self):
-        eventually("all ranks talk", lambda: os.path.exists(self.path("ready")) or self.job.poll() is not None)
+        eventually("all ranks communicate", lambda: os.path.exists(self.path("ready")) or self.job.poll() is not None)
 
     def wait_for_line(self, pattern):
         def there():
@@ -60,7 +60,7 @@ class CablesTest(TestbedTest):
         open(self.path("stop"), "w").close()
 
     def silence(self, node, device):
-        """Loses everything on the cable there, both ways, and no device says so."""
+        """Drops all packets on the cable in both directions, without a sign at the devices."""
         for end, name in ((node, device), self.plan.peer(node, device)):
             tool("set", self.testbed, str(end), name, "loss", "100")
 
@@ -158,7 +158,7 @@ class WhileAJobRuns(CablesTest):
                 self.expect(lines[1], re.escape(self.cable("1:1+")) + r" is back after [0-9.]+ m?s")
 
     def longest_round_trip(self, timeout, kill):
-        """In seconds, between ranks 0 and 1 whose cable dies meanwhile; the messages go on over another way."""
+        """Returns the longest round trip in seconds between ranks 0 and 1, whose cable dies; messages take a detour."""
         self.up("3")
         self.start(traffic=("ping", "1"), timeout=timeout)
         self.wait_for_traffic()

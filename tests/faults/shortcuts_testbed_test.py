@@ -45,7 +45,7 @@ class ShortcutTest(TestbedTest):
 
 class Jobs(ShortcutTest):
     def soak(self, *settings):
-        """What each rank says of its shortcuts, after a job in which all was right and that said nothing else."""
+        """Returns each rank's report on its shortcuts, after a job that succeeded and printed nothing else."""
         done = subprocess.run([*self.words(*settings), SOAK, "--messages", "6000"], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -76,7 +76,7 @@ class Jobs(ShortcutTest):
 
 
 class Faults(ShortcutTest):
-    """Kernels that forward no more, in the course of a job."""
+    """Kernels that stop forwarding during a job."""
 
     def setUp(self):
         super().setUp()
@@ -88,7 +88,7 @@ class Faults(ShortcutTest):
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         self.addCleanup(self.job.wait)
         self.addCleanup(self.job.kill)
-        eventually("all ranks talk", lambda: os.path.exists(self.path("ready")) or self.ended())
+        eventually("all ranks communicate", lambda: os.path.exists(self.path("ready")) or self.ended())
 
     def said(self):
         with open(self.errors) as f:
@@ -100,7 +100,7 @@ class Faults(ShortcutTest):
         return False
 
     def shortcuts(self, node):
-        """Connections of the node's address that are established."""
+        """Returns the established connections of the node's address."""
         lines = self.on(node, "cat", "/proc/net/tcp", "/proc/net/tcp6").splitlines()
         ours = {"".join(f"{int(part):02X}" for part in reversed(self.plan.node_address(other).split(".")))
                 for other in range(NODES)}

@@ -114,7 +114,7 @@ class Shapes(GraphTest):
 
 
 class Parts(GraphTest):
-    """Fewer ranks than hosts, also where no box of the torus has as many hosts."""
+    """Fewer ranks than hosts, also if no box of the torus has so many hosts."""
 
     def torus(self, dims, *options):
         self.testbed = self.name()
@@ -124,7 +124,7 @@ class Parts(GraphTest):
         self.file = plan.geometry_file
 
     def run_on(self, nodes, *options):
-        """A program whose ranks must be on these nodes, one after the other."""
+        """Runs a program whose ranks must be on these nodes, in this order."""
         options = ["--agent", AGENT, *options]
         shown = self.job("true", options=[*options, "--display-map"])
         self.assertEqual(shown, "".join(f"torus-run: {self.hosts[node]}: rank {rank}\n"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How jobs over the nodes of a testbed begin and end: links_testbed_test.py SOURCE TORUS_RUN STEPS [CLASS].
+"""The start and end of jobs over the nodes of a testbed: links_testbed_test.py SOURCE TORUS_RUN STEPS [CLASS].
 
 TORUSMP_TESTBED_RUNS in the environment says how often each job that must end in silence is run (3).
 """

@@ -21,7 +21,7 @@ SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
 
 
 class Run:
-    """One torus-run, its output in files so that nothing blocks. Ended with the test whatever happens."""
+    """One torus-run with its output in files, so it never blocks. It is ended with the test in any case."""
 
     def __init__(self, test, words, stdin=subprocess.DEVNULL):
         self.test, self.output, self.errors = test, test.path("output"), test.path("errors")
@@ -42,7 +42,7 @@ class Run:
         eventually(f"{times} times '{line}'", there)
 
     def end(self, code=None):
-        """(output, errors); `code` None: any but 0."""
+        """(output, errors); `code` None: any code except 0."""
         self.process.wait(PATIENCE)
         output, errors = self.text(self.output), self.text(self.errors)
         right = self.process.returncode == code if code is not None else self.process.returncode != 0
@@ -236,7 +236,7 @@ class Cables(HostsTest):
 
 
 class TreeCables(HostsTest):
-    """No network but the torus: daemons are reached from neighbour to neighbour, over cables that die meanwhile."""
+    """Only the torus as a network: daemons are reached from neighbour to neighbour, over cables that die meanwhile."""
 
     def serve(self):
         agent = os.path.join(SOURCE, "tests", "testbed", "link_agent.py")
@@ -337,7 +337,7 @@ class Restarts(HostsTest):
         return self.run_on_testbed("--set", "transport.timeout=3s", *options, *self.heat("plate", every))
 
     def wait_for_checkpoint(self, run, restart):
-        """Steps beyond those with which this start began."""
+        """Returns the number of steps since this start."""
         def there():
             self.assertIsNone(run.process.poll(), run.text(run.errors))
             text = run.text(run.output)
@@ -393,7 +393,7 @@ class Restarts(HostsTest):
 @unittest.skipUnless(SSHD and os.geteuid() == 0 and not os.environ.get("TESTBED_WAS_USER"),
                      "needs sshd (Debian: openssh-server) and root")
 class Ssh(HostsTest):
-    """Real ssh to a real sshd on every node, over links that have nothing but IPv6 link-local addresses."""
+    """Real ssh to a real sshd on every node, over links with only IPv6 link-local addresses."""
 
     def setUp(self):
         super().setUp()

@@ -26,7 +26,7 @@ OPTION = re.compile(r"(?:^|[\s\[,])(--?[a-z][\w-]*)", re.M)
 
 
 def plain(page):
-    """A page as one reads it."""
+    """Returns a page as it is displayed."""
     text = page.read_text()
     text = re.sub(r"\\f[BR]|\\&", "", text)
     for name, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\(ti", "~"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\e", "\\")):

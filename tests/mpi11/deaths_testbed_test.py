@@ -28,7 +28,7 @@ class Deaths(TestbedTest):
                                  self.ready], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def end(self, job, code):
-        """What each rank has printed. All have ended, so nothing has hung."""
+        """Returns the output of each rank. All ranks must have ended."""
         try:
             output = job.communicate(timeout=60)[0]
         finally:

@@ -34,7 +34,7 @@ class Files(TestbedTest):
         return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
 
     def run_hidden(self, *program, code=0, **how):
-        """Both streams of a job whose ranks but the first see nothing in the folder."""
+        """Returns both streams of a job in which only the first rank sees the contents of the folder."""
         done = subprocess.run(self.command(*program, **how), text=True, timeout=200, capture_output=True)
         text = done.stdout + done.stderr
         self.assertTrue(done.returncode == code if code is not None else done.returncode != 0,

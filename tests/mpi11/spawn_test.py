@@ -26,7 +26,7 @@ def eventually(what, condition):
 
 
 def introduction(secret, *hosts):
-    """What a caller of a port sends first."""
+    """Returns the first bytes that a caller of a port sends."""
     def packed(text):
         return len(text).to_bytes(8, "little") + text
     message = packed(secret) + len(hosts).to_bytes(8, "little") + b"".join(map(packed, hosts))
@@ -81,7 +81,7 @@ class Joined(unittest.TestCase):
         self.assertEqual(os.listdir(names) if os.path.isdir(names) else [], [])
 
     def line(self, job, start):
-        """The next line of a job that begins so; the rest of it."""
+        """Waits for the next line of a job with this prefix. Returns the rest of the line."""
         for text in job.stdout:
             if text.startswith(start + " "):
                 return text[len(start) + 1:].rstrip("\n")

@@ -57,7 +57,7 @@ class Version(unittest.TestCase):
 
 
 class Includes(unittest.TestCase):
-    """Which sources are compiled again when a header changes."""
+    """The sources that are compiled again when a header changes."""
 
     @classmethod
     def setUpClass(cls):

@@ -19,7 +19,7 @@ TORI = ("2", "3", "5", "2x2", "2x3", "4x3", "2x2x2", "3x2x4")
 
 class Routes(unittest.TestCase):
     def walk(self, wiring, start, end):
-        """The devices by which a packet arrives on its way to the address of `end`."""
+        """The devices through which a packet passes on its path to the address of `end`."""
         at, arrived = start, []
         while at != end.node:
             cable = next(e for e in wiring.ends(at) if e.place == wiring.way_to(at, end))

@@ -20,7 +20,7 @@ class CheckTest(TestbedTest):
     before = []   # words before torus-check, to run it on a node
 
     def up(self, dims, *options, **planned):
-        """A testbed to be checked; self.plan and self.geometry are its."""
+        """Makes a testbed to check; self.plan and self.geometry describe it."""
         self.testbed = self.name()
         tool("up", dims, "--name", self.testbed, *options)
         self.plan = Plan(self.testbed, [int(d) for d in dims.split("x")], **planned)

@@ -125,7 +125,7 @@ class SshTest(SetupTest):
         return done
 
     def state(self):
-        """Without what sshd and sudo keep, as the homes are not in /etc."""
+        """Omits the files of sshd and sudo, because the homes are not in /etc."""
         return {host: ({path: of for path, of in files.items() if not re.match("lib/sudo|etc/ssh", path)}, network)
                 for host, (files, network) in super().state().items()}
 

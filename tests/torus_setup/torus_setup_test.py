@@ -30,7 +30,7 @@ def run(*words, **options):
 
 class SetupTest(TestbedTest):
     def up(self, dims, open_dims=(), starts="systemd-networkd"):
-        """Hosts with cables and a management network, and nothing else: no link is up or has an address."""
+        """Makes hosts with only cables and a management network: no link is up or has an address."""
         name = self.name()
         opened = [word for d in open_dims for word in ("--open", str(d))]
         tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *opened)
@@ -173,7 +173,7 @@ class FromNothing(SetupTest):
         self.expect_state(before)
 
     def expect_devices_of_learning(self):
-        """Gloo takes the address of a device that it is given, and rank 0 is met at its address on the torus."""
+        """Gloo uses the address of the given device, and other ranks connect to rank 0 at its address on the torus."""
         host = self.hosts[0]
         done = self.on(host, TORUS_RUN, "--here", host, "--config", self.file, "sh", "-c",
                        "echo $GLOO_SOCKET_IFNAME $MASTER_ADDR ${NCCL_IB_HCA-none}")
@@ -183,7 +183,7 @@ class FromNothing(SetupTest):
                           run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
 
     def expect_networks(self, expected):
-        """The same state but for the notes of torus-setup itself."""
+        """Expects the same state, except the notes of torus-setup itself."""
         for host, (files, network) in self.state().items():
             self.assertEqual(network, expected[host][1])
             etc = lambda found: {path: of for path, of in found.items() if path.startswith("etc")}
@@ -248,7 +248,7 @@ class Cabling(SetupTest):
                             f"link set {other} name {one}", f"link set other name {other}"], host)
 
     def test_a_repeated_setup_follows_exchanged_devices_and_leaves_nothing_of_the_first(self):
-        """The device names change places, as by another order of the kernel; addresses stay with the devices."""
+        """Exchanges device names, as by another order of the kernel. Addresses stay with the devices."""
         self.up("4")
         before = self.state()
         self.setup("--yes")
@@ -305,7 +305,7 @@ class Cabling(SetupTest):
         self.assertEqual(self.setup("--yes").stderr, "")
 
     def test_a_torus_without_one_device_runs_around_it(self):
-        """A card is gone: the file has its cable, the programs a detour."""
+        """A card is missing: the file contains its cable, and the programs use a detour."""
         self.up("3x3")
         kernel.batch("ip", ["link del d1p"], self.hosts[4])
         kernel.batch("ip", [f"link add d1p type veth peer name idle netns {self.plan.front()}"], self.hosts[4])

@@ -42,7 +42,7 @@ inline tcp::InterfaceOptions options(const char* host, bool checksum = false) {
     return options;
 }
 
-// An interface with port 1, and the enemy's socket to its listener.
+// An interface with port 1, and the attacker's socket to its listener.
 struct Besieged {
     explicit Besieged(bool checksum = false) : Besieged(options("victim", checksum)) {}
     explicit Besieged(const tcp::InterfaceOptions& options) : victim(one_port(1), options) {}
@@ -114,7 +114,7 @@ struct Besieged {
     Recorder recorder;
 };
 
-// Larger than any other, so that the enemy is the one that calls.
+// Larger than any other, so the attacker is the end that calls.
 inline Id enemy_id() {
     Id id;
     id.fill(std::byte{0xff});

@@ -89,8 +89,9 @@ void check(std::size_t slots, std::size_t round, unsigned seed) {
         } else if (!sent.empty() && below(2) == 0) {
             const Packet packet = sent.front();
             sent.pop_front();
-            if (queue.receive(packet.bytes) != packet.payload) FAIL("the reader looks elsewhere");
-            if (!is_whole(packet)) FAIL("a later payload lies over this one");
+            if (queue.receive(packet.bytes) != packet.payload)
+                FAIL("the reader finds another place");
+            if (!is_whole(packet)) FAIL("a later payload overlaps this one");
             received.push_back(packet);
         } else if (!received.empty()) {
             const std::size_t slots_back = 1 + below(received.size());

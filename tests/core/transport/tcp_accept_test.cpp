@@ -14,7 +14,7 @@
 namespace torusmp::transport::testing {
 namespace {
 
-// A call of the enemy, up to the proof.
+// A call of the attacker, up to the proof.
 struct Call {
     explicit Call(Besieged& victim)
         : besieged(victim),

@@ -32,7 +32,7 @@ using namespace torusmp::transport::testing;
 
 namespace {
 
-// The enemy as a member of the job: everything it sends from here on is frames.
+// The attacker as a member of the job: from here on it sends only frames.
 struct Traitor {
     explicit Traitor(bool checksum = false) : besieged(checksum) {
         channel = &besieged.expect_peer(enemy_id());

@@ -15,7 +15,7 @@ FRONT = "front"           # the namespace of the management network, where `run`
 
 
 class PlanError(Exception):
-    """What was asked for cannot be built; one message for the user."""
+    """The requested testbed cannot be built; has one message for the user."""
 
 
 def parse_dims(text):
@@ -58,7 +58,7 @@ class Torus:
         return ahead if 2 * ahead <= extent else ahead - extent
 
     def first_step(self, a, b):
-        """(dimension, sign) of the first step of the SDF path from a to b; None where a == b."""
+        """(dimension, sign) of the first step of the SDF path from a to b; None if a == b."""
         offsets = [(abs(self.offset(a, b, d)), d) for d in range(len(self.dims))]
         steps = [entry for entry in offsets if entry[0]]
         if not steps:
@@ -153,7 +153,7 @@ class Plan:
                 + ([self.switches()] if self.twins else []))
 
     def switches(self):
-        """The namespace of the bridges that stand for cables with twins."""
+        """The namespace of the bridges that replace cables with twins."""
         return f"{self.name}-{SWITCHES}"
 
     def node_number(self, word):
@@ -189,7 +189,7 @@ class Plan:
         return [device for (owner, device) in self.addresses if owner == node]
 
     def peer(self, node, device):
-        """The end at which the cable of a device now ends."""
+        """Returns the current other end of the cable of a device."""
         for a, device_a, b, device_b in self.cables:
             if (a, device_a) == (node, device):
                 return b, device_b

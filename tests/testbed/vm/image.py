@@ -31,7 +31,7 @@ DIRECTORY, FILE, PROGRAM, LINK = 0o40755, 0o100644, 0o100755, 0o120777
 
 
 class Impossible(Exception):
-    """Guests cannot be had on this machine, and why."""
+    """Guests cannot run on this machine; has the reason."""
 
 
 class Image:
@@ -40,7 +40,7 @@ class Image:
         self.vmlinux, self.initrd, self.rxe_exec = (os.path.join(cache, name) for name in ("vmlinux", "initrd", "rxe-exec"))
 
     def prepare(self, force=False):
-        """Makes anew what is older than what it is made of; one process at a time."""
+        """Builds a file again if it is older than its sources, in one process at a time."""
         os.makedirs(self.cache, exist_ok=True)
         with locked(self.cache):
             package = self.fetch_package()
@@ -109,7 +109,7 @@ def write(path, data):
 # ---- the kernel's package ----
 
 def unpack(package):
-    """The boot image, and the modules of MODULES with what they depend on, in the order to load them."""
+    """The boot image, and the modules of MODULES with their dependencies, in the order of loading."""
     packed, builtin, kernel = {}, set(), None
     tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=tar.stdout, mode="r|") as members:

@@ -10,7 +10,7 @@ fail() {
     exit 1
 }
 
-# start_job OPTIONS: until all ranks talk
+# start_job OPTIONS: starts the job and waits until all ranks communicate
 start_job() {
     rm -rf "$work"
     mkdir "$work"
@@ -21,7 +21,7 @@ start_job() {
     until [ -e "$work/ready" ]; do
         kill -0 $job 2>/dev/null || fail "the job ended before any fault"
         n=$((n + 1))
-        [ $n -lt 900 ] || fail "the job does not talk after 90 s"
+        [ $n -lt 900 ] || fail "the job does not communicate after 90 s"
         sleep 0.1
     done
 }
