@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# For scripts that do what a user does: commands in the folder WORK, which end the test if they fail.
+# Shared by scripts that act as a user: commands in the folder WORK, which end the test if they fail.
 
 # must(COMMAND...): what it printed is in `output`.
 function(must)

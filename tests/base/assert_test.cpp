@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An assertion that fails prints its condition and values and aborts; one that is off does nothing.
+// An assertion that fails prints its condition and values and aborts. A disabled assertion does
+// nothing.
 #include "base/assert.h"
 
 #include <catch2/catch.hpp>

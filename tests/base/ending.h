@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How code ends that ends its process: it runs in a child.
+// Runs code that ends its process in a child, and returns how the child ended.
 #pragma once
 
 #include <signal.h>

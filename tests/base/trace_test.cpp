@@ -20,7 +20,7 @@ int argument() {
     return ++evaluated;
 }
 
-TEST_CASE("levels are read for all modules and for single ones", "[trace]") {
+TEST_CASE("levels are parsed for all modules and for single modules", "[trace]") {
     const TraceLevels all = parse_trace_levels("debug");
     for (const TraceLevel level : all.of) CHECK(level == TraceLevel::debug);
     TraceLevels mixed = parse_trace_levels("info,link=trace,packet=off");
@@ -36,7 +36,7 @@ TEST_CASE("levels are read for all modules and for single ones", "[trace]") {
     CHECK_THROWS_AS(parse_trace_levels(""), std::invalid_argument);
 }
 
-TEST_CASE("lines of level info are kept, those of higher levels only on request", "[trace]") {
+TEST_CASE("lines of level info are kept, lines of higher levels only on request", "[trace]") {
     set_trace_levels({});
     TORUSMP_TRACE(link, info, 7, "link {} is dead", 3);
     TORUSMP_TRACE(link, debug, 7, "not wanted {}", argument());
@@ -47,7 +47,7 @@ TEST_CASE("lines of level info are kept, those of higher levels only on request"
     CHECK(trace_lines(8).empty());
 }
 
-TEST_CASE("the ring keeps the last lines, cut to their length", "[trace]") {
+TEST_CASE("the ring keeps the last lines, cut to its line length", "[trace]") {
     set_trace_levels({});
     for (std::size_t n = 0; n < 3 * most_trace_lines; ++n)
         TORUSMP_TRACE(message, info, int(n % 2), "line {} {}", n, std::string(300, 'x'));
@@ -59,7 +59,8 @@ TEST_CASE("the ring keeps the last lines, cut to their length", "[trace]") {
     CHECK(trace_lines(1, 4).size() == 4);
 }
 
-TEST_CASE("lines are printed with time and rank, and end the message of an assertion", "[trace]") {
+TEST_CASE("lines are printed with time and rank, also at the end of an assertion's message",
+          "[trace]") {
     const auto ending = testing::ending_of([] {
         set_trace_levels(parse_trace_levels("off,message=debug"));
         TORUSMP_TRACE(message, debug, 2, "send 5 asks");

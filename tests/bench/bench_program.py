@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs torus-bench as users do, on tiny sizes, and checks what all of its tables have in common."""
+"""Runs torus-bench as users do, with tiny sizes, and checks the common features of its tables."""
 
 import json
 import sys
@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 class Program(Case):
     def measure(self, *words):
-        """The JSON document of a run that must succeed, checked for what all have in common."""
+        """Returns the JSON document of a run that must succeed, after checks of the common features."""
         done = self.run_program(BENCH, *words, *QUICK, "--json", "out.json", "--plot", "out.svg")
         self.assert_ok(done)
         self.assertEqual(done.stderr, "", "progress belongs on a terminal")
@@ -33,7 +33,7 @@ class Program(Case):
         return document
 
     def check_links(self, document, ends):
-        """Bytes over links: each end once, and both ends of a cable agree."""
+        """Checks the bytes over links: each end is listed once, and both ends of a cable agree."""
         links = {(l["rank"], l["direction"]): l for l in document["links"]}
         self.assertEqual(sorted(links), sorted(ends))
         for (rank, way), link in links.items():

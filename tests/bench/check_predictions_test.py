@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs check-predictions on two nodes. How near a prediction comes is no matter here."""
+"""Runs check-predictions on two nodes. The accuracy of the predictions is not checked."""
 
 import json
 import re

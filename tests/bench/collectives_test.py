@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of collectives, alone and beside other libraries."""
+"""The figures of torus-bench for collectives, alone and beside other libraries."""
 
 import json
 import sys
@@ -53,7 +53,7 @@ class Collectives(Program):
 
 
 class Beside(Program):
-    """Other libraries' figures, of files as compare-peers writes them."""
+    """The figures of other libraries, from files in the format of compare-peers."""
 
     def peers(self, links=False, ranks=4, name="peers.json"):
         measures = [{"name": f"here.sum.{bytes}", "unit": "us", "program": "collectives", "test": f"sum:{bytes}",
@@ -69,7 +69,7 @@ class Beside(Program):
         self.assert_ok(done)
         return json.loads((self.work / "out.json").read_text()), done.stdout
 
-    def test_they_are_in_the_table_and_in_the_picture(self):
+    def test_other_libraries_are_in_the_table_and_in_the_picture(self):
         self.peers()
         document, printed = self.collectives()
         self.assertEqual([(c["group"], c["name"]) for c in document["columns"]],
@@ -82,7 +82,7 @@ class Beside(Program):
         self.assertIn("Open MPI 4.1.4", printed)
         self.assertIn("sum, Open MPI 4.1.4", self.words_of("out.svg"))
 
-    def test_those_of_links_are_for_links(self):
+    def test_figures_of_links_are_for_links(self):
         self.peers(links=True)
         document, printed = self.collectives()
         self.assertEqual(len(document["columns"]), 2)
@@ -91,7 +91,7 @@ class Beside(Program):
         document, _ = self.collectives("--set", "transport.local=links")
         self.assertEqual(len(document["columns"]), 5)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         self.assert_refused(self.run_program(BENCH, "sweep", "--peers", "x.json"), "--peers", "sweep", "collectives")
         (self.work / "none.json").write_text("{}")
         for name in ("none.json", "absent.json"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs compare-peers on cheap measures. A peer that is not installed is expected to be absent."""
+"""Runs compare-peers with short measurements. A peer that is not installed is expected to be absent."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Comparison(Case):
         return self.run_program(SCRIPT, *QUICK, *words, environment=environment)
 
     def without_mpi(self):
-        """An environment whose PATH has nothing of MPI."""
+        """Returns an environment whose PATH has no MPI."""
         programs = self.work / "path"
         programs.mkdir()
         for name in ("python3", "sh", "sleep", "mv", "ip", "cc", "as", "ld", "taskset", "tc", "unshare",
@@ -37,7 +37,7 @@ class Comparison(Case):
         return clean_environment() | {"PATH": str(programs)}
 
     def lines(self, done, peers=PEERS):
-        """{measure: {library: text}} of the lines that are no remarks."""
+        """{measure: {library: text}} of the lines that are not remarks."""
         found = {}
         for line in done.stdout.splitlines():
             if line.startswith("#"):
@@ -144,7 +144,7 @@ class Measures(Comparison):
 
 
 class Here(Comparison):
-    """Measures on the torus that is named, or around."""
+    """Measures on the torus of --torus, or on the testbed around."""
 
     def test_ranks_of_this_host_whatever_cluster_the_user_has(self):
         # TORUSMP_CONFIG is for programs that the user starts.
@@ -161,7 +161,7 @@ class Here(Comparison):
                           "here.pingpong.256": ("exchange", "pingpong:256", 2, False),
                           "here.sum.8": ("collectives", "sum:8", 4, False)})
 
-    def test_where_here_is_must_be_known(self):
+    def test_the_location_of_here_must_be_known(self):
         self.assert_refused(self.compare("--only", "here.sum.8"), "here.sum.8", "--torus", "torus-netns run")
         for torus in ("1", "2x", "two"):
             self.assert_refused(self.compare("--torus", torus, "--only", "here.*"), f"--torus {torus}", "2x2x2")
@@ -236,7 +236,7 @@ class Modes(Comparison):
         self.mode = mode
 
     def machine(self, *trips):
-        """Modes on a machine whose round trips are these, one after the other."""
+        """Measures the modes of a machine with this sequence of round trips."""
         for number, trip in enumerate(trips):
             (self.work / str(number)).write_text(f"{trip} ns 10.00 GB/s\n" if trip else "")
         program = self.work / "mode"
@@ -338,7 +338,7 @@ class Failures(Comparison):
                                 environment=self.without_mpi())
 
     def compare_benchmark(self, output):
-        """A launcher that prints this in the place of a benchmark."""
+        """Compares with a launcher that prints this text instead of running a benchmark."""
         self.build_tree(f"printf '{output}'\n")
         (self.work / "npb/ours").mkdir(parents=True)
         (self.work / "npb/ours/ep.S.x").touch()
@@ -374,7 +374,7 @@ class Failures(Comparison):
         pid = int((self.work / "pid").read_text())
         self.assertFalse(os.path.exists(f"/proc/{pid}"), "the job is still there")
 
-    def test_a_benchmark_that_hangs_takes_no_other_along(self):
+    def test_a_benchmark_that_hangs_does_not_affect_others(self):
         self.build_tree("exec sleep 1000\n")
         (self.work / "npb/ours").mkdir(parents=True)
         for name in ("ep.S.x", "is.S.x"):
@@ -386,7 +386,7 @@ class Failures(Comparison):
         self.assertEqual([lines[f"npb.{k}.S.4"]["ours"] for k in ("EP", "IS")], ["failed"] * 2)
         self.assertIn("did not end within 1.0 s", done.stderr)
 
-    def test_what_a_job_measured_before_it_hung_is_shown(self):
+    def test_figures_measured_before_a_job_hung_are_shown(self):
         self.build_tree("echo library slow\necho scan:8 2.5 2 called\nexec sleep 1000\n")
         done = self.compare_with_it("--only", "collectives.scan.*.shm.8", "--timeout", "1")
         self.assertEqual(done.returncode, 1)
@@ -394,7 +394,7 @@ class Failures(Comparison):
         self.assertEqual(lines["collectives.scan.8.shm.8"]["ours"], "2.50us")
         self.assertEqual(lines["collectives.scan.16KiB.shm.8"]["ours"], "failed")
 
-    def test_a_comparison_that_is_ended_takes_its_job_along(self):
+    def test_a_comparison_that_is_ended_ends_its_job(self):
         self.build_tree("echo $$ > pid.tmp\nmv pid.tmp pid\nexec sleep 1000\n")
         child = subprocess.Popen([SCRIPT, "--no-build", "--build-dir", self.work, "--only",
                                   "relay.hop.8"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

@@ -74,7 +74,7 @@ TEST_CASE("Every line of a table ends its columns at the same place") {
     CHECK(lines[8] == "A note.");
 }
 
-TEST_CASE("A group's name stands over its own columns, also a long one") {
+TEST_CASE("A group's name is above its own columns, even if the name is long") {
     const auto lines = lines_of(as_text(two_groups()));
     const auto at = lines[2].find("a second group with a long name");
     REQUIRE(at != std::string::npos);
@@ -90,7 +90,7 @@ TEST_CASE("A table without groups has no line for them") {
     CHECK(lines_of(as_text(table)).size() == 8);
 }
 
-TEST_CASE("JSON quotes text and writes what is no number as null") {
+TEST_CASE("JSON quotes text and writes values that are not numbers as null") {
     Table table = two_groups();
     table.title = "quote \" backslash \\ newline \n";
     const std::string json =
@@ -105,7 +105,7 @@ TEST_CASE("JSON quotes text and writes what is no number as null") {
           std::string::npos);
 }
 
-TEST_CASE("Rows of another kind than sizes are numbered plainly and named in JSON") {
+TEST_CASE("Rows that are not sizes have plain numbers, and JSON names their kind") {
     Table table = two_groups();
     table.key = "hops";
     table.rows[1].bytes = 2;
@@ -134,11 +134,11 @@ TEST_CASE("Each end of a link has a line with what it sent and received") {
     CHECK(as_json("latency", {}, two_groups()).find(R"("links":[])") != std::string::npos);
 }
 
-TEST_CASE("A figure whose samples scatter is marked, and the table says what the mark means") {
+TEST_CASE("A figure whose samples scatter is marked, and the table explains the mark") {
     CHECK_FALSE(scatters({10, 8, {8, 9, 10, 11, 12}}));
     CHECK(scatters({10, 5, {15, 5, 13, 7, 10}}));
     CHECK_FALSE(scatters({10, 10, {10, 90, 10, 10, 10}}));  // one outlier
-    CHECK_FALSE(scatters({10, 1, {1, 10}}));                // too few to tell
+    CHECK_FALSE(scatters({10, 1, {1, 10}}));                // too few samples
     Table table;
     table.columns = {{"", "time", "us"}};
     table.rows = {{8, {{10, 8, {8, 9, 10, 11, 12}}}}};
@@ -151,7 +151,7 @@ TEST_CASE("A figure whose samples scatter is marked, and the table says what the
     CHECK(scatter_note(table).starts_with("~: "));
 }
 
-TEST_CASE("Where links are many, each direction has a line with its least, most and sum") {
+TEST_CASE("With many links, each direction has a line with its minimum, maximum and sum") {
     std::vector<LinkTraffic> links;
     for (int rank = 0; rank < 64; ++rank)
         for (const char* direction : {"0+", "0-"})

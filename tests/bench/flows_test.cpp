@@ -27,14 +27,14 @@ TEST_CASE("The middle of an open mesh has a flow into each of its links and out 
     CHECK(flows_through(mesh_of({7}), 3).size() == 2);
 }
 
-TEST_CASE("No rank of a pair or a ring of three passes anything on") {
+TEST_CASE("No rank of a pair or of a ring of three relays") {
     CHECK(flows_through(ring_of(2), 0).empty());
     CHECK(flows_through(ring_of(3), 1).empty());
     CHECK(busiest_forwarder(ring_of(2)) == 0);
     CHECK(links_used({}) == 0);
 }
 
-TEST_CASE("Each flow's shortest path leads over the rank, each by links of its own") {
+TEST_CASE("The shortest path of each flow leads over the rank, and no two flows share a link") {
     for (const std::vector<int>& dims :
          {std::vector{2, 2}, {2, 2, 2}, {4, 4}, {5, 3}, {4, 4, 2}, {3, 3, 2}, {6}}) {
         const routing::Torus torus(dims);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of files, and that none is left."""
+"""The figures of torus-bench for files. It must delete the files that it creates."""
 
 import json
 import os
@@ -53,7 +53,7 @@ class Io(Program):
 
 
 class Testbeds(Program):
-    """Hosts are network namespaces; node 0 alone sees the folder."""
+    """Hosts are network namespaces, and only node 0 sees the folder."""
 
     def setUp(self):
         skip_without_testbeds()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells of messages, between two ranks and over many links."""
+"""The figures of torus-bench for messages, between two ranks and over many links."""
 
 import json
 import re
@@ -64,14 +64,14 @@ class Relay(Program):
             self.assertGreater(row["figures"][2]["median"], 0)
         links = self.check_links(document, [(0, "0+"), (1, "0+"), (1, "0-"), (2, "0+"), (2, "0-"),
                                             (3, "0-")])
-        # What goes to the far end crosses every link, so each carries more than the next.
+        # Packets to the far end cross every link, so each link carries more than the next.
         self.assertGreater(links[0, "0+"]["bytes_sent"], links[1, "0+"]["bytes_sent"])
         self.assertGreater(links[1, "0+"]["bytes_sent"], links[2, "0+"]["bytes_sent"])
         self.assertGreater(links[2, "0+"]["bytes_sent"], 0)
         self.assertIn("A hop costs", done.stdout)
         self.assertIn("Traffic over each link", done.stdout)
 
-    def test_it_says_when_nothing_was_relayed(self):
+    def test_a_run_without_relayed_packets_is_reported(self):
         done = self.run_program(BENCH, "relay", "--torus", "3", "--set", "torus.periodic=false",
                                 "--sizes", "8:64", "--window", "2", *QUICK)
         self.assert_ok(done)
@@ -99,7 +99,7 @@ class Aggregate(Program):
         # 0 % where other programs keep a rank from the cores.
         self.assertLessEqual(int(found[3]), 100)
 
-    def test_what_each_link_carries_is_a_table_in_which_the_slowest_is_marked(self):
+    def test_the_traffic_of_each_link_is_a_table_in_which_the_slowest_is_marked(self):
         document = self.measure("aggregate", "--torus", "3x2", "--sizes", "32KiB:32KiB")
         *_, head, a, b, c, d, e, f, slowest = document["notes"]
         self.assertEqual(head.split(), ["rank", "0+", "0-", "1+", "1-"])
@@ -134,7 +134,7 @@ class Aggregate(Program):
             self.assertAlmostEqual(node / link, 2 * n, places=5)
             self.assertAlmostEqual(every, node, places=5)
 
-    def test_under_a_launcher_of_the_users_it_is_a_rank(self):
+    def test_under_the_users_launcher_it_is_a_rank(self):
         done = self.run_program(TORUS_RUN, "-np", "4", "--torus", "2x2", BENCH, "aggregate",
                                 "--sizes", "8:8", *QUICK)
         self.assert_ok(done)
@@ -150,18 +150,18 @@ class Forward(Program):
         for row in document["rows"]:
             _, one, node = (f["median"] for f in row["figures"])
             self.assertAlmostEqual(node / one, 4, places=5)
-        # What comes in to the middle goes out of it; no rank at a corner has a part in it.
+        # The middle relays everything that it receives; the corners do not relay.
         links = {(l["rank"], l["direction"]): l for l in document["links"]}
         for direction in ("0+", "0-", "1+", "1-"):
             self.assertGreaterEqual(links[4, direction]["bytes_sent"], 4 << 10)
             self.assertGreaterEqual(links[4, direction]["bytes_received"], 4 << 10)
 
-    def test_another_rank_where_fewer_links_serve(self):
+    def test_another_rank_with_fewer_links(self):
         document = self.measure("forward", "--torus", "4x2", "--from", "3", "--sizes", "64:64",
                                 "--window", "2", "--set", "transport.local=links")
         self.assertIn("rank 3 of a torus 4x2", document["title"])
 
-    def test_it_says_when_nothing_was_relayed(self):
+    def test_a_run_without_relayed_packets_is_reported(self):
         document = self.measure("forward", "--torus", "3", "--set", "torus.periodic=false",
                                 "--sizes", "64:64", "--window", "2")
         self.assertIn("nothing was relayed", document["notes"][-1])
@@ -183,7 +183,7 @@ class Windows(Program):
 
 
 class Loopback(Program):
-    """Bare sockets beside us where all ranks share a host."""
+    """Bare sockets beside our figures, with all ranks on one host."""
 
     def test_between_two_ranks(self):
         for what, columns in (("latency", 11), ("bandwidth", 9), ("sweep", 5)):

@@ -9,7 +9,7 @@ using Catch::Contains;
 
 namespace model_test {
 
-TEST_CASE("Every named model can be read, and every number says where it comes from") {
+TEST_CASE("Every named model can be read, and every number has its source") {
     REQUIRE(named_models().size() >= 3);
     for (const NamedModel& named : named_models()) {
         const Model model = load_model(std::string(named.name));
@@ -23,14 +23,14 @@ TEST_CASE("Every named model can be read, and every number says where it comes f
     }
 }
 
-TEST_CASE("A model that was written is read again") {
+TEST_CASE("A model that was written can be read again") {
     const Model model = load_model("gige-mvia");
     const Model again = read_model(as_json(model), "again");
     for (const ModelKey& key : model_keys()) CHECK(key.get(again) == key.get(model));
     CHECK(again.sources == model.sources);
 }
 
-TEST_CASE("A model that is none is refused with what was found and what was expected") {
+TEST_CASE("A file that is not a model is refused with the text found and the text expected") {
     CHECK_THROWS_WITH(load_model("no-such"), Contains("no-such") && Contains("gige-mvia"));
     CHECK_THROWS_WITH(read_model("{}", "m"), Contains("gap_per_byte"));
     CHECK_THROWS_WITH(read_model("[]", "m"), Contains("an object"));

@@ -66,7 +66,7 @@ TEST_CASE("Options come before and after what to measure") {
     CHECK(options.plot == "b.svg");
 }
 
-TEST_CASE("What the launcher needs is handed to it word by word") {
+TEST_CASE("Options for the launcher are passed to it unchanged") {
     const Options options = parse({"aggregate", "--torus", "2x2", "--set", "transport.tokens=8",
                                    "-np", "4", "--set", "progress.mode=thread"});
     CHECK(options.for_launcher == std::vector<std::string>{"-np", "4", "--torus", "2x2", "--set",
@@ -99,7 +99,7 @@ TEST_CASE("Relay takes a small size for its latency and a large one for its band
     CHECK(parse({"relay", "--sizes", "64:1MiB"}).sizes == std::vector<std::size_t>{64, 1 << 20});
 }
 
-TEST_CASE("Options that a measure does not know are refused") {
+TEST_CASE("Options that a measurement does not support are refused") {
     CHECK(parse({"sweep", "--raw"}).raw);
     CHECK(parse({"aggregate", "--from", "0"}).from == 0);
     CHECK_THAT(refusal({"overlap", "--raw"}), Contains("--raw: overlap"));
@@ -108,7 +108,7 @@ TEST_CASE("Options that a measure does not know are refused") {
     CHECK_THAT(refusal({"sweep", "--perturb", "-1"}), Contains("--perturb -1"));
 }
 
-TEST_CASE("Bad command lines are refused with what was found and what was expected") {
+TEST_CASE("Bad command lines are refused with the word found and the words expected") {
     CHECK_THAT(
         refusal({}),
         Contains("expected latency, bandwidth, sweep, aggregate, relay, overlap, "
@@ -134,7 +134,7 @@ TEST_CASE("Bad command lines are refused with what was found and what was expect
     CHECK_THAT(refusal({"latency", "--set", "tokens"}), Contains("tokens"));
 }
 
-TEST_CASE("Help and version need nothing to measure") {
+TEST_CASE("Help and version need no measurement") {
     CHECK(parse({"--help"}).help);
     CHECK(parse({"--version"}).version);
     CHECK_THAT(help_text(), Contains("Examples:") && Contains("--plot FILE.svg"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Other libraries' figures, as compare-peers has written them, beside ours.
+// The figures of other libraries, written by compare-peers, beside ours.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -36,7 +36,7 @@ class File {
     std::string name;
 };
 
-// Of four ranks over links, of four on one host, and of two.
+// Figures of four ranks over links, of four ranks on one host, and of two ranks.
 const std::string text = R"({"libraries": {"ours": "torusmp 0.1.0", "openmpi": "Open MPI v4.1.4",
       "mpich": "MPICH Version: 4.0.2"}, "measures": [
   {"name": "here.sum.8", "unit": "us", "program": "collectives", "test": "sum:8", "ranks": 4, "links": true,
@@ -60,7 +60,7 @@ Table sums() {
     return table;
 }
 
-TEST_CASE("Others' figures stand beside ours, by library and size", "[peers]") {
+TEST_CASE("The figures of other libraries are beside ours, by library and size", "[peers]") {
     const File file(text);
     Table table = sums();
     const Table peers = read_peers(file.name, PeerJob{4, true}).table;
@@ -80,13 +80,13 @@ TEST_CASE("Others' figures stand beside ours, by library and size", "[peers]") {
     CHECK(table.rows[1].figures[2].value == 40);
     for (const std::size_t none : {0, 1, 3, 4, 5})
         CHECK(std::isnan(table.rows[1].figures[none].value));
-    // Told apart from ours, and from each other, by their marks.
+    // Each peer has a mark of its own, so no two curves look the same.
     CHECK(table.columns[2].colour == 1 + 7);
     CHECK(table.columns[3].colour == 1 + 14);
     CHECK_THAT(table.notes.at(0), Contains("Open MPI 4.1.4, MPICH 4.0.2"));
 }
 
-TEST_CASE("Only what was measured alike stands beside ours", "[peers]") {
+TEST_CASE("Only figures measured in the same way are beside ours", "[peers]") {
     const File file(text);
     Table table = sums();
     CHECK(put_beside(table, "collectives", read_peers(file.name, PeerJob{4, false}).table) == 1);
@@ -97,7 +97,7 @@ TEST_CASE("Only what was measured alike stands beside ours", "[peers]") {
     CHECK(table.notes.empty());
 }
 
-TEST_CASE("Of rates, the ratio is that of the times", "[peers]") {
+TEST_CASE("The ratio of two rates is the ratio of their times", "[peers]") {
     const File file(text);
     Table table;
     table.columns = {{"", "ping-pong", "MB/s", Column::Draw::line, 0},
@@ -110,7 +110,7 @@ TEST_CASE("Of rates, the ratio is that of the times", "[peers]") {
     CHECK(table.rows[0].figures[3].value == 0.5);
 }
 
-TEST_CASE("A library that failed is named below", "[peers]") {
+TEST_CASE("A library that failed is named below the table", "[peers]") {
     const File file(text);
     const Table table = read_peers(file.name).table;
     CHECK_THAT(table.notes.back(),
@@ -118,7 +118,7 @@ TEST_CASE("A library that failed is named below", "[peers]") {
     CHECK_THAT(table.notes.back(), !Contains("more"));
 }
 
-TEST_CASE("A file that compare-peers has not written is refused by name", "[peers]") {
+TEST_CASE("A file that was not written by compare-peers is refused with its name", "[peers]") {
     CHECK_THROWS_WITH(read_peers("/nowhere/at.all"), Contains("/nowhere/at.all"));
     const File file("{}");
     CHECK_THROWS_WITH(read_peers(file.name), Contains(file.name) && Contains("compare-peers"));
@@ -137,7 +137,7 @@ std::vector<std::string> name_curves(const std::vector<Drawing>& drawings) {
     return pictures;
 }
 
-TEST_CASE("The page has others' curves beside those of the same ranks", "[peers]") {
+TEST_CASE("The page has the curves of other libraries beside ours for the same ranks", "[peers]") {
     const File file(text);
     ReportRecord record{"torus 4", "0.1.0", "today", 0.1, {}};
     const auto add = [&](const std::string& name, const std::string& command, const Table& table) {
@@ -184,7 +184,7 @@ TEST_CASE("A report plans other libraries on the ranks that it measures", "[peer
     CHECK_THAT(words(planned(false, false)), Contains("here.*") && Contains("--torus 3x3x2"));
     CHECK(planned(true, true).name == peers_beside);
     CHECK_THAT(words(planned(true, true)), Contains("here.*") && !Contains("--torus"));
-    // Of hosts that are not ours to start others on.
+    // Other libraries are not started on the user's hosts.
     CHECK(planned(true, false).name == "peers on this host");
     CHECK_THAT(words(planned(true, false)), Contains("shm.") && !Contains("here"));
 }

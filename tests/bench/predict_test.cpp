@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predictions, and what peers' algorithms take in the same model.
+// Predictions, and the times of other libraries' algorithms in the same model.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -28,7 +28,7 @@ routing::Torus torus_of(std::vector<int> dims) {
     return routing::Torus(dims);
 }
 
-TEST_CASE("A message on kernel routes takes what the model says") {
+TEST_CASE("A message on kernel routes takes the time of the model") {
     const auto torus = torus_of({8});
     const auto to = [&](int peer) {
         return time_on_routes(torus, plain(), [=](int rank, int step) -> std::optional<RouteStep> {
@@ -42,7 +42,7 @@ TEST_CASE("A message on kernel routes takes what the model says") {
     CHECK(to(3) == to(1) + 2 * (300 + 1000 + 5000));
 }
 
-TEST_CASE("A message that is never sent is waited for without end, which is said") {
+TEST_CASE("A wait for a message that is never sent is reported as endless") {
     CHECK_THROWS_WITH(time_on_routes(torus_of({4}), plain(),
                                      [](int rank, int step) -> std::optional<RouteStep> {
                                          if (rank == 1 && step == 0) return RouteStep{.from = 0};
@@ -51,9 +51,9 @@ TEST_CASE("A message that is never sent is waited for without end, which is said
                       Catch::Contains("1 ranks wait"));
 }
 
-TEST_CASE("An alltoall of large blocks takes hardly longer than its bytes on the links") {
-    // What a rank is about to receive is announced over the same links: behind blocks on their way
-    // out each step would take the time of two.
+TEST_CASE("An alltoall of large blocks takes little more time than its bytes on the links") {
+    // Announcements of receives use the same links. If they waited behind blocks, each step would
+    // take the time of two.
     Model model = plain();
     model.link.gap_per_byte = 1600;
     model.link.reserve = 3000;
@@ -69,7 +69,7 @@ TEST_CASE("An alltoall of large blocks takes hardly longer than its bytes on the
     CHECK(time({3, 3}) < 1.5 * 3 * on_link);  // the blocks of a line of three, twice
 }
 
-TEST_CASE("A schedule that is replayed takes what the library takes that runs it") {
+TEST_CASE("A replayed schedule takes the time of the library that runs it") {
     const Model model = load_model("gige-mvia");
     for (const std::vector<int>& dims : {std::vector{4, 4, 2}, {5, 3}, {4, 8, 8}}) {
         const auto torus = torus_of(dims);
@@ -88,7 +88,7 @@ TEST_CASE("A schedule that is replayed takes what the library takes that runs it
     }
 }
 
-TEST_CASE("The peers' algorithms end on every number of ranks") {
+TEST_CASE("The algorithms of other libraries end on every number of ranks") {
     for (const std::vector<int>& dims :
          {std::vector{2}, {3}, {5}, {2, 2, 2}, {3, 3, 2}, {4, 4, 2}, {7, 3}}) {
         const auto torus = torus_of(dims);
@@ -106,7 +106,7 @@ TEST_CASE("The peers' algorithms end on every number of ranks") {
     }
 }
 
-TEST_CASE("A binomial tree takes as many steps as its height on links that cost nothing") {
+TEST_CASE("On links without cost a binomial tree takes as many steps as its height") {
     Model model;
     model.link.latency = 0;
     model.link.send_overhead = 0;
@@ -127,7 +127,8 @@ TEST_CASE("A neighbour's message takes the model's time, and farther ones more w
     CHECK(prediction.latency(3, 8) == Approx(prediction.latency(1, 8) + 2 * hop));
 }
 
-TEST_CASE("The best scatter is as much faster than one message at a time as the root has links") {
+TEST_CASE(
+    "The best scatter is faster than one message at a time by the number of the root's links") {
     Model model = plain();
     model.link.send_overhead = model.link.receive_overhead = 100;
     model.link.latency = 500;
@@ -141,7 +142,7 @@ TEST_CASE("The best scatter is as much faster than one message at a time as the 
     CHECK(theirs / ours < 6.5);
 }
 
-TEST_CASE("Every collective ends in simulated time, the same time twice") {
+TEST_CASE("Every collective ends in simulated time, and a second run takes the same time") {
     for (const char* operation : {"broadcast", "sum", "scatter", "alltoall"})
         for (const std::size_t bytes : {std::size_t(8), std::size_t(40000)}) {
             Prediction first(torus_of({3, 2, 2}), plain()), second(torus_of({3, 2, 2}), plain());
@@ -152,7 +153,7 @@ TEST_CASE("Every collective ends in simulated time, the same time twice") {
         }
 }
 
-TEST_CASE("An iteration of wilson takes its computation, and the communication that shows") {
+TEST_CASE("An iteration of wilson takes its computation and the communication that is not hidden") {
     Model model = plain();
     model.gflops = 1;
     Prediction prediction(torus_of({2, 2, 2}), model);

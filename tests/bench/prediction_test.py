@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-bench tells without measuring: steps that are counted, and simulated time."""
+"""The figures that torus-bench computes without a measurement: counted steps and simulated time."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ class Simulate(Program):
         self.assertEqual(row["one to all", "broadcast"], 2)
         self.assertEqual(row["SDF, one a step", "ends"], 5)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         for words, parts in ((["--torus", "2x2", "--from", "4"], ["--from 4", "from 0 to 3"]),
                              (["-np", "4"], ["--np", "starts no ranks"]),
                              (["--torus", "64x64x64"], ["262144", "65536"]),
@@ -62,7 +62,7 @@ class Simulate(Program):
 
 
 class Predict(Case):
-    """Simulated time, and what is made of measurements."""
+    """Simulated time, and models fitted to measurements."""
 
     def predict(self, *words):
         done = self.run_program(BENCH, "predict", *words, "--json", "out.json")
@@ -120,7 +120,7 @@ class Predict(Case):
         for name in ("gige-mvia", "25gbe-tcp", "ethernet"):
             self.assertIn(name, done.stdout)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         for words, parts in ((["predict", "--torus", "2x2"], ["--model"]),
                              (["predict", "--model", "gige-mvia"], ["--torus"]),
                              (["predict", "--torus", "32x32x32", "--model", "ethernet", "--operation",
@@ -134,7 +134,7 @@ class Predict(Case):
             with self.subTest(words=words):
                 self.assert_refused(self.run_program(BENCH, *words), *parts)
 
-    def test_files_that_are_none(self):
+    def test_files_of_another_kind(self):
         for words, parts in ((["predict", "--torus", "2x2", "--model", "none"],
                               ["none", "gige-mvia"]),
                              (["plot", "no.json", "--plot", "x.svg"], ["no.json"]),
@@ -145,7 +145,7 @@ class Predict(Case):
                 for part in parts:
                     self.assertIn(part, done.stderr)
 
-    def test_a_fit_gives_back_what_was_measured(self):
+    def test_a_fit_returns_the_measured_values(self):
         def measured(command, key, columns, rows):
             (self.work / f"{command}.json").write_text(json.dumps(
                 {"tool": "torus-bench", "command": command,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of programs share: called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
+"""Shared by the tests of programs, which are called as FILE SOURCE_DIR BUILD_DIR TEST_CLASS."""
 
 import html
 import os
@@ -16,7 +16,7 @@ BUILD = Path(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
 def clean_environment():
-    """Settings of whoever runs the tests must not change them."""
+    """The settings of the user who runs the tests must not affect them."""
     return {name: value for name, value in os.environ.items() if not name.startswith("TORUSMP_")}
 
 
@@ -41,7 +41,7 @@ class Case(unittest.TestCase):
         return subprocess.CompletedProcess(words, child.returncode, out, err)
 
     def words_of(self, name):
-        """What is written in a picture. Letters are paths, and a comment says what they are."""
+        """Returns the texts in a picture. Letters are paths, and comments contain the text."""
         return "\n".join(html.unescape(found).replace("&#45;", "-")
                          for found in re.findall(r"<!-- (.*?) -->", (self.work / name).read_text(), re.DOTALL))
 
@@ -49,7 +49,7 @@ class Case(unittest.TestCase):
         self.assertEqual(done.returncode, 0, f"{done.args}\n{done.stdout}\n{done.stderr}")
 
     def assert_refused(self, done, *parts):
-        """Exit code 2, nothing on standard output, one line that has all these parts."""
+        """Expects exit code 2, no standard output, and one line with all these parts."""
         self.assertEqual(done.returncode, 2, f"{done.args}\n{done.stdout}\n{done.stderr}")
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
@@ -58,7 +58,7 @@ class Case(unittest.TestCase):
 
 
 def skip_without_testbeds():
-    """Ends the test as skipped where no namespaces can be made."""
+    """Skips the test if namespaces cannot be created."""
     possible = subprocess.run([SOURCE / "tests/testbed/torus-netns", "possible"],
                               capture_output=True, text=True)
     if possible.returncode or os.geteuid():

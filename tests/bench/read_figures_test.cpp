@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is written as JSON and read again is the same.
+// Figures are unchanged after writing as JSON and reading.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -50,7 +50,7 @@ Table some_table(const std::string& key = "bytes") {
     return table;
 }
 
-TEST_CASE("A table that was written is read again as it was") {
+TEST_CASE("A table that was written is read again unchanged") {
     const Folder folder;
     const Table table = some_table();
     const Recorded read =
@@ -65,7 +65,7 @@ TEST_CASE("A table that was written is read again as it was") {
     CHECK(as_json("latency", {}, read.table) == as_json("latency", {}, table));
 }
 
-TEST_CASE("Several files make one picture with the curves of each") {
+TEST_CASE("Several files make one picture with the curves of all") {
     const Folder folder;
     const std::vector<std::string> names = {
         folder.file("old.json", as_json("latency", {}, some_table())),
@@ -83,7 +83,7 @@ TEST_CASE("Several files make one picture with the curves of each") {
                       Contains("bytes") && Contains("hops"));
 }
 
-TEST_CASE("A file that is none is refused by name, with what was expected") {
+TEST_CASE("A file of another kind is refused with its name and the kind expected") {
     const Folder folder;
     CHECK_THROWS_WITH(read_figures("/nowhere/at.all"), Contains("/nowhere/at.all"));
     CHECK_THROWS_WITH(read_figures(folder.file("a", "{\n\n 5}")),
@@ -91,14 +91,14 @@ TEST_CASE("A file that is none is refused by name, with what was expected") {
     CHECK_THROWS_WITH(read_figures(folder.file("b", "{}")), Contains("torus-bench --json"));
 }
 
-TEST_CASE("CSV has a line a row, and the least and the greatest of each figure") {
+TEST_CASE("CSV has a line for each row, with the minimum and maximum of each figure") {
     const std::string csv = as_csv(some_table());
     CHECK_THAT(csv, Contains("\"group, a [us]\",\"group, a [us], least\""));
     CHECK_THAT(csv, Contains("\n8,1,1,2,2,,,,,\n"));
     CHECK(std::count(csv.begin(), csv.end(), '\n') == 3);
 }
 
-TEST_CASE("JSON is read as its grammar has it") {
+TEST_CASE("JSON is read according to its grammar") {
     using torusmp::base::Json;
     using torusmp::base::parse_json;
     const Json value = parse_json(R"( {"a": [1, -2.5e3, true, null], "b": {"c": "x\"\u00b5\n"}} )");

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""README and docs say what the recorded run found, and bench/record-figures makes both."""
+"""README and docs show the figures of the recorded run, which bench/record-figures writes."""
 
 import importlib.machinery
 import importlib.util
@@ -19,7 +19,7 @@ DATA = "docs/data/figures.json"
 
 
 def script():
-    """record-figures as a module, and what it imports."""
+    """Imports record-figures as a module, with its imports."""
     loader = importlib.machinery.SourceFileLoader("record_figures", str(SCRIPT))
     found = importlib.util.module_from_spec(importlib.util.spec_from_loader("record_figures", loader))
     loader.exec_module(found)
@@ -31,7 +31,7 @@ class Recorded(Case):
         return self.run_program(SCRIPT, "--build-dir", BUILD, *words)
 
     def copy(self):
-        """The pages and the file, to be changed."""
+        """Copies of the pages and of the file, for changes."""
         root = self.work / "root"
         for name in (*PAGES, DATA):
             (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -40,11 +40,11 @@ class Recorded(Case):
 
 
 class Pages(Recorded):
-    def test_readme_and_docs_say_what_is_recorded(self):
+    def test_readme_and_docs_show_the_recorded_figures(self):
         done = self.record("--check")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
-    def test_every_part_says_where_it_comes_from(self):
+    def test_every_part_names_its_source(self):
         for name, part in json.loads((SOURCE / DATA).read_text())["parts"].items():
             with self.subTest(part=name):
                 for key in ("command", "version"):
@@ -102,7 +102,7 @@ class Pages(Recorded):
 
 
 class Quiet(Recorded):
-    """Nothing is recorded from a machine that others use, or of figures that scatter."""
+    """Figures that scatter, or come from a busy machine, are not recorded."""
 
     def setUp(self):
         super().setUp()
@@ -129,7 +129,7 @@ class Quiet(Recorded):
         self.assertTrue(quiet.scatters([5, 7, 10, 13, 15]))
         self.assertFalse(quiet.scatters([10, 10, 10, 10, 90]), "one outlier is not scatter")
 
-    def test_what_it_starts_itself_is_not_beside_it(self):
+    def test_its_own_processes_do_not_count_as_other_programs(self):
         own = self.script.quiet.own_seconds()
         subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
         self.assertGreaterEqual(self.script.quiet.own_seconds() - own, 0.45)
@@ -239,7 +239,7 @@ class Testbeds(Recorded):
     def setUp(self):
         skip_without_testbeds()
         super().setUp()
-        # Of our own, so that others' testbeds are not in the list.
+        # A separate state folder, so that other testbeds are not in the list.
         self.environment = clean_environment() | {"TORUS_NETNS_STATE": str(self.work / "state")}
 
     def testbeds(self):
@@ -290,7 +290,7 @@ class Measures(Recorded):
         self.assert_ok(done)
         self.assertIn("omitted: --npb is not given", done.stdout)
 
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         self.assert_refused(self.record("--parts", "speed"), "'speed'", "host")
         done = self.run_program(SCRIPT, "--build-dir", self.work, "--root", self.copy())
         self.assertEqual(done.returncode, 1)

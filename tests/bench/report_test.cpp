@@ -89,14 +89,14 @@ TEST_CASE("A record that is written and read again is the same", "[report]") {
     CHECK(again.find("relay") == nullptr);
 }
 
-TEST_CASE("A file that is no record is refused by its name", "[report]") {
+TEST_CASE("A file that is not a record is refused with its name", "[report]") {
     const Scratch file;
     for (const char* const text :
          {"", "{}", "[1]", "{\"command\":\"latency\"}", "{\"command\":\"report\",\"machine\":3}"}) {
         file.write(text);
         try {
             read_record(file.name);
-            FAIL("it was taken: " << text);
+            FAIL("accepted: " << text);
         } catch (const std::runtime_error& wrong) {
             CHECK(std::string(wrong.what()).find(file.name) == 0);
         }
@@ -104,26 +104,26 @@ TEST_CASE("A file that is no record is refused by its name", "[report]") {
     CHECK_THROWS_AS(read_record("/no/such/record.json"), std::runtime_error);
 }
 
-TEST_CASE("A change is reported where it lies beyond the noise", "[report]") {
+TEST_CASE("A change is reported if it exceeds the noise", "[report]") {
     const Figure before = figure({10, 10.1, 10.2, 10.3, 10.4, 10.5, 10.6});
-    SECTION("samples that overlap say nothing") {
+    SECTION("samples that overlap show no change") {
         CHECK_FALSE(beyond_noise(before, figure({10.6, 10.7, 10.8, 10.9, 11, 11.1, 11.2})));
     }
-    SECTION("samples that lie apart do") {
+    SECTION("samples that do not overlap show a change") {
         CHECK(beyond_noise(before, figure({10.7, 10.8, 10.9, 11, 11.1, 11.2, 11.3})));
         CHECK(beyond_noise(figure({10.7, 10.8, 10.9, 11, 11.1, 11.2, 11.3}), before));
     }
-    SECTION("less than a fiftieth is nothing") {
+    SECTION("less than a fiftieth is not a change") {
         CHECK_FALSE(beyond_noise(figure({100, 100, 100, 100, 100, 100, 100}),
                                  figure({101, 101, 101, 101, 101, 101, 101})));
     }
-    SECTION("of few samples more is wanted") {
+    SECTION("few samples need a larger difference") {
         CHECK_FALSE(beyond_noise(figure({10, 11, 12}), figure({13, 14, 15})));
         CHECK(beyond_noise(figure({10, 11, 12}), figure({15, 16, 17})));
         CHECK_FALSE(beyond_noise(figure({10}), figure({10.9})));
         CHECK(beyond_noise(figure({10}), figure({12})));
     }
-    SECTION("of nothing, nothing") {
+    SECTION("no samples show no change") {
         CHECK_FALSE(beyond_noise(before, {NAN, NAN, {}}));
     }
 }
@@ -144,7 +144,7 @@ TEST_CASE("Changes are listed by row and column, as ratios of times", "[report]"
     CHECK(changes[0].ratio == 2);
 }
 
-TEST_CASE("The plan leaves out what the machine cannot do", "[report]") {
+TEST_CASE("The plan omits parts that the machine cannot run", "[report]") {
     const auto has = [](const std::vector<ReportPart>& parts, const std::string& name) {
         for (const ReportPart& part : parts)
             if (part.name == name) return true;
@@ -165,8 +165,7 @@ TEST_CASE("The plan leaves out what the machine cannot do", "[report]") {
             for (std::size_t j = 0; j < i; ++j) CHECK((*parts)[i].name != (*parts)[j].name);
 }
 
-TEST_CASE("A failure's reason is what was said first, and not what became of the ranks",
-          "[report]") {
+TEST_CASE("The reason of a failure is its first message, not the end of the ranks", "[report]") {
     const std::string facts = "torusmp 0.1.0, QMP 2.5.4\n2 ranks, torus 2\n\n";
     const std::string gone =
         "torus-run: rank 1 (host a, pid 7) exited with code 2; the job is ended";
@@ -191,7 +190,7 @@ TEST_CASE("Parts are chosen by patterns, and a pattern without a part is refused
     CHECK_THROWS_AS(choose_parts(parts, {"latenci"}), config::UsageError);
 }
 
-TEST_CASE("The time of a figure follows the budget", "[report]") {
+TEST_CASE("The time for each figure follows from the budget", "[report]") {
     const auto parts = plan_report(machine(false));
     CHECK(seconds_of_a_figure(parts, 1) == 0.002);
     CHECK(seconds_of_a_figure(parts, 1e6) == 2);
@@ -199,7 +198,7 @@ TEST_CASE("The time of a figure follows the budget", "[report]") {
     CHECK((some > 0.002 && some < 2));
 }
 
-TEST_CASE("A signature has the time of each size across and the throughput up", "[report]") {
+TEST_CASE("A signature curve has time on the x axis and throughput on the y axis", "[report]") {
     Table sweep;
     sweep.columns = {{"", "half trip", "us", Column::Draw::line, 0},
                      {"", "bandwidth", "MB/s", Column::Draw::line, 0}};
@@ -220,7 +219,7 @@ TEST_CASE("A signature has the time of each size across and the throughput up", 
     CHECK(saturation.rows[0].figures[3].value == 65536);
 }
 
-TEST_CASE("What wilson prints becomes a row, and other text is refused", "[report]") {
+TEST_CASE("The output of wilson becomes a row, and other text is refused", "[report]") {
     const std::string text =
         "time               0.001 s, 200.50 us an iteration, 12.5 % of it in communication\n"
         "speed              3.000 Gflop/s, 0.750 a rank\n";
@@ -233,7 +232,7 @@ TEST_CASE("What wilson prints becomes a row, and other text is refused", "[repor
     CHECK_THROWS_AS(wilson_table(4, {"wilson: not solved"}), std::runtime_error);
 }
 
-TEST_CASE("What compare-peers writes becomes a table without those that are absent", "[report]") {
+TEST_CASE("The output of compare-peers becomes a table without absent peers", "[report]") {
     const Scratch file;
     file.write(R"({"libraries": {"openmpi": "Open MPI 4.1.4"}, "measures": [
       {"name": "shm.latency.8", "unit": "us", "more_is_better": false,
@@ -251,7 +250,7 @@ TEST_CASE("What compare-peers writes becomes a table without those that are abse
     }
 }
 
-TEST_CASE("The page escapes what it shows and stands alone", "[report]") {
+TEST_CASE("The page escapes its texts and loads no other files", "[report]") {
     ReportRecord record{"torus <2x2>", "0.1.0", "today", 0.1, {}};
     record.parts.push_back(part("latency", latency_table({9, 10, 11})));
     record.parts.push_back({"sweep", "NetPIPE", "", "torus-bench sweep", "no <way>", 0.5, {}});
@@ -263,7 +262,7 @@ TEST_CASE("The page escapes what it shows and stands alone", "[report]") {
     for (const char* const part : {"<script", "src=", "http://", "<?xml", "nan", "@import"}) {
         INFO(part);
         std::string rest = page;
-        // The name of SVG is no address that anybody asks.
+        // The name of SVG looks like an address, but browsers do not load it.
         const std::string name = "http://www.w3.org/2000/svg";
         for (auto at = rest.find(name); at != std::string::npos; at = rest.find(name))
             rest.erase(at, name.size());
@@ -305,7 +304,7 @@ TEST_CASE("A report begins with its summary, in which an absent transport is not
     CHECK(page.find("<p class=\"failure\">sweep: crashed</p>") != std::string::npos);
 }
 
-TEST_CASE("Each picture of a page is where its part is", "[report]") {
+TEST_CASE("Each picture of a page is in the section of its part", "[report]") {
     ReportRecord record{"torus 2x2", "0.1.0", "today", 0.1, {}};
     Table table = latency_table({9, 10, 11});
     table.link_rates = {{0, 1, "0+", 10}};
@@ -324,7 +323,7 @@ TEST_CASE("Each picture of a page is where its part is", "[report]") {
     CHECK(page.find("<!picture") == std::string::npos);
 }
 
-TEST_CASE("The papers' figures stand beside those that the report has", "[report]") {
+TEST_CASE("The figures of the papers are beside the figures of the report", "[report]") {
     ReportRecord record{"torus 2x2", "0.1.0", "today", 0.1, {}};
     record.parts.push_back(part("latency", latency_table({9, 10, 11})));
     std::size_t measured = 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs torus-bench report as users do, with hardly any time for a figure, and opens what it writes."""
+"""Runs torus-bench report as users do, with little time for each figure, and reads its output."""
 
 import json
 import re
@@ -49,7 +49,7 @@ class Report(Reports):
             self.assertIn(f'<figure id="{found}">', page)
         self.assertNotIn("unfinished", page)
 
-    def test_it_goes_on_where_it_was_cut_off(self):
+    def test_it_resumes_where_it_was_interrupted(self):
         self.report("--only", "latency")
         first = self.read()["parts"]
         printed = self.report("--only", "latency,overlap")
@@ -59,7 +59,7 @@ class Report(Reports):
         self.report("--only", "latency", "--again")
         self.assertNotEqual(self.read()["parts"][0], first[0])
 
-    def test_a_report_that_is_ended_keeps_what_it_has(self):
+    def test_a_report_that_is_ended_keeps_its_figures(self):
         words = [str(BENCH), *TINY, "--only", "overlap,latency*,bandwidth*"]
         child = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                  cwd=self.work, env=clean_environment())
@@ -85,7 +85,7 @@ class Report(Reports):
         self.assertNotIn("exited with code", failure)
         self.assertIn(failure, done.stdout)
 
-    def test_what_changed_since_another(self):
+    def test_changes_since_another_report(self):
         self.report("--only", "latency")
         old = self.read()
         for row in old["parts"][0]["result"]["rows"]:
@@ -153,7 +153,7 @@ class Testbeds(Reports):
 
 
 class BadInput(Reports):
-    def test_what_it_cannot_do(self):
+    def test_unsupported_options(self):
         for words, parts in (
                 (["report", "--only", "latenci"], ["--only latenci", "latency", "sweep"]),
                 (["report", "--budget", "0"], ["--budget 0", "86400"]),
@@ -167,7 +167,7 @@ class BadInput(Reports):
             with self.subTest(words=words):
                 self.assert_refused(self.run_program(BENCH, *words), *parts)
 
-    def test_files_that_are_none(self):
+    def test_files_of_another_kind(self):
         for name, text in (("empty", ""), ("other", '{"command": "latency"}'),
                            ("short", '{"command": "report", "machine": "x"}')):
             (self.work / f"{name}.json").write_text(text)

@@ -16,7 +16,7 @@ SCRIPT = SOURCE / "bench/plot/torus-plot"
 
 
 def module():
-    """The script, to be asked what it has drawn. Debian's python3 has matplotlib, and is the one that runs it."""
+    """Imports the script, to inspect its drawings. Debian's python3, which has matplotlib, runs it."""
     loader = importlib.machinery.SourceFileLoader("torus_plot", str(SCRIPT))
     found = importlib.util.module_from_spec(importlib.util.spec_from_loader("torus_plot", loader))
     loader.exec_module(found)
@@ -103,7 +103,7 @@ class Drawings(Case):
         for found, row in zip(line.get_ydata(), MANY["rows"]):
             self.assertAlmostEqual(found, row["figures"][0]["median"] / 1e3)
 
-    def test_a_slow_link_is_told_apart(self):
+    def test_a_slow_link_is_distinguished(self):
         figure = self.plot.draw_map(MAP, "", {"extents": [3, 3, 2], "periodic": [True] * 3})
         links = [line for line in figure.axes[0].get_lines() if str(line.get_gid()).startswith("link ")]
         self.assertEqual(len(links), 18 * 6)
@@ -119,7 +119,7 @@ class Program(Case):
         return subprocess.run([sys.executable, SCRIPT, self.work / "job.json"], capture_output=True, text=True,
                               env=clean_environment() | environment, cwd=self.work)
 
-    def test_the_ending_says_the_format(self):
+    def test_the_file_name_extension_selects_the_format(self):
         self.assert_ok(self.plot("a.svg", "a.png"))
         self.assertEqual((self.work / "a.png").read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         first = (self.work / "a.svg").read_text()

@@ -28,7 +28,7 @@ inline void compose(void* inout, const void* in, std::size_t count, const void*)
             then(static_cast<Affine*>(inout)[i], static_cast<const Affine*>(in)[i]);
 }
 
-// What a member contributes at position i: different for each member, and never the identity.
+// The contribution of a member at position i: different for each member, and never the identity.
 inline Affine contribution(std::uint64_t seed, int member, std::size_t i) {
     std::uint64_t x = seed * 0x9e3779b97f4a7c15u + std::uint64_t(member) * 0xbf58476d1ce4e5b9u +
                       (i + 1) * 0x94d049bb133111ebu;

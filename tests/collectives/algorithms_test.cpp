@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tables of algorithms: what their rows say, and that every row of every operation gives the
-// right answer.
+// The tables of algorithms: the texts of their rows, and the results of every row of every
+// operation.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -13,7 +13,8 @@ using namespace torusmp::collectives::testing;
 
 namespace algorithms_test {
 
-TEST_CASE("A table explains its rows, and its defaults are written as they are read") {
+TEST_CASE(
+    "A table explains its rows, and its defaults are printed in the form in which they are read") {
     for (const AlgorithmTable* table : operations()) {
         INFO(table->operation());
         CHECK(format_choice(*table, table->defaults()) == table->facts().defaults);
@@ -29,7 +30,7 @@ TEST_CASE("A table explains its rows, and its defaults are written as they are r
     }
 }
 
-TEST_CASE("A name that no row has is reported with the names that there are") {
+TEST_CASE("An unknown name is reported with the known names") {
     for (const AlgorithmTable* table : operations()) {
         std::string names;
         for (const AlgorithmRow& row : table->rows())
@@ -48,7 +49,7 @@ TEST_CASE("A row of another operation is refused") {
                       Catch::Contains("another operation than broadcast"));
 }
 
-TEST_CASE("Rows that name no other where they need one are refused") {
+TEST_CASE("Rows that need the name of another row, but lack it, are refused") {
     struct Nothing {};
     const auto never = [](const Conditions&) { return false; };
     using Table = AlgorithmsFor<Nothing>;

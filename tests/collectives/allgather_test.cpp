@@ -63,7 +63,7 @@ void check_allgather(const Scene& scene, const std::vector<std::size_t>& sizes, 
 
 }  // namespace
 
-TEST_CASE("In an allgather everybody gets the blocks of all, by every algorithm") {
+TEST_CASE("In an allgather every member gets the blocks of all, by every algorithm") {
     for (const Scene& scene : scenes())
         for (const Wanted algorithm : automatic_and_every(allgather::algorithms()))
             for (const std::size_t bytes : {0, 9, 700, 5000}) {
@@ -84,7 +84,7 @@ TEST_CASE("In an allgather blocks may have different sizes and lie anywhere") {
         }
 }
 
-TEST_CASE("Bundles bring every block to every member once, from one that has it") {
+TEST_CASE("Bundles bring every block to every member once, from a member that has it") {
     struct Shape {
         std::vector<int> dims;
         std::vector<bool> periodic;
@@ -139,7 +139,8 @@ TEST_CASE("Bundles bring every block to every member once, from one that has it"
 }
 
 TEST_CASE(
-    "On a torus that wraps around all links carry the same in an allgather but for two blocks") {
+    "On a torus without open dimensions all links carry the same in an allgather, except for two "
+    "blocks") {
     for (const std::vector<int>& dims : std::vector<std::vector<int>>{
              {7}, {8}, {4, 4}, {8, 8}, {4, 8, 8}, {2, 2, 2}, {5, 7, 3}, {4, 4, 2}}) {
         const torusmp::routing::Torus torus(dims);

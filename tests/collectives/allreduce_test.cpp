@@ -75,7 +75,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("An operation that does not commute sees the members in the order of their places") {
+TEST_CASE("An operation that does not commute gets the members in the order of their places") {
     for (const Wanted algorithm : every(allreduce::algorithms())) {
         for (const bool direct : {true, false}) {
             SimulatedGroup<Allreduce> simulated;
@@ -103,7 +103,7 @@ TEST_CASE("An operation that does not commute sees the members in the order of t
     }
 }
 
-TEST_CASE("A schedule is used again, and many run at once without disturbing each other") {
+TEST_CASE("A schedule can be used again, and many schedules can run at the same time") {
     constexpr int at_once = 5;
     std::vector<int> values(at_once * 12);
     const Operation sum{[](void* inout, const void* in, std::size_t count, const void*) {
@@ -139,7 +139,7 @@ TEST_CASE("A schedule is used again, and many run at once without disturbing eac
     }
 }
 
-TEST_CASE("A small sum takes fewer messages between ranks that share cores, and is the same") {
+TEST_CASE("A small sum takes fewer messages between ranks that share cores, with the same result") {
     std::array<std::uint64_t, 2> packets{};
     std::array<float, 2> sums{};
     for (const bool shares : {false, true}) {
@@ -180,7 +180,7 @@ TEST_CASE("No rank leaves a barrier before the last has entered") {
     }
 }
 
-TEST_CASE("A schedule that waits says for whom") {
+TEST_CASE("A schedule that waits names the member that it waits for") {
     SimulatedGroup<Allreduce> simulated;
     float value = 1.0f;
     Job job(job_of({2}, true));
@@ -194,7 +194,7 @@ TEST_CASE("A schedule that waits says for whom") {
     CHECK(value == 3.0f);
 }
 
-TEST_CASE("A rank that dies under a reduction ends it with an error that names the rank") {
+TEST_CASE("A rank that dies during a reduction ends it with an error that names the rank") {
     SimulatedGroup<Allreduce> simulated;
     std::vector<float> values(4, 1.0f);
     Job job(job_of({4}, true));

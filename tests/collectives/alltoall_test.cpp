@@ -79,8 +79,7 @@ void check_even(const Scene& scene, std::size_t block, Wanted algorithm) {
 
 }  // namespace
 
-TEST_CASE(
-    "In an alltoall of even blocks each comes from the node it was sent by, by every algorithm") {
+TEST_CASE("In an alltoall of even blocks each block comes from its sender, by every algorithm") {
     for (const Scene& scene : scenes())
         for (const Wanted algorithm : automatic_and_every(alltoall::algorithms()))
             for (const std::size_t block : {0, 5, 1200, 5000}) {
@@ -126,7 +125,7 @@ TEST_CASE("In an alltoall every pair of nodes may have a size of its own") {
     }
 }
 
-TEST_CASE("A member for which all is there when it comes to an alltoall is through at once") {
+TEST_CASE("A member whose blocks have all arrived before it enters an alltoall ends immediately") {
     // Its sends are complete at once too, so nothing moves afterwards to wake it.
     for (const Wanted algorithm : automatic_and_every(alltoall::algorithms())) {
         SimulatedGroup<Alltoall> simulated;

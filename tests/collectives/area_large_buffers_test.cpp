@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contents of the area that are longer than its rooms: they have large buffers, which are few, so
-// members must say soon that they are done with them, whatever else they call and however calls
-// end.
+// Contents that are longer than the rooms of the area use large buffers. These are few, so members
+// must release them soon, whatever they call next and however calls end.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -111,7 +110,7 @@ class MixedCall {
     std::deque<Gather> gathers_;
 };
 
-TEST_CASE("contents of every length come round their places, in calls that overlap") {
+TEST_CASE("contents of every length reuse their places in turn, in calls that overlap") {
     const std::size_t most = Area::large_bytes(members, Area::slots_of(members));
     REQUIRE(most > Area::room_bytes);
     const std::array<std::size_t, 12> sizes{
@@ -147,7 +146,7 @@ TEST_CASE("contents of every length come round their places, in calls that overl
 }
 
 TEST_CASE(
-    "a call that fails before a member has come to its large buffer does not hold up later ones") {
+    "a call that fails before a member has reached its large buffer does not block later calls") {
     constexpr std::size_t bytes = 9000;
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
@@ -173,7 +172,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("two members that take themselves for the root of long contents find out") {
+TEST_CASE("two members that both call as the root of long contents get an error") {
     const bool scatters = GENERATE(false, true);
     constexpr std::size_t bytes = 20000;
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(members * bytes));
@@ -343,7 +342,7 @@ struct AllKinds {
     std::array<std::vector<float>, 6> values, sent;
 };
 
-TEST_CASE("long contents go as messages where the kernel copies faster, with the same results") {
+TEST_CASE("long contents are sent as messages if the kernel copies faster, with the same results") {
     const double rate = GENERATE(0.0, infinitely_fast);
     constexpr std::size_t count = 80'000 / sizeof(float);
     JobOptions options = job_of({members}, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The area through which members of one host leave things for each other: calls that overlap and
-// come round its rings, that are started again in any order, that disagree, or find no memory.
+// The area through which members of one host exchange contents: calls that overlap and wrap around
+// its rings, start again in any order, disagree, or have no memory.
 #include "collectives/area/area.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ Wanted area_of(const AlgorithmTable& table) {
     return named(table, "area");
 }
 
-TEST_CASE("a root is as many calls ahead as rings have slots, and no further") {
+TEST_CASE("a root is at most as many calls ahead as the rings have slots") {
     constexpr int slots = 128;
     constexpr int calls = 3 * slots;
     std::vector<std::unique_ptr<Group>> groups;
@@ -71,7 +71,8 @@ TEST_CASE("a root is as many calls ahead as rings have slots, and no further") {
 // Along a chain each waits for the next alone: were all bound to the last by one ring, each would
 // stop after a part of it.
 TEST_CASE(
-    "a member is a ring of calls ahead of the one that reads, however far behind others are") {
+    "a member is at most a ring of calls ahead of its reader, however far behind other members "
+    "are") {
     const std::uint64_t slots = Area::slots_of(4);
     const std::size_t calls = 4 * slots;
     std::vector<std::unique_ptr<Group>> groups;
@@ -108,8 +109,9 @@ TEST_CASE(
     }
 }
 
-// What was there was for another, and its slot has been written again since.
-TEST_CASE("who looks for what was never left for it finds out, however late it comes") {
+// The contents were for another member, and their slot has been overwritten since.
+TEST_CASE(
+    "a member that expects contents that were never written gets an error, however late it comes") {
     const std::size_t calls = Area::slots_of(4) + 8;
     std::vector<std::unique_ptr<Group>> groups;
     std::vector<std::vector<float>> values(4, std::vector<float>(calls, 1));
@@ -143,7 +145,8 @@ TEST_CASE("who looks for what was never left for it finds out, however late it c
         }
 }
 
-TEST_CASE("long contents come round their rooms, between short ones, and calls that need no area") {
+TEST_CASE(
+    "long contents reuse their rooms in turn, between short ones and calls without the area") {
     const std::vector<std::size_t> sizes{8, 4096, 112, 113, 60000, 2000, 0, 4097};
     constexpr int calls = 400;
     std::vector<std::unique_ptr<Group>> groups;
@@ -181,7 +184,7 @@ TEST_CASE("long contents come round their rooms, between short ones, and calls t
         }
 }
 
-TEST_CASE("calls with a tag of their own are started in any order, again and again") {
+TEST_CASE("calls with their own tags can be started in any order, repeatedly") {
     std::vector<std::unique_ptr<Group>> groups;
     std::vector<std::array<float, 2>> values(4);
     std::vector<std::deque<Allreduce>> schedules(4);
@@ -231,7 +234,7 @@ struct Uneven {
     std::byte* at(int member) { return bytes.data() + offsets[std::size_t(member)]; }
 };
 
-TEST_CASE("uneven blocks are left where they fit and sent where not, in calls that overlap") {
+TEST_CASE("uneven blocks use the area if they fit and messages if not, in calls that overlap") {
     constexpr int members = 5;
     constexpr int calls = 100;
     const std::uint64_t seed = GENERATE(range(1, 6));
@@ -280,7 +283,7 @@ TEST_CASE("uneven blocks are left where they fit and sent where not, in calls th
         }
 }
 
-TEST_CASE("an uneven block that does not fit its room ends the call on all members") {
+TEST_CASE("an uneven block that exceeds its room ends the call on all members") {
     const std::size_t too_many = GENERATE(std::size_t(0), std::size_t(9));
     std::vector<Uneven> in, out;
     SimulatedGroup<Alltoall> simulated;
@@ -308,7 +311,7 @@ std::uint64_t sent_inside(Job& job) {
     return packets;
 }
 
-TEST_CASE("calls over hosts send nothing inside a host, in whatever order their parts begin") {
+TEST_CASE("calls over hosts send no messages inside a host, in whatever order their parts begin") {
     constexpr int members = 6;
     constexpr int calls = 200;
     constexpr int fixed = 2;
@@ -380,7 +383,7 @@ TEST_CASE("calls over hosts send nothing inside a host, in whatever order their 
         for (Allreduce& schedule : all) schedule.unfix();
 }
 
-TEST_CASE("without memory to share, calls through the area go another way") {
+TEST_CASE("without shared memory, calls do not use the area") {
     JobOptions options = job_of({5}, true);
     options.allocatable = 1000;
     SimulatedGroup<Allreduce> sums;
@@ -399,7 +402,7 @@ TEST_CASE("without memory to share, calls through the area go another way") {
     }
 }
 
-TEST_CASE("memory comes back when all members have let their areas go") {
+TEST_CASE("memory is freed when all members have released their areas") {
     Job job(job_of({3}, true));
     for (int round = 0; round < 3; ++round) {
         SimulatedGroup<Broadcast> simulated;
@@ -421,7 +424,7 @@ TEST_CASE("memory comes back when all members have let their areas go") {
     }
 }
 
-TEST_CASE("what was said of an area is not taken for a later one whose calls have the same tag") {
+TEST_CASE("notices of an area are not taken for notices of a later area with the same tag") {
     Job job(job_of({3}, true));
     SimulatedGroup<Broadcast> simulated;
     std::array<int, 3> values{17, -1, -1};
@@ -455,7 +458,7 @@ TEST_CASE("what was said of an area is not taken for a later one whose calls hav
     CHECK(job.interface(0, transport::most_link_ports + 1).allocated() == 0);
 }
 
-TEST_CASE("a size that differs ends the call on all members, and the next one is well") {
+TEST_CASE("a size that differs ends the call on all members, and the next call succeeds") {
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(3, std::vector<std::byte>(64));
     Job job(job_of({3}, true));
@@ -478,7 +481,8 @@ TEST_CASE("a size that differs ends the call on all members, and the next one is
     }
 }
 
-TEST_CASE("blocks that are too long for the area are sent, those that are not alike are found") {
+TEST_CASE(
+    "blocks that are too long for the area are sent, and blocks of different sizes are detected") {
     const std::vector<std::size_t> small{3, 0, 700, 64, 8};
     const std::vector<std::size_t> large{3, 0, 300'000, 64, 8};
     for (const auto& sizes : {small, large}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The checking mode: members that call different things are told so, and who differs.
+// The checking mode: if members call different things, an error names the member that differs.
 #include "collectives/schedule/check.h"
 
 #include <catch2/catch.hpp>
@@ -54,7 +54,7 @@ std::string words_of(bool direct, Odd&& odd) {
 
 }  // namespace
 
-TEST_CASE("Different sizes and roots are found, and both ranks are named, on every rank") {
+TEST_CASE("Different sizes and roots are detected, and every rank names both ranks") {
     for (const bool direct : {true, false}) {
         const auto sizes = words_of(
             direct, [](Broadcast& broadcast, std::byte& data) { broadcast.start(&data, 60, 2); });
@@ -66,7 +66,7 @@ TEST_CASE("Different sizes and roots are found, and both ranks are named, on eve
     }
 }
 
-TEST_CASE("Different collectives are found") {
+TEST_CASE("Different collectives are detected") {
     SimulatedGroup<Broadcast> broadcasts;
     SimulatedGroup<Allreduce> sums;
     std::vector<float> data(4);
@@ -88,7 +88,7 @@ TEST_CASE("Different collectives are found") {
     CHECK_THAT(broadcasts[1].failure(), Contains("rank 0 called broadcast with root 0 and 4 B"));
 }
 
-TEST_CASE("Calls that agree go on as without the checking mode, again and again") {
+TEST_CASE("Calls that agree continue as without the checking mode, repeatedly") {
     SimulatedGroup<Reduce> simulated;
     std::vector<std::vector<float>> data(24, std::vector<float>(9000));
     std::vector<float> result(9000);

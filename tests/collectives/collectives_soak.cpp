@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random collectives in sequence and at once, on random groups of a torus of simulated ranks with
-// two credits per virtual channel and random delays, on 4x8x8 ranks: all end, with the right
-// answers, and all credits return. With --kills each round, on 3x4x4, also kills a rank in the
+// two credits per virtual channel and random delays, on 4x8x8 ranks: all must end with the right
+// answers, and all credits must return. With --kills each round, on 3x4x4, also kills a rank in the
 // middle; then every other member's call must end, and those that fail must name the dead rank. No
 // job leaves memory behind.
 //
 //   collectives_soak [--rounds 10000] [--seed 1] [--kills 0]
 //
-// Environment: COLLECTIVES_SOAK_ROUNDS is the default of --rounds. Exit code: 0 all was right, 1
-// not (the seed is printed: --seed N --rounds M repeats), 2 bad arguments.
+// Environment: COLLECTIVES_SOAK_ROUNDS is the default of --rounds. Exit code: 0 success, 1 failure
+// (the seed is printed: --seed N --rounds M repeats), 2 bad arguments.
 
 #include <fmt/format.h>
 #include <malloc.h>

@@ -9,8 +9,8 @@ namespace torusmp::collectives::testing {
 namespace {
 
 constexpr std::uint64_t most_tasks = 6;
-// From here on a torus is large: what all its ranks do together takes so long that cables which are
-// cut all the time would hold it up for minutes.
+// The least size of a large torus. A collective of all its ranks takes so long that cables cut all
+// the time would delay it by minutes.
 constexpr int large = 32;
 
 }  // namespace

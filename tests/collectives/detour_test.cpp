@@ -60,7 +60,7 @@ std::vector<float> sum_of(const JobOptions& options, std::size_t count, bool fau
 
 }  // namespace
 
-TEST_CASE("a sum has the same bits whatever cables die under it", "[detour]") {
+TEST_CASE("a sum has the same bits whichever cables die during it", "[detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     const JobOptions options =

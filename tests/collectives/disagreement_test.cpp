@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members that do not mean the same collective, without the checking mode: every member's call
+// Members that call different collectives, without the checking mode: every member's call
 // ends, at least one rank gets an error, and the group can be used again.
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
@@ -28,7 +28,7 @@ namespace {
 constexpr std::size_t most_bytes = 60000;  // of a block
 constexpr int most_members = 12;
 
-// What a member does with its memory: starts a collective of that many bytes from that root.
+// A member with its memory; it starts a collective of a number of bytes from a root.
 struct Member {
     std::unique_ptr<Group> group;
     std::unique_ptr<Allreduce> allreduce, barrier;
@@ -73,7 +73,7 @@ struct Meant {
 
 struct Kind {
     std::string name;
-    const AlgorithmTable* table;  // null: there is no choice
+    const AlgorithmTable* table;  // null: no algorithm to choose
     bool rooted;
     bool reduces;
     std::function<const Schedule&(Member&, const Meant&)> start;
@@ -155,12 +155,12 @@ bool run_long(Job& job, Done&& done) {
     return job.run_until(done);
 }
 
-// Whether anybody must be told that the members disagree.
-enum class Told { must, may, must_not };
+// Says if a member must get an error because the members disagree.
+enum class Report { must, may, must_not };
 
-// What is wrong once the calls have been made; empty: nothing.
+// Describes the fault after the calls; empty if there is none.
 std::string outcome(Job& job, std::vector<Member>& members,
-                    const std::vector<const Schedule*>& calls, Told told) {
+                    const std::vector<const Schedule*>& calls, Report report) {
     const auto ended = [&] {
         for (const Schedule* call : calls)
             if (!call->complete()) return false;
@@ -176,8 +176,8 @@ std::string outcome(Job& job, std::vector<Member>& members,
             return "a strange error: " + call->failure();
         if (call->failed_peer() < 0) return "no rank is named: " + call->failure();
     }
-    if (!any && told == Told::must) return "no rank got an error";
-    if (any && told == Told::must_not) return "an error for nothing";
+    if (!any && report == Report::must) return "no rank got an error";
+    if (any && report == Report::must_not) return "an error, although all members agree";
     // The next call succeeds.
     job.settle();
     if (!job.quiet()) return "something is left:\n" + job.report();
@@ -232,7 +232,7 @@ std::vector<Place> places() {
 
 // One member means something else.
 std::string disagree(const Place& place, const Kind& kind, const Meant& meant, int odd,
-                     const Kind& odd_kind, const Meant& odd_meant, Told told) {
+                     const Kind& odd_kind, const Meant& odd_meant, Report report) {
     std::vector<Member> members;
     Job job(place.options);
     for (int rank = 0; rank < job.size(); ++rank) members.emplace_back(job[rank], all_ranks(job));
@@ -243,7 +243,7 @@ std::string disagree(const Place& place, const Kind& kind, const Meant& meant, i
                                     : &kind.start(member, meant));
         for (auto turns = job.random().below(20); turns > 0; --turns) job.turn();
     }
-    return outcome(job, members, calls, told);
+    return outcome(job, members, calls, report);
 }
 
 int size_of(const Place& place) {
@@ -254,7 +254,7 @@ int size_of(const Place& place) {
 
 }  // namespace
 
-TEST_CASE("A count that differs on one member ends the call on all, whatever the algorithm") {
+TEST_CASE("A count that differs on one member ends the call on all members, with every algorithm") {
     struct Sizes {
         std::size_t all, odd;
     };
@@ -283,11 +283,11 @@ TEST_CASE("A count that differs on one member ends the call on all, whatever the
                                             << ", " << sizes.all << " B, but " << sizes.odd
                                             << " B on " << (at_root ? "the root" : "member 0"));
                             REQUIRE(disagree(place, kind, meant, at_root ? middle : 0, kind, other,
-                                             has_part && exact ? Told::must : Told::may) == "");
+                                             has_part && exact ? Report::must : Report::may) == "");
                         }
 }
 
-TEST_CASE("Different roots end the call on all") {
+TEST_CASE("Different roots end the call on all members") {
     for (const Place& place : places())
         for (const Kind& kind : kinds())
             for (const Wanted algorithm : kind.algorithms())
@@ -297,11 +297,11 @@ TEST_CASE("Different roots end the call on all") {
                     INFO(place.name << ": " << kind.name << ", " << name_of(algorithm) << ", "
                                     << bytes << " B");
                     REQUIRE(disagree(place, kind, {bytes, 0, algorithm}, 1, kind,
-                                     {bytes, last, algorithm}, Told::may) == "");
+                                     {bytes, last, algorithm}, Report::may) == "");
                 }
 }
 
-TEST_CASE("Different collectives end on all") {
+TEST_CASE("Different collectives end with an error on all members") {
     for (const Place& place : places())
         for (const Kind& kind : kinds())
             for (const Kind& other : kinds())
@@ -310,11 +310,11 @@ TEST_CASE("Different collectives end on all") {
                                     << " on member 1, " << bytes << " B");
                     const bool same = &kind == &other;
                     REQUIRE(disagree(place, kind, {bytes, 0}, 1, other, {bytes, 0},
-                                     same ? Told::must_not : Told::may) == "");
+                                     same ? Report::must_not : Report::may) == "");
                 }
 }
 
-TEST_CASE("Members that differ in what shows in no message are named, with both calls") {
+TEST_CASE("Members are named with both calls, even if no message shows the difference") {
     std::vector<Member> members;
     Job job(job_of({4}, true));
     for (int rank = 0; rank < 4; ++rank) members.emplace_back(job[rank], all_ranks(job));
@@ -345,7 +345,8 @@ TEST_CASE("Members that differ in what shows in no message are named, with both 
     }
 }
 
-TEST_CASE("A wrong block of a member for itself ends the call on all, even if groups come late") {
+TEST_CASE(
+    "A member's wrong block for itself ends the call on all members, even if groups are late") {
     for (const bool direct : {true, false})
         for (const int wrong : {0, 2})
             for (const int late : {0, 1, 2, 3}) {
@@ -396,7 +397,7 @@ TEST_CASE("A wrong block of a member for itself ends the call on all, even if gr
             }
 }
 
-TEST_CASE("Who is late is no disagreement: reports name him, and nothing ends") {
+TEST_CASE("A late member is not a disagreement: reports name it, and no call fails") {
     std::vector<Member> members;
     Job job(job_of({3, 4}, false));
     for (int rank = 0; rank < 12; ++rank) members.emplace_back(job[rank], all_ranks(job));
@@ -423,7 +424,8 @@ TEST_CASE("Who is late is no disagreement: reports name him, and nothing ends") 
     for (const Member& member : members) CHECK(member.barrier->error() == Error::none);
 }
 
-TEST_CASE("A member that has gone on is remembered: the others learn what it had called") {
+TEST_CASE(
+    "The call of a member that has already continued is remembered and reported to the others") {
     for (const bool direct : {true, false}) {
         std::vector<Member> members;
         Job job(job_of({5}, direct));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank or a cable is lost in the middle of a collective.
+// Ranks and cables that are lost in the middle of a collective.
 #include <catch2/catch.hpp>
 
 #include "collectives/gather/gather.h"
@@ -52,7 +52,7 @@ void lose_one(bool direct, std::vector<Rank> members, int turns, Start&& start) 
 
 }  // namespace
 
-TEST_CASE("A rank that dies in a broadcast ends it for all others, with its name") {
+TEST_CASE("A rank that dies in a broadcast ends it for all others, and they name it") {
     for (const bool direct : {true, false})
         for (const Wanted algorithm : every(broadcast::algorithms()))
             for (const int turns : {0, 40, 300, 2000}) {
@@ -63,7 +63,7 @@ TEST_CASE("A rank that dies in a broadcast ends it for all others, with its name
             }
 }
 
-TEST_CASE("A rank that dies in a reduction ends it for all others, with its name") {
+TEST_CASE("A rank that dies in a reduction ends it for all others, and they name it") {
     for (const bool direct : {true, false})
         for (const Wanted algorithm : every(allreduce::algorithms()))
             for (const int turns : {0, 40, 300, 2000}) {
@@ -74,7 +74,7 @@ TEST_CASE("A rank that dies in a reduction ends it for all others, with its name
             }
 }
 
-TEST_CASE("A rank that dies in a scatter or gather ends it for all others, with its name") {
+TEST_CASE("A rank that dies in a scatter or gather ends it for all others, and they name it") {
     for (const bool direct : {true, false})
         for (const std::size_t bytes : {std::size_t(3000), std::size_t(20000)})
             for (const int turns : {0, 40, 300, 2000}) {
@@ -110,7 +110,7 @@ TEST_CASE("A rank that dies ends the collectives of its own groups only") {
     REQUIRE(job.run_until([&] { return without.complete() && all_ended(with, job, rest); }));
 }
 
-TEST_CASE("A cable that dies ends a collective for all members, also those far from it") {
+TEST_CASE("A cable that dies ends a collective for all members, also for members far from it") {
     for (const int turns : {0, 100, 1000}) {
         SimulatedGroup<Allreduce> simulated;
         std::vector<std::vector<float>> data(16, std::vector<float>(20000));

@@ -43,13 +43,13 @@ TEST_CASE("A slice of the machine keeps its shape, in whatever order its members
     CHECK(group.direct());
 }
 
-TEST_CASE("Members that fill no box form a balanced grid") {
+TEST_CASE("Members that do not fill a box form a balanced grid") {
     Job job(job_of({4, 4}, false));
     const Group group(job[0], {0, 1, 2, 3, 4, 15}, 1);
     CHECK(dims_of(group) == std::vector<int>{3, 2});
 }
 
-TEST_CASE("A group without its own rank, or with one twice, is refused") {
+TEST_CASE("A group without its own rank, or with a rank twice, is refused") {
     Job job(job_of({4}, false));
     CHECK_THROWS_AS(Group(job[0], {1, 2}, 1), std::invalid_argument);
     CHECK_THROWS_AS(Group(job[0], {0, 1, 1}, 1), std::invalid_argument);

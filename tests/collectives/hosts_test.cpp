@@ -71,7 +71,7 @@ Vectors allreduced(int per_host, std::size_t count, std::uint64_t seed, std::uin
 
 }  // namespace
 
-TEST_CASE("Only groups with several hosts, and several members on one of them, go by hosts") {
+TEST_CASE("Only groups with several hosts, and several members on one of them, work by hosts") {
     Job job(job_of_hosts(2, 1));
     Group all(job[0], all_ranks(job), 7);
     REQUIRE(all.hosts() != nullptr);
@@ -97,7 +97,7 @@ TEST_CASE("A sum over hosts has the same bits on every rank and in every run") {
                         allreduced(per_host, count, seed, 2));
 }
 
-TEST_CASE("Broadcasts and reductions over hosts know any root") {
+TEST_CASE("Broadcasts and reductions over hosts work with any root") {
     for (const int per_host : {2, 4})
         for (const std::uint64_t seed : {1, 2})
             for (const std::size_t count : {std::size_t(5), std::size_t(9000)}) {
@@ -128,7 +128,7 @@ TEST_CASE("Broadcasts and reductions over hosts know any root") {
             }
 }
 
-TEST_CASE("A barrier over hosts holds everybody until the last has come") {
+TEST_CASE("A barrier over hosts holds all members until the last has entered") {
     SimulatedGroup<Allreduce> simulated;
     Job job(job_of_hosts(4, 3));
     simulated.sign_on(job, all_ranks(job));
@@ -143,7 +143,7 @@ TEST_CASE("A barrier over hosts holds everybody until the last has come") {
 }
 
 // Each rank has several under way on one group, and reaches their parts in an order of its own.
-TEST_CASE("Collectives over hosts that are under way at the same time do not mix") {
+TEST_CASE("Concurrent collectives over hosts do not mix") {
     constexpr std::size_t count = 3000;
     for (const std::uint64_t seed : {1, 2, 3, 4}) {
         struct Calls {
@@ -198,7 +198,7 @@ TEST_CASE("Collectives over hosts that are under way at the same time do not mix
     }
 }
 
-TEST_CASE("A rank that dies ends a collective over hosts for all others, with its name") {
+TEST_CASE("A rank that dies ends a collective over hosts for all others, and they name it") {
     for (const int turns : {0, 30, 200, 600}) {
         SimulatedGroup<Allreduce> simulated;
         Vectors values;

@@ -17,7 +17,7 @@ const std::vector<std::vector<int>> shapes{{1}, {2}, {5}, {2, 2}, {3, 4}, {2, 1,
 
 }  // namespace
 
-TEST_CASE("A broadcast reaches everybody from any root, by every algorithm and size") {
+TEST_CASE("A broadcast reaches all members from any root, by every algorithm and size") {
     for (const auto& dims : shapes)
         for (const Wanted algorithm : every(broadcast::algorithms()))
             for (const bool direct : {true, false})
@@ -45,7 +45,7 @@ TEST_CASE("A broadcast reaches everybody from any root, by every algorithm and s
                 }
 }
 
-TEST_CASE("In an alltoall each block comes from the member it was sent by") {
+TEST_CASE("In an alltoall each block comes from the member that sent it") {
     for (const auto& dims : shapes)
         for (const bool direct : {true, false})
             for (const std::size_t block : {std::size_t(0), std::size_t(5), std::size_t(700)}) {
@@ -74,7 +74,7 @@ TEST_CASE("In an alltoall each block comes from the member it was sent by") {
             }
 }
 
-TEST_CASE("Members that fill no box of the machine broadcast and exchange as well") {
+TEST_CASE("Members that do not fill a box of the machine can broadcast and exchange, too") {
     const std::vector<torusmp::core::Rank> members{11, 0, 3, 7, 5};
     SimulatedGroup<Broadcast> broadcasts;
     SimulatedGroup<Alltoall> exchanges;

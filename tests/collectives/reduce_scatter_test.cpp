@@ -113,7 +113,7 @@ TEST_CASE("A reduce-scatter combines the nodes in order where the operation does
         }
 }
 
-TEST_CASE("A long reduce-scatter through the area has the bits of one line by line") {
+TEST_CASE("A long reduce-scatter through the area has the same bits as one line by line") {
     for (const Scene& scene : scenes()) {
         if (!scene.options.direct || scene.size() == 1) continue;
         INFO(scene.name);

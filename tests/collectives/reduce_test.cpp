@@ -148,7 +148,7 @@ TEST_CASE("A reduction reaches any root by every algorithm, and has the same bit
             }
 }
 
-TEST_CASE("A sum of which each rank adds a part has the bits of one along lines, at any root") {
+TEST_CASE("A sum in parts has the same bits as a sum along lines, at any root") {
     const Wanted lines = named(reduce::algorithms(), "lines");
     const Wanted scatter = named(reduce::algorithms(), "scatter");
     for (const Machine& machine : machines)
@@ -160,7 +160,7 @@ TEST_CASE("A sum of which each rank adds a part has the bits of one along lines,
         }
 }
 
-TEST_CASE("Reductions that do not commute are taken in the order of the nodes") {
+TEST_CASE("Reductions that do not commute combine the nodes in order") {
     for (const bool direct : {true, false})
         for (std::uint64_t seed = 1; seed <= 4; ++seed) {
             SimulatedGroup<Reduce> reduces;
@@ -196,7 +196,7 @@ TEST_CASE("Reductions that do not commute are taken in the order of the nodes") 
         }
 }
 
-TEST_CASE("An operation that wants the vector whole gets it whole") {
+TEST_CASE("An operation that needs the whole vector gets it whole") {
     struct Closure {
         std::size_t expected;
     };

@@ -46,7 +46,7 @@ void check_scan(const JobOptions& options, std::vector<Rank> members, std::size_
 
 }  // namespace
 
-TEST_CASE("A scan combines what stands before each member in order, by every algorithm") {
+TEST_CASE("A scan combines the members before each member in order, by every algorithm") {
     const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
                                                {3, 4}, {2, 1, 3}, {4, 2, 3}, {6, 6}};
     for (const auto& dims : shapes)
@@ -68,7 +68,7 @@ TEST_CASE("A scan on an open mesh with two credits per virtual channel and long 
             check_scan(options, {}, count, ScanKind::inclusive, algorithm);
 }
 
-TEST_CASE("A scan follows the order of nodes where ranks have another") {
+TEST_CASE("A scan follows the order of nodes if ranks have another order") {
     const std::vector<std::vector<Rank>> subsets{
         {11, 0, 3, 7, 5}, {11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0}, {4, 5, 6, 7}, {9, 1, 5}};
     for (const auto& members : subsets)

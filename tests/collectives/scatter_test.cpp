@@ -158,8 +158,7 @@ struct Exchange {
 
 }  // namespace
 
-TEST_CASE(
-    "Scatter and gather take every block where it belongs, whatever shapes, roots and sizes") {
+TEST_CASE("Scatter and gather move every block to its place, for all shapes, roots and sizes") {
     const int seed = GENERATE(range(1, 60));
     Random random{std::uint32_t(seed)};
     const Machine& machine = machines[random() % machines.size()];
@@ -215,7 +214,7 @@ TEST_CASE("Small blocks of a region travel together: one packet over each arc of
     CHECK(packets() - before == arcs);
 }
 
-TEST_CASE("A block without room is an error where it arrives, and the others get theirs") {
+TEST_CASE("A block without room is an error at its receiver, and the others get their blocks") {
     for (const std::size_t bytes : {std::size_t(100), std::size_t(5000), std::size_t(50000)})
         for (const bool scatter : {true, false})
             for (const Wanted algorithm :
@@ -285,7 +284,7 @@ TEST_CASE("A frame reader shows whole pieces only") {
         CHECK_FALSE(FrameReader(memory.data(), end).peek(piece));
 }
 
-TEST_CASE("A frame that cannot be ends the collective with an error that names its sender") {
+TEST_CASE("An impossible frame ends the collective with an error that names its sender") {
     struct Lie {
         Piece piece;
         std::size_t bytes;  // of the message

@@ -38,7 +38,7 @@ class OneWord final : public Schedule {
 
 }  // namespace
 
-TEST_CASE("A schedule sees requests that are complete as soon as they are posted") {
+TEST_CASE("A schedule handles requests that complete when they are posted") {
     SimulatedGroup<OneWord> simulated;
     Job job(job_of({2}, true));
     simulated.sign_on(job, all_ranks(job));

@@ -48,7 +48,7 @@ inline std::size_t any_block(Random& random, int members) {
     return any_size(random, 64 * 1024 / std::size_t(members));
 }
 
-// What all tasks share: the schedules they borrow, and a seed for what they send.
+// The base of all tasks: the schedules they borrow, and a seed for their contents.
 template <class ScheduleType>
 class Task : public SoakTask {
   public:
@@ -69,7 +69,7 @@ class Task : public SoakTask {
   protected:
     ScheduleType& mine(int node) { return (*schedules_)[std::size_t(node)]; }
     int size() const { return team_->size(); }
-    // Of the block that one node has for another.
+    // The seed of the block that one node has for another.
     std::uint64_t seed(int from, int to = 0) const {
         return seed_ + std::uint64_t(from) * 4096 + std::uint64_t(to);
     }

@@ -25,7 +25,7 @@ void shuffle(std::vector<Element>& elements, Random& random) {
         std::swap(elements[i - 1], elements[std::size_t(random.below(i))]);
 }
 
-// The ranks whose coordinates in these dimensions are those of a random rank.
+// The ranks that have the coordinates of a random rank in these dimensions.
 std::vector<Rank> slice(const routing::Torus& torus, const std::vector<int>& fixed,
                         Random& random) {
     const auto at = torus.coordinates(Rank(random.below(std::uint64_t(torus.size()))));

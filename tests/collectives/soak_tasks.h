@@ -79,7 +79,7 @@ class SoakTask {
 };
 
 std::unique_ptr<SoakTask> random_task(Team& team, Random& random);
-// A call of this operation; null: there is no task of it.
+// A call of this operation; null if it does not have a task.
 std::unique_ptr<SoakTask> task_of(const AlgorithmTable& table, Wanted algorithm, Team& team,
                                   Random& random);
 

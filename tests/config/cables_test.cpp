@@ -76,7 +76,7 @@ TEST_CASE("ranks get the cables that their launcher has read") {
     check_links(inherited);
 }
 
-TEST_CASE("jobs take some hosts of a graph, or put several ranks on each") {
+TEST_CASE("jobs can use some hosts of a graph, or put several ranks on each") {
     Settings some = machine(mesh);
     Demand demand;
     demand.ranks = 3;
@@ -114,7 +114,7 @@ TEST_CASE("jobs take some hosts of a graph, or put several ranks on each") {
                       Contains("-host b,d: no cables connect 2 hosts of b and d"));
 }
 
-TEST_CASE("cables that cannot be are refused with the reason") {
+TEST_CASE("impossible cables are refused with the reason") {
     CHECK_THAT(refusal("a 1 - b 1,c 1 - d 1"), Contains("no cable leads from a and b to c and d"));
     CHECK_THAT(refusal("a 1 - b 1,b 1 - c 1,c 2 - d 1"),
                Contains("\"b 1 - c 1\" of torus.cables: b 1 is also an end of cable 1"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transport carries a link: the rule on made-up facts, the check of a machine that asks for
-// RDMA, and the notes where it is there and not used.
+// The choice of a transport for a link: the rule on fictitious facts, the check of a machine that
+// requests RDMA, and the notes on RDMA that is present but not used.
 #include "core/transport/choice.h"
 #include "config/geometry.h"
 #include "core/settings.h"
@@ -47,8 +47,8 @@ void forbid_frames(Machine& machine, int node) {
 
 // The link from b to c, by what each of them reported, seen from either side.
 LinkChoice choose(Machine& machine, transport::Placement placement = {}) {
-    const HostFacts b = parse_facts(format_facts(machine.told_by(1)));
-    const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
+    const HostFacts b = parse_facts(format_facts(machine.facts_of(1)));
+    const HostFacts c = parse_facts(format_facts(machine.facts_of(2)));
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
     const LinkChoice here = choose_link(machine.settings, up, down, placement);
     const LinkChoice there = choose_link(machine.settings, down, up, placement);
@@ -70,7 +70,7 @@ std::string refusal(Machine& machine, transport::Placement placement = {}) {
 
 }  // namespace
 
-TEST_CASE("A link takes shared memory on one host, verbs where both ends can, frames else") {
+TEST_CASE("A link uses shared memory on one host, verbs if both ends can, or else frames") {
     Machine machine("", true);
     LinkChoice choice = choose(machine);
     CHECK(choice.carrier->name == "verbs");
@@ -84,7 +84,8 @@ TEST_CASE("A link takes shared memory on one host, verbs where both ends can, fr
     CHECK(choice.advice.empty());
 }
 
-TEST_CASE("A better transport than TCP is asked before it is taken, though it needs no devices") {
+TEST_CASE(
+    "A transport better than TCP is checked before it is used, although it needs no devices") {
     struct OnlyOnB final : transport::Probe {
         std::optional<transport::Trouble> trouble(const Settings& settings,
                                                   const CableEnd& end) const override {
@@ -120,7 +121,7 @@ TEST_CASE("A better transport than TCP is asked before it is taken, though it ne
              .settings = tcp.settings,
              .make = tcp.make};
     Machine machine;
-    const HostFacts b = machine.told_by(1), c = machine.told_by(2);
+    const HostFacts b = machine.facts_of(1), c = machine.facts_of(2);
     const CableEnd up{1, {0, +1}, &b}, down{2, {0, -1}, &c};
     const std::vector<const transport::Descriptor*> refused{&tunnel, &tcp}, taken{&open, &tcp};
     CHECK(choose_link(machine.settings, up, down, {}, refused).carrier == &tcp);
@@ -128,12 +129,12 @@ TEST_CASE("A better transport than TCP is asked before it is taken, though it ne
     CHECK(choose_forwarded(machine.settings, up, down, {}, refused).carrier == &tcp);
     CHECK(choose_link(machine.settings, up, down, {}, taken).carrier == &open);
     CHECK(choose_forwarded(machine.settings, up, down, {}, taken).carrier == &open);
-    // What is not known of an end is no obstacle to the transport that carries every link.
+    // The transport that carries every link needs no facts of the other end.
     const CableEnd unknown{2, {0, -1}, nullptr};
     CHECK(choose_forwarded(machine.settings, up, unknown, {}, taken).carrier == &tcp);
 }
 
-TEST_CASE("Frames are not taken where an end may not send them, nor where ranks share cores") {
+TEST_CASE("Frames are not used if an end may not send them, or if ranks share cores") {
     for (const int node : {1, 2}) {
         Machine machine;
         forbid_frames(machine, node);
@@ -157,7 +158,7 @@ TEST_CASE("Frames are not taken where an end may not send them, nor where ranks 
     CHECK(choose(asked, crowd).carrier->name == "ethernet");
 }
 
-TEST_CASE("What the settings ask for is taken, whatever else is there") {
+TEST_CASE("The transport of the settings is used, even if others are available") {
     Machine tcp("[transport]\nuse = \"tcp\"\n", true);
     CHECK(choose(tcp).carrier->name == "tcp");
     CHECK(choose(tcp, one_host).carrier->name == "tcp");
@@ -172,8 +173,8 @@ TEST_CASE("What the settings ask for is taken, whatever else is there") {
 
 TEST_CASE("Between nodes without a common cable verbs need addresses that can be routed to") {
     const auto choose_far = [](Machine& machine) {
-        const HostFacts a = parse_facts(format_facts(machine.told_by(0)));
-        const HostFacts c = parse_facts(format_facts(machine.told_by(2)));
+        const HostFacts a = parse_facts(format_facts(machine.facts_of(0)));
+        const HostFacts c = parse_facts(format_facts(machine.facts_of(2)));
         const CableEnd out{0, {0, +1}, &a}, in{2, {0, -1}, &c};
         const LinkChoice choice = choose_forwarded(machine.settings, out, in);
         const LinkChoice back = choose_forwarded(machine.settings, in, out);
@@ -200,7 +201,9 @@ TEST_CASE("Between nodes without a common cable verbs need addresses that can be
     CHECK(choose_forwarded(none.settings, gone, other).reason == "a reported nothing");
 }
 
-TEST_CASE("Verbs that an end does not have is not taken, and an error where it is asked for") {
+TEST_CASE(
+    "Verbs are not used if an end does not have them, which is an error if the settings ask for "
+    "them") {
     struct Trial {
         std::function<void(Machine&)> damage;
         std::string found, remedy;
@@ -257,7 +260,9 @@ TEST_CASE("Verbs that an end does not have is not taken, and an error where it i
     }
 }
 
-TEST_CASE("Link-local GIDs make a pair where there are no others, and a wanted GID rules") {
+TEST_CASE(
+    "Link-local GIDs are used if both ends have no others, and the GID of the settings has "
+    "priority") {
     Machine machine("", true);
     for (const auto& [node, netdev] : {std::pair(1, "eth0"), std::pair(2, "eth1")}) {
         machine.device(node, netdev)
@@ -287,7 +292,9 @@ TEST_CASE("RDMA MTUs that differ work, with a warning that names both and the re
                                    Contains("both use 1024") && Contains("ip link set eth1 mtu"));
 }
 
-TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it is asked for") {
+TEST_CASE(
+    "With too little lockable memory at one end frames are used, or verbs if the settings ask for "
+    "them") {
     Machine machine("", true), asked(verbs, true);
     for (Machine* each : {&machine, &asked}) each->host(2).lock_limit = 8 << 20;
     const LinkChoice choice = choose(machine);
@@ -306,11 +313,11 @@ TEST_CASE("Too little memory to lock at one end takes frames, and verbs where it
     CHECK(locked_memory_needed(machine.settings) == 64 << 20);
 }
 
-TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
+TEST_CASE("If the facts of an end are unknown, the reason names the missing fact") {
     Machine machine("", true), without;
     const auto half = [](Machine& m) {
-        const HostFacts told = m.told_by(1);
-        return choose_link(m.settings, {1, {0, +1}, &told}, {2, {0, -1}, nullptr});
+        const HostFacts facts = m.facts_of(1);
+        return choose_link(m.settings, {1, {0, +1}, &facts}, {2, {0, -1}, nullptr});
     };
     CHECK(half(machine).carrier->name == "verbs");
     CHECK(half(machine).reason ==
@@ -322,7 +329,7 @@ TEST_CASE("Where an end was not asked, the answer says what it hangs on") {
           "asked");
 }
 
-TEST_CASE("What a rank tells of its links is facts of their devices alone") {
+TEST_CASE("A rank reports only the devices of its links") {
     Machine machine;
     machine.settings.set(setting::links, {{"0+", "lo"}, {"0-", "no-such-device"}});
     const HostFacts facts =
@@ -349,10 +356,10 @@ TEST_CASE("The check of a machine that asks for verbs names each link that has n
     CHECK(automatic.check().empty());
 }
 
-TEST_CASE("Notes tell what is there and not used, once for each kind") {
-    CHECK(machine_notes(Machine().settings, Machine().told()).empty());
+TEST_CASE("Notes name what is present but not used, once for each kind") {
+    CHECK(machine_notes(Machine().settings, Machine().reported_facts()).empty());
     Machine machine("", true);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
     machine.rdma(2).pop_back();
     CHECK_THAT(
         machine.note(),
@@ -381,11 +388,11 @@ TEST_CASE("Notes tell what is there and not used, once for each kind") {
                    Contains("setcap cap_net_raw=ep") && Contains("(and 1 more like this)"));
     machine = Machine("", true);  // RDMA is better still
     forbid_frames(machine, 2);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
     machine = Machine("[transport]\nuse = \"tcp\"\n", true);
     machine.rdma(2).clear();
     forbid_frames(machine, 2);
-    CHECK(machine_notes(machine.settings, machine.told()).empty());
+    CHECK(machine_notes(machine.settings, machine.reported_facts()).empty());
 }
 
 }  // namespace choice_test

@@ -113,7 +113,7 @@ TEST_CASE("Fewer ranks than hosts take the hosts named first, or a box of the to
     CHECK(fitted(machine("4x4"), ranks(9)) == "3|x3| 9 ranks: h0 h1 h2 h4 h5 h6 h8 h9 h10");
 }
 
-TEST_CASE("Where no box has as many hosts, those named first are a graph of their cables") {
+TEST_CASE("If no box has so many hosts, the hosts named first are a graph of their cables") {
     CHECK(fitted(machine("2x2x2"), ranks(3)) == "3 3 ranks: h0 h1 h2");
     CHECK(fitted(machine("2x2x2"), ranks(5)) == "5 5 ranks: h0 h1 h2 h3 h4");
     CHECK(fitted(machine("4x4"), ranks(5)) == "5 5 ranks: h0 h1 h2 h3 h4");
@@ -151,7 +151,7 @@ TEST_CASE("Named hosts are a box of neighbours") {
     CHECK(fitted(machine("4x4"), some) == "1|x2| 2 ranks: h6 h7");
 }
 
-TEST_CASE("Named hosts that are no box are a graph, in their order") {
+TEST_CASE("Named hosts that do not form a box are a graph, in their order") {
     CHECK(fitted(machine("4x4"), on({"h6", "h5", "h1"})) == "3| 3 ranks: h6 h5 h1");
     Demand two = ranks(2);
     two.hosts = {"h15", "h0", "h5", "h4"};  // no cable joins the first two
@@ -164,7 +164,7 @@ TEST_CASE("Named hosts that are no box are a graph, in their order") {
     CHECK_THAT(refusal(machine("4x4"), on({"h0", "h5"})), Contains("no cables connect"));
 }
 
-TEST_CASE("Numbers that do not fit are refused with numbers that do") {
+TEST_CASE("Numbers that do not fit are refused with numbers that fit") {
     CHECK_THAT(refusal(machine("4"), ranks(6)),
                Contains("6 ranks do not evenly fill the 4 hosts: expected -np 4 or 8, or -ppn 2 (2 "
                         "ranks on each of 3 hosts)"));
@@ -243,7 +243,7 @@ std::set<int> nodes_named(const Settings& whole, const std::vector<std::string>&
 
 }  // namespace
 
-TEST_CASE("On any machine any of its hosts that cables can join run as many ranks") {
+TEST_CASE("On any machine each set of hosts that cables can join runs as many ranks") {
     std::mt19937 random(7);
     for (int round = 0; round < 150; ++round) {
         const char* const tori[] = {"7", "3x3", "2x2x2", "4x3", "5x1x2", "2x2x2x2"};

@@ -8,9 +8,9 @@
 
 namespace torusmp::test {
 
-// What the trial found wrong; empty: nothing. It is right that the text is refused by a ConfigError
-// of one printable line that begins with the file's name, or that its settings survive the handover
-// to a rank.
+// Describes the fault that the trial found; empty if there is none. The text may be refused by a
+// ConfigError of one printable line that begins with the file's name. Otherwise its settings must
+// be unchanged after the handover to a rank.
 std::string try_geometry(const std::uint8_t* data, std::size_t size);
 
 }  // namespace torusmp::test

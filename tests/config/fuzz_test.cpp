@@ -109,13 +109,13 @@ std::string trial(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("The corpus of the geometry reader holds up as it stands") {
+TEST_CASE("The corpus of the geometry reader passes unchanged") {
     const std::vector<std::string> corpus = read_corpus();
     REQUIRE(corpus.size() >= 3);
     for (const std::string& text : corpus) CHECK(trial(text).empty());
 }
 
-TEST_CASE("Mutations of geometry files are refused in one line or survive the handover to a rank") {
+TEST_CASE("Mutations of geometry files are refused in one line, or reach a rank unchanged") {
     Mutator mutator(read_corpus());
     for (int i = 0; i < 3000; ++i) {
         const std::string text = mutator.next();

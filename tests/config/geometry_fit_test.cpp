@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the lists, hosts and links of a geometry file fit its torus.
+// The check that the lists, hosts and links of a geometry file fit its torus.
 #include <catch2/catch.hpp>
 
 #include "tests/config/geometry_texts.h"
@@ -64,7 +64,7 @@ TEST_CASE("Hosts that do not fit the torus are refused") {
     });
 }
 
-TEST_CASE("Links that the torus has not, or that share a device, are refused") {
+TEST_CASE("Links that the torus does not have, or that share a device, are refused") {
     const std::string torus =
         "[torus]\ndims = [4, 1]\nperiodic = [false, true]\n"
         "[nodes]\nhosts = \"q{0}\"\n[links]\n";
@@ -118,7 +118,7 @@ TEST_CASE("Two nodes on one open cable may use one device for both ends") {
     CHECK(refusal(text).empty());
 }
 
-TEST_CASE("An edge host may reuse the device of a link that it has not") {
+TEST_CASE("An edge host may reuse the device of a link that it does not have") {
     const std::string torus =
         "[torus]\ndims = [4]\nperiodic = [false]\n[nodes]\nhosts = \"q{0}\"\n"
         "[links]\n\"0+\" = \"a\"\n\"0-\" = \"b\"\n";

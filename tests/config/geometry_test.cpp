@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The geometry file: what it says reaches the settings, and everything wrong in it is refused with
-// file, line, what was found and what was expected.
+// The geometry file: its values reach the settings, and each mistake is refused with file, line,
+// the text found and the text expected.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,7 +133,7 @@ TEST_CASE("A list of hosts, padded patterns and times of zero are understood") {
     CHECK(read("[torus]\ndims = \"4x2\"\n")[setting::dims] == std::vector<int>{4, 2});
 }
 
-TEST_CASE("An unknown key or table is refused and the base::nearest right one named") {
+TEST_CASE("An unknown key or table is refused, and the nearest known name is suggested") {
     check_refused({
         {"[transport]\n\ntokns = 8\n",
          "geometry.toml:3: ",
@@ -161,7 +161,7 @@ TEST_CASE("The first mistake of a file is the one that is reported") {
          {"[progress]\nspin = \"x\"\nmode = 1\n", "geometry.toml:2: ", {"spin"}}});
 }
 
-TEST_CASE("A wrong type is refused with what was found and what is expected") {
+TEST_CASE("A wrong type is refused with the type found and the type expected") {
     check_refused({
         {"[transport]\ntokens = \"8\"\n",
          "geometry.toml:2: ",
@@ -252,7 +252,7 @@ TEST_CASE("A value out of range is refused: zero, negative, too large") {
     });
 }
 
-TEST_CASE("A wrong choice is refused with the list of right ones") {
+TEST_CASE("A wrong choice is refused with the list of valid choices") {
     check_refused({
         {"[transport]\nuse = \"smh\"\n",
          "geometry.toml:2: ",
@@ -267,7 +267,7 @@ TEST_CASE("A wrong choice is refused with the list of right ones") {
     });
 }
 
-TEST_CASE("A file that is no TOML is refused with its line") {
+TEST_CASE("A file that is not TOML is refused with its line") {
     check_refused({
         {"[torus]\ndims = [4, 8\n", "geometry.toml:", {"not valid TOML"}},
         {"[torus]\ndims = [2]\n[transport]\nuse = \"sh", "geometry.toml:4: ", {"not valid TOML"}},
@@ -309,7 +309,7 @@ TEST_CASE("Every cut of a whole file is either refused or a whole file itself") 
     CHECK(refused > 200);
 }
 
-TEST_CASE("What is no readable regular file is refused by its name") {
+TEST_CASE("A geometry file that is not a readable regular file is refused with its name") {
     const TemporaryFolder folder;
     const auto message = [](const std::string& path) {
         try {
@@ -334,7 +334,7 @@ TEST_CASE("What is no readable regular file is refused by its name") {
     if (::geteuid() != 0) CHECK_THAT(message(shut), Contains("Permission denied"));
 }
 
-TEST_CASE("A file that the environment names is said to be named there") {
+TEST_CASE("The message about a file from the environment names the variable") {
     const std::vector<std::string> environment{"TORUSMP_CONFIG=/nonexistent/g.toml"};
     CHECK_THROWS_WITH(load(schema(), {}, environment),
                       StartsWith("/nonexistent/g.toml: ") && Contains("named by TORUSMP_CONFIG"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Binding plans over made-up machines, and what is read from /proc and /sys over made-up trees.
+// Binding plans of fictitious machines, and the facts read from fictitious trees of /proc and /sys.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ int core_of(const Host& host, int cpu) {
     return -1;
 }
 
-// How many ranks may run on the busiest core, and how many on the idlest.
+// The numbers of ranks that may run on the busiest core and on the idlest core.
 std::pair<int, int> load_of_cores(const Host& host, const std::vector<CpuList>& plan) {
     std::vector<int> load(host.cores.size());
     for (const CpuList& cpus : plan) {
@@ -70,7 +70,7 @@ TEST_CASE("Only cores that this process is allowed count, with the threads that 
     CHECK(plan_binding(host, 5, Bind::automatic)[3].empty());
 }
 
-TEST_CASE("A machine that shows no cores binds to its hardware threads") {
+TEST_CASE("A machine without known cores is bound to its hardware threads") {
     const Host host = synthetic_host("numa:1 pu:3");
     CHECK(plan_binding(host, 3, Bind::core) == std::vector<CpuList>{{0}, {1}, {2}});
 }
@@ -129,7 +129,7 @@ TEST_CASE("Ranks that ask for several cores get adjacent ones of their own") {
     CHECK_THROWS_WITH(local_binding(2, Bind::core, 4000), Catch::Contains("launch.cpus_per_rank"));
 }
 
-TEST_CASE("Binding to NUMA nodes spreads the ranks and never crowds one node") {
+TEST_CASE("Binding to NUMA nodes spreads the ranks evenly") {
     // 2 and 6 cores: the second node takes three ranks of four.
     const Host host = synthetic_host("numa:2 core:6 pu:1", {0, 1, 6, 7, 8, 9, 10, 11});
     for (int ranks = 1; ranks <= 20; ++ranks) {
@@ -145,7 +145,7 @@ TEST_CASE("Binding to NUMA nodes spreads the ranks and never crowds one node") {
     CHECK(plan_binding(even, 2, Bind::numa) == std::vector<CpuList>{range(0, 7), range(8, 15)});
 }
 
-TEST_CASE("A cgroup that grants less time than there are cores makes ranks outnumber them") {
+TEST_CASE("Ranks outnumber the cores if a cgroup grants less time than the cores have") {
     Host host = synthetic_host("numa:1 core:8 pu:1");
     host.quota = 2.5;
     CHECK(host.usable_cores() == 3);
@@ -169,7 +169,7 @@ TEST_CASE("Far more ranks than processors are left unbound on this machine") {
     CHECK(plan.front().empty());
 }
 
-TEST_CASE("This machine has a core that this process may use, and a plan stays inside them") {
+TEST_CASE("This machine has cores that this process may use, and a plan uses only these") {
     const Host host = discover_cores();
     REQUIRE_FALSE(host.cores.empty());
     const CpuList allowed = allowed_cpus();
@@ -177,7 +177,7 @@ TEST_CASE("This machine has a core that this process may use, and a plan stays i
         for (int cpu : cpus) CHECK(std::binary_search(allowed.begin(), allowed.end(), cpu));
 }
 
-TEST_CASE("An affinity put on a child is the one that the child sees") {
+TEST_CASE("A child sees the affinity that was set for it") {
     const CpuList allowed = allowed_cpus();
     REQUIRE_FALSE(allowed.empty());
     const CpuList wanted{allowed.back()};
@@ -218,7 +218,7 @@ TEST_CASE("The time that a cgroup grants is the tightest limit on the way to its
     CHECK(cpu_quota(root.path()) == 1.5);
 }
 
-TEST_CASE("The older kind of cgroup is understood too, and a container's own top") {
+TEST_CASE("Version 1 of cgroups is supported, too, and the root cgroup of a container") {
     const TemporaryFolder root;
     root.write("proc/self/cgroup", "nonsense\n5:cpuset:/\n4:cpu,cpuacct:/docker/0123\n");
     root.write("sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us", "-1\n");
@@ -228,7 +228,7 @@ TEST_CASE("The older kind of cgroup is understood too, and a container's own top
     CHECK(cpu_quota(root.path()) == 3.0);
 }
 
-TEST_CASE("Network devices are read with their facts, and loopback is none") {
+TEST_CASE("Network devices are read with their facts, and loopback is not one of them") {
     const TemporaryFolder root;
     CHECK(read_nics(root.path()).empty());
     const auto put = [&](const std::string& name, const std::string& text) {
@@ -261,7 +261,7 @@ TEST_CASE("Network devices are read with their facts, and loopback is none") {
     CHECK_FALSE(nics[1].numa);
 }
 
-TEST_CASE("Memory is what the kernel has in all, and what is available of it") {
+TEST_CASE("Memory is the total of the kernel and the available part of it") {
     const TemporaryFolder folder;
     folder.write("proc/meminfo",
                  "MemTotal:       24683780 kB\nMemFree:         4001220 kB\n"

@@ -62,7 +62,7 @@ bool fits(Settings& settings, const Team& team) {
 
 }  // namespace
 
-TEST_CASE("A box is taken where the living hosts have one, and its shape is kept") {
+TEST_CASE("A box is used if the living hosts have one, and its shape is kept") {
     const Settings whole = machine("3x3");
     Settings settings = whole;
     Team team{4, 1, without(whole, {"h0"}), nullptr, "", "test"};
@@ -90,7 +90,7 @@ TEST_CASE("A torus with a hole is a graph, in which the other hosts keep their p
     CHECK(next[setting::cables].list.size() == 18 - 4);
 }
 
-TEST_CASE("Hosts that no cables join are no place for a job") {
+TEST_CASE("Hosts that are not joined by cables cannot run a job") {
     Settings ring = machine("6");
     CHECK_FALSE(fits(ring, {4, 1, {"h0", "h1", "h3", "h4"}, nullptr, "", "test"}));
     CHECK_FALSE(fits(ring, {4, 1, {"h0", "h1", "h2"}, nullptr, "", "test"}));
@@ -109,7 +109,7 @@ TEST_CASE("Hosts without links of their own replace each other") {
     CHECK(next[setting::dims] == first[setting::dims]);
 }
 
-TEST_CASE("Whatever dies, the hosts that are chosen live and are joined") {
+TEST_CASE("The chosen hosts are always alive and joined") {
     std::mt19937 random(1);
     for (const char* dims : {"7", "3x3", "2x2x2", "4x3", "2x2x2x2"}) {
         const Settings whole = machine(dims);

@@ -113,14 +113,14 @@ struct Machine {
     config::Device& device(int node, const std::string& name) {
         return const_cast<config::Device&>(*host(node).find(name));
     }
-    // What the hosts tell of themselves.
-    virtual std::vector<config::HostFacts> told() const { return hosts; }
+    // The facts that the hosts report.
+    virtual std::vector<config::HostFacts> reported_facts() const { return hosts; }
     std::vector<std::string> check() const {
-        return transport::check_machine(settings, told(), locations, "0123456789abcdef");
+        return transport::check_machine(settings, reported_facts(), locations, "0123456789abcdef");
     }
     // The one message there is.
     std::string complaint() const { return only(check()); }
-    std::string note() const { return only(transport::machine_notes(settings, told())); }
+    std::string note() const { return only(transport::machine_notes(settings, reported_facts())); }
     std::string line(int number) const { return file.path() + ":" + std::to_string(number) + ":"; }
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions to the kernel over netlink, and pieces of answers, whole and cut short.
+// Requests to the kernel over netlink, and parts of answers, complete and truncated.
 #include "base/netlink.h"
 
 #include <net/if.h>
@@ -18,7 +18,7 @@ using namespace torusmp::base;
 
 namespace {
 
-// A request for all devices, or for what there is no request for.
+// A request for all devices, or a request of a type that does not exist.
 struct Question {
     nlmsghdr head{};
     ifinfomsg body{};
@@ -40,7 +40,7 @@ std::vector<std::string> names_in(const nlmsghdr& answer) {
 
 }  // namespace
 
-TEST_CASE("The kernel's answer comes whole, and ends at an error or where it is acknowledged") {
+TEST_CASE("The kernel's answer is read completely, up to an error or the acknowledgement") {
     Netlink kernel(NETLINK_ROUTE);
     for (int again = 0; again < 2; ++again) {
         std::vector<std::string> names;
@@ -63,7 +63,7 @@ TEST_CASE("The kernel's answer comes whole, and ends at an error or where it is 
     CHECK(kernel.ask(Question(RTM_MAX, 0).head) == EOPNOTSUPP);
 }
 
-TEST_CASE("Messages and attributes that are cut short are not looked at") {
+TEST_CASE("Truncated messages and attributes are ignored") {
     alignas(nlmsghdr) std::array<std::byte, 64> memory{};
     auto& head = *reinterpret_cast<nlmsghdr*>(memory.data());
     head.nlmsg_len = NLMSG_LENGTH(sizeof(ifinfomsg)) + RTA_LENGTH(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The address plan: routes as they are printed, walked from every node to every other.
+// The address plan: printed routes, followed from every node to every other.
 #include "base/json.h"
 #include "config/netplan.h"
 #include "base/address.h"
@@ -43,7 +43,7 @@ Settings settings_for(const std::string& dims, const std::string& periodic) {
     return load(schema(), request, std::vector<std::string>{});
 }
 
-// What a printed plan says, parsed without the code that made it.
+// A printed plan, parsed without the code that made it.
 struct Reading {
     std::string own;                            // "10.255.0.1"
     std::map<std::string, std::string> device;  // address of a link -> its device
@@ -193,7 +193,7 @@ void walk_all(const Torus& torus, const std::vector<Reading>& nodes) {
 
 }  // namespace
 
-TEST_CASE("Printed routes lead from every node to every other along SDF hops without a loop") {
+TEST_CASE("Printed routes lead between all nodes along SDF hops without a loop") {
     const std::vector<std::pair<std::string, std::string>> machines = {
         {"2", ""},       {"5", ""},      {"6", "false"},        {"2x2x2", ""},
         {"4x3x2", ""},   {"3x3x3", ""},  {"4x4", "false,true"}, {"2x3x2", "false,false,false"},
@@ -295,7 +295,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("A planned machine is one that check_machine finds nothing wrong with") {
+TEST_CASE("check_machine finds no fault in a planned machine") {
     Settings settings = settings_for("3x2", "");
     settings.set(setting::forward, Forward::kernel);
     settings.set(setting::hosts, {{"a", "b", "c", "d", "e", "f"}, ""});
@@ -383,7 +383,7 @@ TEST_CASE("Hostfiles of other launchers lead along the cables") {
     CHECK_THROWS_AS(as_mlx({plan_node(settings_for("2", ""), 0)}), ConfigError);
 }
 
-TEST_CASE("The hosts file gets the names of all nodes once, and keeps what else it has") {
+TEST_CASE("The hosts file gets the names of all nodes once, and keeps its other lines") {
     Settings settings = settings_for("2x2", "");
     settings.set(setting::hosts, {{"a", "b", "c", "d"}, ""});
     const auto block_of = [&](const NetplanOptions& options) {

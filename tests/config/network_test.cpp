@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Facts of hosts: as text, believed only if complete; and the check of a machine made up of them.
+// Facts of hosts: their text, which is accepted only if complete, and the check of a machine.
 #include "config/network.h"
 #include "base/address.h"
 #include "config/geometry.h"
@@ -45,7 +45,7 @@ TEST_CASE("An address is read and printed, and knows its network") {
         CHECK_FALSE(base::parse_address(wrong));
 }
 
-TEST_CASE("What a host tells of itself comes back as it was") {
+TEST_CASE("The facts of a host are unchanged after formatting and parsing") {
     const HostFacts facts = this_host({}, true);
     CHECK(parse_facts(format_facts(facts)) == facts);
     const Device* lo = facts.find("lo");
@@ -93,7 +93,7 @@ TEST_CASE("Damaged facts are refused with the line, or read as facts that print 
     }
 }
 
-TEST_CASE("A machine that is as its geometry file says gives no message") {
+TEST_CASE("A machine that matches its geometry file gives no message") {
     CHECK(Machine().check().empty());
     CHECK(Machine("[routing]\nforward = \"kernel\"\n").check().empty());
     Machine shared;  // only IPv6 will do as well
@@ -103,7 +103,7 @@ TEST_CASE("A machine that is as its geometry file says gives no message") {
     CHECK(shared.check().empty());
 }
 
-TEST_CASE("A device that is not there, down or without a cable is named with its line") {
+TEST_CASE("A device that does not exist, is down or has no cable is named with its line") {
     Machine machine;
     machine.device(2, "eth1").name = "enp1";
     CHECK_THAT(machine.complaint(), Contains(machine.line(12)) && Contains("host c") &&
@@ -125,7 +125,7 @@ TEST_CASE("A device given for one host alone is named with the line of that host
                Contains(machine.line(14)) && Contains("host c") && Contains("wlan7"));
 }
 
-TEST_CASE("Ends of a cable that do not fit together are named, both of them") {
+TEST_CASE("If the ends of a cable do not fit together, both ends are named") {
     Machine machine;
     machine.device(1, "eth1").addresses[0] = ip("10.0.77.2/30");
     CHECK_THAT(machine.complaint(), Contains("host a") && Contains("host b") &&
@@ -171,8 +171,7 @@ TEST_CASE("One machine under two names is a host listed twice where both would u
     CHECK(machine.check().empty());
 }
 
-TEST_CASE(
-    "A geometry file that differs on some host is found, one that is not there is not missed") {
+TEST_CASE("A geometry file that differs on some host is reported, a missing one is not") {
     Machine machine;
     machine.host(1).geometry.clear();
     CHECK(machine.check().empty());
@@ -221,7 +220,7 @@ TEST_CASE("Two cables between the same two nodes are each checked with their own
     CHECK(torusmp::transport::check_machine(settings, hosts).size() == 2);
 }
 
-TEST_CASE("Equal files have equal hashes, others do not, and none has none") {
+TEST_CASE("Equal files have equal hashes, other files do not, and a missing file has no hash") {
     const TemporaryFile one("x = 1\n"), same("x = 1\n"), other("x = 2\n");
     CHECK(file_hash(one.path()) == file_hash(same.path()));
     CHECK(file_hash(one.path()) != file_hash(other.path()));

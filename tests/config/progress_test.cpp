@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a long piece of work says about how far it is.
+// The progress messages of a long operation.
 #include "base/progress.h"
 
 #include <catch2/catch.hpp>
@@ -8,7 +8,8 @@ namespace torusmp::progress_test {
 
 using namespace std::chrono_literals;
 
-TEST_CASE("Progress is reported in percent, and the time left as the steps so far let expect it") {
+TEST_CASE(
+    "Progress is reported in percent, with the remaining time extrapolated from the steps so far") {
     CHECK(base::progress_text(1, 4, 2s) == "25 %, 6 s left");
     CHECK(base::progress_text(3, 4, 2s) == "75 %, 1 s left");
     CHECK(base::progress_text(1, 3, 1h) == "33 %, 2 h 0 min left");
@@ -16,7 +17,7 @@ TEST_CASE("Progress is reported in percent, and the time left as the steps so fa
     CHECK(base::progress_text(999, 1000, 1000s) == "99 %, 2 s left");
 }
 
-TEST_CASE("No time is reported where it would be a guess") {
+TEST_CASE("No time is reported if it would be a guess") {
     CHECK(base::progress_text(0, 4, 20s) == "0 %");
     CHECK(base::progress_text(1, 4, 999ms) == "25 %");
     CHECK(base::progress_text(4, 4, 20s) == "100 %");

@@ -41,7 +41,7 @@ TEST_CASE("The torus of ranks is nodes times the block inside each, and wraps as
     CHECK_FALSE(torus.periodic(2));
 }
 
-TEST_CASE("A number of ranks that the torus has not is refused with both numbers and advice") {
+TEST_CASE("A number of ranks that differs from the torus is refused with both numbers and advice") {
     CHECK_THROWS_WITH(rank_torus(with("2x2x2"), 12),
                       StartsWith("torus.dims = 2x2x2 (--torus) makes 8 ranks, but 12 ranks") &&
                           Contains("more than the torus has") && Contains("start 8") &&
@@ -59,7 +59,7 @@ TEST_CASE("A number of ranks that the torus has not is refused with both numbers
     }
 }
 
-TEST_CASE("The node of a rank is where the block that holds its coordinates lies") {
+TEST_CASE("The node of a rank is the node of the block with its coordinates") {
     const Settings settings = with("2x3x4", "2x1x3");
     const routing::Torus ranks = rank_torus(settings, 24 * 6);
     const routing::Torus nodes = *node_torus(settings);

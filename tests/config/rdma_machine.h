@@ -55,14 +55,16 @@ struct RdmaMachine : Machine {
         REQUIRE(found != rdma(node).end());
         return *found;
     }
-    std::vector<config::HostFacts> told() const override {
+    std::vector<config::HostFacts> reported_facts() const override {
         auto all = hosts;
         for (std::size_t i = 0; i < all.size(); ++i)
             if (!ports_[i].empty())
                 all[i].offers["verbs"] = transport::verbs::format_ports(ports_[i]);
         return all;
     }
-    config::HostFacts told_by(int node) const { return told()[static_cast<std::size_t>(node)]; }
+    config::HostFacts facts_of(int node) const {
+        return reported_facts()[static_cast<std::size_t>(node)];
+    }
 
   private:
     std::vector<Ports> ports_;  // by node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this host has of RDMA, read from a made-up /sys, and the limit of locked memory.
+// The RDMA devices of this host, read from a fictitious /sys, and the limit of locked memory.
 #include "core/transport/verbs/rdma.h"
 
 #include <linux/capability.h>
@@ -19,7 +19,7 @@ using namespace torusmp::config;
 using namespace torusmp::transport::verbs;
 using namespace torusmp::test;
 
-TEST_CASE("The address of a GID is IPv4 where it maps one") {
+TEST_CASE("The address of a GID is IPv4 if the GID maps one") {
     CHECK(make_gid(0, ip("fe80::1")).address() == ip("fe80::1"));
     CHECK(make_gid(0, ip("10.0.0.1")).address() == ip("10.0.0.1"));
     CHECK(make_gid(0, ip("::10.0.0.1")).address().v6);
@@ -68,7 +68,7 @@ TEST_CASE("The RoCE v2 GIDs of a port are listed with their numbers and addresse
     CHECK(describe_gids(port) == "none");
 }
 
-TEST_CASE("The limit of locked memory is that of the process, or none") {
+TEST_CASE("The limit of locked memory is the limit of the process, or none") {
     struct rlimit limit {};
     REQUIRE(::getrlimit(RLIMIT_MEMLOCK, &limit) == 0);
     const auto found = memory_lock_limit();
@@ -97,8 +97,7 @@ TEST_CASE("The limit of locked memory is that of the process, or none") {
     if (!found && limit.rlim_cur != RLIM_INFINITY) CHECK(seen_by_child(4096, true) == 3);
 }
 
-TEST_CASE(
-    "What a host tells of its RDMA ports comes back as it was, and nothing else is believed") {
+TEST_CASE("RDMA ports are unchanged after formatting and parsing, and other text is refused") {
     std::vector<RdmaPort> ports{good_port(good_device("eth0", 2, 0, 0)),
                                 good_port(good_device("eth1", 3, 1, 1))};
     ports[1].trouble = "/dev/infiniband/uverbs1 is missing: start udev";

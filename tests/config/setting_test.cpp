@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A setting is declared once: whatever reads, prints or describes settings follows from its row.
+// A setting is declared once, in a row from which its parser, its output and its description
+// follow.
 #include <catch2/catch.hpp>
 #include <chrono>
 
@@ -84,7 +85,7 @@ TEST_CASE("Two settings with one key, or with one variable, are refused") {
     CHECK_NOTHROW(Schema({Table{&sails}, Table{&dotted}}));
 }
 
-TEST_CASE("A setting that stands in no table is reported by name where it is read") {
+TEST_CASE("A setting that is in no table is reported by name when it is read") {
     const Settings settings(torusmp::job::schema());
     CHECK_THROWS_WITH(settings[sails], Contains("ship.sails") && Contains("job/settings.cpp"));
 }
@@ -97,13 +98,13 @@ TEST_CASE("Settings of one section stand together, whoever owns them") {
     CHECK(schema.sections() == std::vector<std::string_view>{"ship", "harbour"});
 }
 
-TEST_CASE("The reference has what a build leaves out, and goes by key") {
+TEST_CASE("The reference includes the settings that a build omits, in the order of keys") {
     static const Table left_out{&watch};
     const Schema without({Table{&sails}}, {{left_out, "build it with sailors"}});
     CHECK(reference_page(without) == reference_page(Schema({Table{&watch, &sails}})));
 }
 
-TEST_CASE("What a type accepts is said in words, with its limits and an example") {
+TEST_CASE("The accepted values of a type are described, with its limits and an example") {
     enum class Wind { calm, storm };
     const Setting<Wind> wind{"ship.wind",
                              choice<Wind>({{"calm", Wind::calm}, {"storm", Wind::storm}}),
@@ -120,7 +121,7 @@ TEST_CASE("What a type accepts is said in words, with its limits and an example"
     CHECK(course.format(course.initial_value()) == "auto");
 }
 
-TEST_CASE("Names that are known late are asked for when they are needed") {
+TEST_CASE("Names that become known late are requested when they are needed") {
     std::vector<std::string> ports{"auto", "hull"};
     const Setting<std::string> port{"ship.port", one_of([&] { return ports; }), "auto",
                                     "Where it goes."};
@@ -132,7 +133,7 @@ TEST_CASE("Names that are known late are asked for when they are needed") {
     CHECK(port.example() == "hull");
 }
 
-TEST_CASE("A setting that the build leaves out is an error that says how to have it") {
+TEST_CASE("A setting that the build omits is an error with the build option that adds it") {
     const Setting<int> oars{"galley.oars", integer_between(1, 170), 170, "How many oars it has."};
     const Table galley{&oars};
     const Schema schema(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-info as a user runs it: what it prints where, and how it ends.
+// torus-info as a user runs it: its output, its messages and its exit codes.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -95,7 +95,7 @@ TEST_CASE(
                                 Contains("not bound"));
 }
 
-TEST_CASE("torus-info shows the binding plan of a machine that it is told about") {
+TEST_CASE("torus-info shows the binding plan of a machine that is described to it") {
     const Outcome outcome =
         run({"--np", "6", "--set", "launch.bind=numa"}, {"HWLOC_SYNTHETIC=numa:2 core:4 pu:2"});
     CHECK(outcome.code == 0);
@@ -104,14 +104,14 @@ TEST_CASE("torus-info shows the binding plan of a machine that it is told about"
                                 Contains("ranks 3-5  processors 8-15"));
 }
 
-TEST_CASE("Inside a job torus-info tells what the ranks see") {
+TEST_CASE("Inside a job torus-info shows the settings of the ranks") {
     const Settings job = load(schema(), {{{"transport.tokens", "5", {}}}, {}}, {});
     const Outcome outcome = run({"--explain", "transport.tokens"}, export_environment(job));
     CHECK(outcome.code == 0);
     CHECK_THAT(outcome.out, Contains("5, from --set transport.tokens"));
 }
 
-TEST_CASE("torus-info says for each link of this host which transport it takes, and why") {
+TEST_CASE("torus-info shows the transport of each link of this host, with the reason") {
     char self[256] = {};
     REQUIRE(::gethostname(self, sizeof self - 1) == 0);
     const TemporaryFolder folder;
@@ -138,7 +138,7 @@ TEST_CASE("torus-info says for each link of this host which transport it takes, 
                    Contains("Binding of 1 rank on this host"));
 }
 
-TEST_CASE("torus-info begins with the cables, also for a host that is not one of the machine") {
+TEST_CASE("torus-info begins with the cables, also on a host that is not part of the machine") {
     const TemporaryFolder folder;
     const std::string path = folder.write(
         "g.toml",
@@ -174,7 +174,7 @@ TEST_CASE("torus-info sums up the cables of a large machine by direction") {
                                 Contains("1+    36      eth2 to eth3  tcp\n"));
 }
 
-TEST_CASE("torus-info says once what would give links a better transport") {
+TEST_CASE("torus-info shows once how links can get a better transport") {
     const std::string advice = "on a ranks may not send frames: run \"setcap\"";
     const std::vector<LinkReport> links{{{0, +1}, "eth0", "b", "tcp", "no frames", advice},
                                         {{0, -1}, "eth1", "c", "tcp", "no frames", advice},
@@ -224,7 +224,7 @@ TEST_CASE("torus-info explains a key, prints its help with examples, and its ver
     CHECK_THAT(version.out, StartsWith("torus-info (torusmp) "));
 }
 
-TEST_CASE("torus-info says where a file would live, and why") {
+TEST_CASE("torus-info shows the location that a file would have, with the reason") {
     const TemporaryFolder folder;
     const std::string at = folder.path().string(), path = at + "/x";
     const Outcome alone = run({"--path", path});
@@ -246,14 +246,14 @@ TEST_CASE("torus-info says where a file would live, and why") {
     check_usage_error(run({"--config", bad}), bad + ":2: ");
 }
 
-TEST_CASE("The reference that is installed is what torus-info prints, whatever is set") {
+TEST_CASE("The installed reference equals the output of torus-info with any settings") {
     const Outcome outcome = run({"--reference"}, {"TORUSMP_TRANSPORT_TOKENS=9"});
     CHECK(outcome.code == 0);
     CHECK(outcome.err.empty());
     CHECK(outcome.out == text_of(SETTINGS_PAGE));
 }
 
-TEST_CASE("torus-info refuses what is wrong in one message on standard error, and exits with 2") {
+TEST_CASE("torus-info refuses bad input with one message on standard error and exit code 2") {
     const TemporaryFolder folder;
     const std::string bad =
         folder.write("bad.toml", "[torus]\ndims = [2]\n[transport]\ntokns = 8\n");
@@ -279,7 +279,7 @@ TEST_CASE("torus-info refuses what is wrong in one message on standard error, an
                       "did you mean TORUSMP_TRANSPORT_TOKENS?");
 }
 
-TEST_CASE("torus-info exits with 1 where its output cannot be written") {
+TEST_CASE("torus-info exits with 1 if its output cannot be written") {
     const Outcome outcome = run({"--json", "/nonexistent/folder/info.json"});
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.err, StartsWith("torus-info: /nonexistent/folder/info.json: cannot write"));

@@ -22,7 +22,7 @@ TEST_CASE("A size is read in each of its units") {
     CHECK(base::parse_size("1.000B") == 1u);
 }
 
-TEST_CASE("A text that is no size is refused") {
+TEST_CASE("A text that is not a size is refused") {
     for (const char* text :
          {"",       " ",       "KiB",    "-1",     "+1",     "1.5",    "1.5B",
           "0.3KiB", "16KB",    "16MB",   "16K",    "1e3",    "0x10",   "1.",
@@ -59,7 +59,7 @@ TEST_CASE("A time is read in each of its units") {
     CHECK(base::parse_time("2562047h"));
 }
 
-TEST_CASE("A text that is no time, or has no unit, is refused") {
+TEST_CASE("A text that is not a time, or has no unit, is refused") {
     for (const char* text : {"", "20", "-1s", "s", "1.5ns", "0.0000001us", "1sec", "1d", "inf",
                              "nan", "2562048h", "9223372037s", "1s2", "00"}) {
         CAPTURE(text);
@@ -67,7 +67,7 @@ TEST_CASE("A text that is no time, or has no unit, is refused") {
     }
 }
 
-TEST_CASE("A printed size or time reads back as the same value") {
+TEST_CASE("A printed size or time is read back as the same value") {
     std::mt19937_64 random(20040924);
     for (int i = 0; i < 20000; ++i) {
         // All magnitudes alike, and round numbers among them.
@@ -102,7 +102,7 @@ TEST_CASE("A value is printed in the largest unit that leaves a whole number") {
     CHECK(base::format_time(7ns) == "7ns");
 }
 
-TEST_CASE("An integer is all of the text or nothing") {
+TEST_CASE("An integer is the whole text, or the text is refused") {
     CHECK(base::parse_integer("-12") == -12);
     CHECK(base::parse_integer("+12") == 12);
     for (const char* text :

@@ -22,7 +22,7 @@ TEST_CASE("The distance of two words counts inserted, deleted, changed and swapp
     CHECK(base::edit_distance("abc", "") == 3);
 }
 
-TEST_CASE("The base::nearest word is found, and none where nothing is near") {
+TEST_CASE("The nearest word is found, and none if no word is near") {
     const std::vector<std::string_view> words{"relay", "kernel", "tokens"};
     CHECK(base::nearest("relais", words) == "relay");
     CHECK(base::nearest("kernal", words) == "kernel");
@@ -58,7 +58,7 @@ TEST_CASE("Every key has a name, a help text and an example that it accepts itse
         const Origin origin{Origin::Kind::flag, "--set"};
         REQUIRE_NOTHROW(settings.assign(*setting, Raw::words(setting->example()), origin));
         CHECK(settings.origin(*setting) == origin);
-        // What it prints it reads, to the same value.
+        // The printed text is read back as the same value.
         Settings again(schema());
         REQUIRE_NOTHROW(again.assign(*setting, Raw::words(settings.text(*setting)), origin));
         CHECK(again == settings);

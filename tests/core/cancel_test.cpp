@@ -13,7 +13,7 @@ namespace cancel_test {
 
 using namespace protocol;
 
-TEST_CASE("a cancelled receive ends once, cancelled or with its message, announced or not",
+TEST_CASE("a cancelled receive ends once, either cancelled or with its message, announced or not",
           "[core][protocol]") {
     const std::uint64_t seed = GENERATE(range(1, 40));
     CAPTURE(seed);
@@ -83,8 +83,9 @@ TEST_CASE("a cancelled receive ends once, cancelled or with its message, announc
     REQUIRE(job.credits_home());
 }
 
-TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else with its message",
-          "[core][protocol]") {
+TEST_CASE(
+    "a cancelled send ends once: cancelled if no receive had matched it, or else with its message",
+    "[core][protocol]") {
     for (std::uint64_t seed = 1; seed <= 60; ++seed)
         for (const Rank dest : {1, 2}) {
             std::vector<std::byte> out(8 * limit), in(out.size()), last(3);
@@ -119,7 +120,8 @@ TEST_CASE("a cancelled send ends once: cancelled if no receive had met it, else 
         }
 }
 
-TEST_CASE("a cancel of a message to oneself is settled when it returns", "[core][protocol]") {
+TEST_CASE("a cancel of a message to the rank itself is decided when it returns",
+          "[core][protocol]") {
     const int ahead = GENERATE(0, 1, 500);  // messages to oneself in front of it
     const bool seen = GENERATE(false, true);
     CAPTURE(ahead, seen);

@@ -70,7 +70,7 @@ TEST_CASE("a wait ends by a message of a companion", "[companions]") {
     }
 }
 
-TEST_CASE("a Runtime that always moves does not starve its companions", "[companions]") {
+TEST_CASE("a Runtime that is always busy does not starve its companions", "[companions]") {
     for (const auto threads : {Pair::one, Pair::several}) {
         Jobs jobs(threads);
         Tag word = 0;
@@ -87,7 +87,7 @@ TEST_CASE("a Runtime that always moves does not starve its companions", "[compan
     }
 }
 
-TEST_CASE("a Runtime leaves its companions while a thread sleeps for it", "[companions]") {
+TEST_CASE("a Runtime leaves the list of companions while a thread sleeps for it", "[companions]") {
     Jobs jobs(Pair::several);
     for (int round = 0; round < 20; ++round) {
         auto third = std::make_unique<Pair>(Pair::several);

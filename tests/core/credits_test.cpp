@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Credits and held packets of a connection: what may be taken, returned and owed.
+// Credits and held packets of a connection: taking, returning and owing credits.
 #include "core/connection/credits.h"
 
 #include <catch2/catch.hpp>
@@ -36,7 +36,7 @@ TEST_CASE("no more credits return than were taken", "[credits]") {
     CHECK(credits.granted() == credits.limit());
 }
 
-TEST_CASE("credits of a link never return with packets", "[credits]") {
+TEST_CASE("credits of a link never return in packets", "[credits]") {
     Credits link = two_channels(), direct = two_channels();
     direct.return_with_packets();
     link.take(0);
@@ -74,7 +74,8 @@ TEST_CASE("a bubble stays free in a ring", "[credits]") {
     CHECK(ring.to_relay(false) == 1);
 }
 
-TEST_CASE("credits are home although the peer owes some below its threshold", "[credits]") {
+TEST_CASE("all credits count as returned although the peer owes some below its threshold",
+          "[credits]") {
     Credits credits = two_channels();
     credits.take(0);
     CHECK(credits.are_home(2));
@@ -83,7 +84,8 @@ TEST_CASE("credits are home although the peer owes some below its threshold", "[
     CHECK(credits.are_home(0));
 }
 
-TEST_CASE("a cable takes its own credits along, and a new one brings all of them", "[credits]") {
+TEST_CASE("a cable that dies takes its own credits along, and a new cable brings all of them",
+          "[credits]") {
     Credits credits = two_channels();
     credits.take(0);
     credits.take(1);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random faults in sequence on the simulated transport: jobs of random shape and traffic in which
-// ranks die, links are cut or slowed, and captured ranks send what they like. Every request of
+// ranks die, links are cut or slowed, and captured ranks send arbitrary packets. Every request of
 // every rank that is left must end, with success or the right error.
 //
 //   fault_soak [--faults 10000] [--seed 1] [--rounds N]
 //
-// Environment: FAULT_SOAK_FAULTS is the default of --faults. Exit code: 0 all was right, 1 not (the
+// Environment: FAULT_SOAK_FAULTS is the default of --faults. Exit code: 0 success, 1 failure (the
 // seed is printed: --seed N --rounds 1 repeats that round), 2 bad arguments.
 
 #include <fmt/format.h>

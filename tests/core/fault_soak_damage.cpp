@@ -137,7 +137,7 @@ void Damage::strike() {
 
 // A packet that a captured rank may send to a neighbour. Anything is allowed except three lies that
 // are known to be believed: that a link between others is dead, a packet in the name of a rank
-// whose packets to there do not pass the enemy, and a wrong virtual channel in a packet that goes
+// whose packets to there do not pass it, and a wrong virtual channel in a packet that goes
 // on to others.
 bool Damage::forge(PacketHeader& header, Rank enemy, Rank at, std::uint32_t port) {
     const auto ranks = std::uint64_t(scene_.job->size());

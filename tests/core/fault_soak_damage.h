@@ -33,11 +33,11 @@ class Damage {
     bool dead(Rank rank) const { return dead_[std::size_t(rank)]; }
     const std::vector<DeadLink>& dead_links() const { return dead_links_; }
     sim::Time last_fault() const { return last_fault_; }
-    // Whether two ranks can no longer talk with each other.
+    // True if two ranks can no longer communicate.
     bool cut(Rank a, Rank b) const;
-    // Whether what two ranks say to each other goes to, or by, a captured one.
+    // True if messages between two ranks go to, or over, a captured rank.
     bool hostile(Rank a, Rank b) const;
-    // Whether a line that explains an error by a dead link names one that is dead.
+    // True if a line that explains an error by a dead link names a link that is dead.
     bool explains(std::string_view line) const;
 
   private:

@@ -63,7 +63,7 @@ void Judge::receive(const Message& m) {
     if (hostile) return;  // whatever came in its name
     if (status.error == Error::none) {
         if (m.way == Way::lonely)
-            scene_.bad(fmt::format("{}: something came", name_of(m)));
+            scene_.bad(fmt::format("{}: a message arrived", name_of(m)));
         else if (status.bytes != m.bytes || status.source != m.from ||
                  (m.way != Way::flow && status.tag != m.tag))
             scene_.bad(fmt::format("{}: {} bytes came from rank {} with tag {}", name_of(m),
@@ -82,31 +82,32 @@ void Judge::wildcards() {
         const Status& status = delivery.status;
         const Rank source = status.source;
         if (source < 0 || source >= scene_.job->size()) {
-            scene_.bad(fmt::format("a receive from anybody at {} ended with '{}' and names rank {}",
-                                   name(delivery.at), describe(status.error), source));
+            scene_.bad(
+                fmt::format("a receive from any source at {} ended with '{}' and names rank {}",
+                            name(delivery.at), describe(status.error), source));
             continue;
         }
         if (status.error == Error::unreachable) ++scene_.result.unreachable;
         if (status.error == Error::protocol) ++scene_.result.protocol;
         const bool hostile = damage_.hostile(source, delivery.at);
         if (!hostile && status.error == Error::none && !delivery.right_bytes)
-            scene_.bad(
-                fmt::format("a receive from anybody at {} got {} bytes from {} with tag {}, which "
-                            "was never sent",
-                            name(delivery.at), status.bytes, name(source), status.tag));
+            scene_.bad(fmt::format(
+                "a receive from any source at {} got {} bytes from {} with tag {}, which "
+                "was never sent",
+                name(delivery.at), status.bytes, name(source), status.tag));
         if (status.error != Error::none && !damage_.cut(source, delivery.at))
             scene_.bad(
-                fmt::format("a receive from anybody at {} ended with '{}' for {}, which it can "
+                fmt::format("a receive from any source at {} ended with '{}' for {}, which it can "
                             "reach",
                             name(delivery.at), describe(status.error), name(source)));
     }
     for (const auto& server : traffic_.servers())
         if (scene_.job->alive(server->at) && server->open)
-            scene_.bad(fmt::format("a cancelled receive from anybody at {} never ended",
+            scene_.bad(fmt::format("a cancelled receive from any source at {} never ended",
                                    name(server->at)));
     for (const auto& m : traffic_.messages())
         if (m->way == Way::wildcard && m->sent && !m->delivered && !damage_.cut(m->from, m->to))
-            scene_.bad(fmt::format("{}: it never came", name_of(*m)));
+            scene_.bad(fmt::format("{}: it never arrived", name_of(*m)));
 }
 
 void Judge::log() {
@@ -119,8 +120,8 @@ void Judge::log() {
             const auto other =
                 scene_.job->torus().neighbour(victim, routing::Direction::from_index(i));
             if (other && scene_.job->alive(*other) && !said(*other, name(victim)))
-                scene_.bad(fmt::format("{} never said anything of its dead neighbour {}",
-                                       name(*other), name(victim)));
+                scene_.bad(fmt::format("{} never reported its dead neighbour {}", name(*other),
+                                       name(victim)));
         }
     }
     const auto names_other_end = [&](Rank at, Rank other) {

@@ -11,7 +11,7 @@
 
 namespace torusmp::core::testing::fault_soak {
 
-// What it finds wrong goes to the scene.
+// It reports faults to the scene.
 class Judge {
   public:
     Judge(Scene& scene, const Damage& damage, Traffic& traffic)

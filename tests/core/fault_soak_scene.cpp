@@ -8,7 +8,7 @@ namespace torusmp::core::testing::fault_soak {
 
 namespace {
 
-// Far more turns than any round needs: if it is not done by then it runs in circles.
+// Far more turns than any round needs: a round that is not done by then never ends.
 constexpr std::uint64_t most_turns = 3'000'000;
 
 JobOptions random_job(std::uint64_t seed, sim::Random& random) {

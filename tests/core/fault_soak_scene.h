@@ -18,7 +18,7 @@ struct Scene {
 
     // Moves the job; throws std::runtime_error when it runs in circles. False: nothing moves.
     bool turn();
-    // What must never happen; the first counts.
+    // Reports a fault; the first one is kept.
     void bad(const std::string& what);
 
     RoundResult result{};

@@ -8,7 +8,7 @@ namespace torusmp::core::testing::fault_soak {
 
 namespace {
 
-constexpr Context wildcard_context = 2;  // here receives take from anybody
+constexpr Context wildcard_context = 2;  // for receives from any source
 constexpr std::size_t largest_message = 8192;
 
 std::size_t random_length(sim::Random& random, std::size_t eager_limit) {
@@ -168,7 +168,7 @@ bool Traffic::tend(Server& server) {
     }
     deliveries_.push_back({server.at, status, right});
     ++scene_.result.requests;
-    // An enemy that was told of this memory before it was captured may still write there.
+    // A rank that got this address before it was captured may still write there.
     if (status.error != Error::none) {
         abandoned_.push_back(std::move(server.room));
         server.room.reset(new std::byte[largest_message]);

@@ -16,7 +16,7 @@ enum class Way {
     flow,      // a declared channel
     tried,     // its receive is cancelled at some moment, and posted again where that succeeded
     probed,    // its receive is posted when a probe has found it
-    wildcard,  // a receive from anybody takes it
+    wildcard,  // a receive from any source takes it
     lonely     // a receive without a sender; cancelled in the end
 };
 
@@ -41,7 +41,7 @@ struct Message {
     ReceiveRequest receive;
 };
 
-// A receive from anybody, posted again whenever it has ended.
+// A receive from any source, posted again whenever it has ended.
 struct Server {
     Rank at = 0;
     std::unique_ptr<std::byte[]> room;
@@ -49,7 +49,7 @@ struct Server {
     bool open = false;
 };
 
-// What a wildcard receive ended with, judged when it is known who was cut off.
+// The result of a wildcard receive, checked when the ranks that were cut off are known.
 struct Delivery {
     Rank at;
     Status status;
@@ -67,9 +67,9 @@ class Traffic {
     void plan(const Damage& damage);
     // The programs of some ranks do something, and the job moves.
     void step();
-    // Whether steps have nothing new to begin any more.
+    // True if all sends and receives have been started.
     bool all_begun() const { return sends_ == messages_.size() && receives_ == messages_.size(); }
-    // Until nothing moves by itself and no program has anything to do.
+    // Runs until nothing moves by itself and no program has a next step.
     void settle();
     // The receives without a sender are cancelled.
     void close() { closing_ = true; }
@@ -84,7 +84,7 @@ class Traffic {
     void issue_send(Message& message);
     void issue_receive(Message& message);
     void post(Message& message);
-    // What the program of a rank would do next about this message. True: something was done.
+    // Takes the next step of a rank's program for this message. True if there was one.
     bool tend(Message& message);
     bool tend(Server& server);
     void open(Server& server);

@@ -48,7 +48,7 @@ void kill_some_link(Job& job, sim::Random& random) {
 
 }  // namespace
 
-TEST_CASE("when a rank dies each request with it ends as unreachable, in time, and names it",
+TEST_CASE("when a rank dies, each request with it ends as unreachable, in time, and names it",
           "[core][fault]") {
     const std::uint64_t seed = GENERATE(range(1, 17));
     const bool direct = seed % 5 == 0;
@@ -103,7 +103,7 @@ TEST_CASE("when a rank dies each request with it ends as unreachable, in time, a
     }
     REQUIRE(said(job, "rank " + std::to_string(victim)));
     REQUIRE(job.quiet());
-    // What is begun afterwards ends at once.
+    // Requests that start afterwards end immediately.
     const Rank other = victim == 0 ? 1 : 0;
     SendRequest late_send;
     ReceiveRequest late_receive;
@@ -116,7 +116,7 @@ TEST_CASE("when a rank dies each request with it ends as unreachable, in time, a
     REQUIRE(late_receive.status().error == Error::unreachable);
 }
 
-TEST_CASE("when a link dies the pairs whose path crosses it end, and the others go on",
+TEST_CASE("when a link dies, the requests whose path crosses it end, and the others go on",
           "[core][fault]") {
     const std::uint64_t seed = GENERATE(range(1, 17));
     CAPTURE(seed);
@@ -184,7 +184,7 @@ TEST_CASE("when a link dies the pairs whose path crosses it end, and the others 
     REQUIRE(said(job, "rank " + std::to_string(at)));
 }
 
-TEST_CASE("under random faults in sequence no request is left behind and no byte is wrong",
+TEST_CASE("after a sequence of random faults no request is left and no byte is wrong",
           "[core][fault]") {
     const std::uint64_t seed = GENERATE(range(100, 140));
     CAPTURE(seed);
@@ -212,7 +212,7 @@ TEST_CASE("under random faults in sequence no request is left behind and no byte
     REQUIRE(traffic.job().quiet());
 }
 
-TEST_CASE("a receive from anybody ends when a rank that could have sent to it dies",
+TEST_CASE("a receive from any source ends when a rank that could have sent to it dies",
           "[core][fault]") {
     std::vector<std::byte> room(100);
     ReceiveRequest receive;
@@ -227,7 +227,7 @@ TEST_CASE("a receive from anybody ends when a rank that could have sent to it di
     REQUIRE(receive.status().source == 1);
 }
 
-TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core][fault][bug6]") {
+TEST_CASE("a buffer returns to the caller only when no transfer uses it", "[core][fault][bug6]") {
     // In a periodic dimension of size 2 the way there and the way back are different links. When
     // the way back dies, the write on the way there is still under way.
     JobOptions options = torus({2}, 1);
@@ -258,7 +258,7 @@ TEST_CASE("a buffer is the caller's again only when no transfer uses it", "[core
     REQUIRE(in == (arrived ? std::vector<std::byte>(2000, std::byte{7}) : reused));
 }
 
-TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, and nothing else",
+TEST_CASE("only requests that need a peer without a possible connection end as unreachable",
           "[core][fault]") {
     const std::size_t bytes = 3000;  // beyond the eager limit
     std::vector<std::byte> memory(bytes);
@@ -277,13 +277,13 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     SECTION("a large message") {
         job[0].send(send, {memory.data(), bytes}, 2, 0, 0);
     }
-    SECTION("a message that is to be met") {
+    SECTION("a synchronous message") {
         job[0].send(send, {memory.data(), 8}, 2, 0, 0, SendMode::synchronous);
     }
     SECTION("a declared channel") {
         job[0].flows().start(job[0].flows().open_send(2, 0, 0), send, {memory.data(), 8});
     }
-    SECTION("a large receive, which is announced") {
+    SECTION("a large announced receive") {
         receives = true;
         job[0].receive(receive, {memory.data(), bytes}, 2, 0, 0);
     }
@@ -299,11 +299,11 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     REQUIRE(other.complete());
     CHECK(other.status().error == Error::unreachable);
     // Reported once, with the reason.
-    const auto tells = [](const std::string& line) {
+    const auto has_reason = [](const std::string& line) {
         return line.starts_with("0: the connection to rank 2 cannot be established: ") &&
                line.find("not an address of this simulated network") != std::string::npos;
     };
-    CHECK(std::count_if(job.log().begin(), job.log().end(), tells) == 1);
+    CHECK(std::count_if(job.log().begin(), job.log().end(), has_reason) == 1);
     // The others are as they were.
     SendRequest well;
     ReceiveRequest arrives;
@@ -315,7 +315,7 @@ TEST_CASE("what needs a peer that cannot be connected to ends as unreachable, an
     CHECK(arrives.status().error == Error::none);
 }
 
-TEST_CASE("a link that does not come up is the error of the start, or a fault like any other",
+TEST_CASE("a link that does not come up is an error of the start, or a fault like any other",
           "[core][fault]") {
     JobOptions options = torus({4}, 1);
     options.misnamed = 1;
@@ -337,7 +337,7 @@ TEST_CASE("a link that does not come up is the error of the start, or a fault li
     }
 }
 
-TEST_CASE("links are awaited until their other ends are there, or are said to be dead",
+TEST_CASE("a rank waits for links until their other ends are present or reported dead",
           "[core][fault]") {
     sim::World world({});
     std::vector<std::string> log;
@@ -367,7 +367,7 @@ TEST_CASE("links are awaited until their other ends are there, or are said to be
     }
     addresses = {ranks[0]->address(), ranks[1]->address()};
     ranks[0]->connect(addresses);
-    SECTION("there") {
+    SECTION("present") {
         ranks[0]->interrupt();
         ranks[0]->await_links(false);
         CHECK(log.empty());

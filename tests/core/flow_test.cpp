@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Declared channels: order, and what a message costs once both ends know the channel.
+// Declared channels: order, and the packets of a message once both ends know the channel.
 
 #include <catch2/catch.hpp>
 #include <deque>
@@ -98,7 +98,7 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
     REQUIRE(job.credits_home());
 }
 
-TEST_CASE("a flow that is known costs one packet, or one write and one packet, a message",
+TEST_CASE("a message of a known flow costs one packet, or one write and one packet",
           "[core][flow]") {
     Memory out(4 * limit, false);
     Memory in(4 * limit, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// libFuzzer: arbitrary bytes as packets of a neighbour. Aborts on what must never happen. Build
+// libFuzzer: arbitrary bytes as packets of a neighbour. Aborts if a check fails. Build
 // with -DTORUSMP_FUZZ=ON and clang; run `fuzz_packet -max_len=2048 -max_total_time=60`.
 
 #include <cstdint>

@@ -28,7 +28,7 @@ struct Sending {
     std::vector<std::byte> bytes;
     SendRequest request;
 };
-// Exactly as long as the receive says, so that tools see a byte too many.
+// Exactly the length of the receive, so that sanitizers detect a byte too many.
 struct Receiving {
     std::unique_ptr<std::byte[]> bytes;
     std::size_t size = 0;
@@ -133,7 +133,7 @@ class Scene {
         }
         job_.settle();
         for (const Sending& send : sends_)
-            if (!send.request.complete()) outcome.broken = "a send to the enemy never ends";
+            if (!send.request.complete()) outcome.broken = "a send to the attacker never ends";
         for (const Receiving& receive : receives_)
             if (!receive.request.complete()) outcome.broken = "a receive never ends";
         for (const std::string& line : job_.log()) {
@@ -146,7 +146,7 @@ class Scene {
             if (send.request.status().error == Error::protocol && send.request.peer() == enemy &&
                 job_[us].state().why_failed(Error::protocol, enemy).find("is closed: ") ==
                     std::string::npos)
-                outcome.broken = "an error of a message does not say what the enemy did";
+                outcome.broken = "an error of a message does not name the action of the attacker";
         if (!outcome.broken.empty()) outcome.log += job_.report();
         return outcome;
     }

@@ -16,12 +16,12 @@ namespace torusmp::core::testing {
 // The outcome of an attack. `broken` names what must never happen; empty: it did not.
 struct Outcome {
     std::string broken;
-    bool closed = false;      // the link to the enemy was closed as a protocol error
+    bool closed = false;      // the link to the attacker was closed as a protocol error
     std::size_t packets = 0;  // injected
     std::string log;
 };
 
-// The scene: a torus of four ranks in a ring, 0 is ours, 1 is the enemy, 3 a friend with whom 0
+// The scene: a torus of four ranks in a ring, 0 is ours, 1 is the attacker, 3 a rank with which 0
 // exchanges messages throughout, 2 lies behind both. The first byte sets the scene (which requests
 // are open, and whether the job continues after deaths); then come packets, each a header of 40
 // bytes, a length byte L and min(8 * L, what is left) bytes of payload.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Packets from an enemy: whatever they say, nothing crashes, no byte outside is touched, the
-// messages of others arrive, and every request with the enemy ends.
+// Packets from an attacker: whatever they contain, no rank crashes, no byte outside of buffers is
+// written, the messages of others arrive, and every request with the attacker ends.
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -50,7 +50,7 @@ constexpr std::uint32_t first_id = 1u << 20;
 
 }  // namespace
 
-TEST_CASE("random bytes from a neighbour harm no other rank", "[core][hostile]") {
+TEST_CASE("random bytes from a neighbour do not harm other ranks", "[core][hostile]") {
     Random random(1);
     for (int n = 0; n < 300; ++n) {
         std::vector<std::uint8_t> input(std::size_t(random.below(600)));
@@ -61,7 +61,7 @@ TEST_CASE("random bytes from a neighbour harm no other rank", "[core][hostile]")
     }
 }
 
-TEST_CASE("packets that look right from a neighbour harm no other rank", "[core][hostile]") {
+TEST_CASE("plausible packets from a neighbour do not harm other ranks", "[core][hostile]") {
     const char* wanted = std::getenv("HOSTILE_ATTACKS");
     const int attacks = wanted != nullptr ? std::atoi(wanted) : 1500;
     for (int n = 0; n < attacks; ++n) {
@@ -73,7 +73,7 @@ TEST_CASE("packets that look right from a neighbour harm no other rank", "[core]
     }
 }
 
-TEST_CASE("a packet that no protocol allows closes the connection and says why",
+TEST_CASE("a packet that breaks the protocol closes the connection with the reason",
           "[core][hostile]") {
     const auto closed = [](std::uint8_t scene, PacketHeader header,
                            std::vector<std::byte> payload = {}) {
@@ -82,7 +82,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         CHECK(outcome.broken == "");
         return outcome.closed;
     };
-    SECTION("no kind, and kinds that there are not") {
+    SECTION("no kind, and unknown kinds") {
         REQUIRE(closed(0, from_enemy(PacketKind::none)));
         REQUIRE(closed(0, from_enemy(PacketKind(200))));
     }
@@ -104,7 +104,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         header.virtual_channel = 255;
         REQUIRE(closed(0, header));
     }
-    SECTION("ranks that there are not") {
+    SECTION("ranks that do not exist") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.destination = 4;
         REQUIRE(closed(0, header));
@@ -112,7 +112,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         header.source = 0xffffffff;
         REQUIRE(closed(0, header));
     }
-    SECTION("credits that were never taken") {
+    SECTION("more credits than were taken") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.grants = 120;
         REQUIRE(closed(0, header));
@@ -122,7 +122,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         header.grants = 1;
         REQUIRE(closed(4, header));
     }
-    SECTION("more parts of a message than it has") {
+    SECTION("more parts than the message has") {
         const PacketHeader written = from_enemy(PacketKind::written);
         const auto body = bytes_of(WrittenBody{first_id, 1});
         const Outcome outcome = attack_with(4, {{written, body}, {written, body}});
@@ -130,12 +130,12 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(outcome.broken == "");
         REQUIRE(outcome.closed);
     }
-    SECTION("a sequence number out of the window") {
+    SECTION("a sequence number outside the window") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.sequence = 0x80000000u;
         REQUIRE(closed(0, header));
     }
-    SECTION("a tag that no message has") {
+    SECTION("an invalid tag") {
         PacketHeader header = from_enemy(PacketKind::eager);
         header.tag = -1;
         REQUIRE(closed(0x40, header));
@@ -143,7 +143,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
     SECTION("an eager message longer than the limit") {
         REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(512)));
     }
-    SECTION("ids that were never given out") {
+    SECTION("ids that were never assigned") {
         REQUIRE(closed(0, from_enemy(PacketKind::cts), bytes_of(CtsBody{77, 1, {}})));
         REQUIRE(closed(0, from_enemy(PacketKind::fin), bytes_of(SendHandleBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::written), bytes_of(WrittenBody{0, 0})));
@@ -175,7 +175,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
         REQUIRE(
             closed(4, from_enemy(PacketKind::matched), bytes_of(MatchedBody{first_id, 0, ~0ull})));
     }
-    SECTION("a dead link of a rank that there is not") {
+    SECTION("a dead link of a rank that does not exist") {
         REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{4, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{1, 2})));
         REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{1, ~0u})));
@@ -190,7 +190,7 @@ TEST_CASE("a packet that no protocol allows closes the connection and says why",
     }
 }
 
-TEST_CASE("a forged match of a later receive of a flow does not lose the first",
+TEST_CASE("a forged match of a later receive of a flow does not lose the first receive",
           "[core][hostile][bug3]") {
     PacketHeader open = from_enemy(PacketKind::flow_open);
     PacketHeader matched = from_enemy(PacketKind::matched);
@@ -217,7 +217,7 @@ TEST_CASE("packets in the name of another rank are dropped", "[core][hostile][bu
     }
 }
 
-// The relay between the enemy and that rank is innocent.
+// The relay between the attacker and that rank is innocent.
 TEST_CASE("a packet in the name of the rank that has to relay it is dropped", "[core][hostile]") {
     PacketHeader header = from_enemy(PacketKind::eager);
     header.source = 3;

@@ -12,7 +12,7 @@
 
 namespace torusmp::core::id_table_test {
 
-TEST_CASE("an id leads to its object until it is removed, and to nothing afterwards", "[core]") {
+TEST_CASE("an id finds its object until the object is removed, and nothing afterwards", "[core]") {
     std::mt19937 random(28);
     std::vector<int> objects(50);
     IdTable<int> table;

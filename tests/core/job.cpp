@@ -123,8 +123,8 @@ bool Job::turn() {
     return true;
 }
 
-// No event is left: ranks that can still move something by themselves do. What they leave in memory
-// that they share is no event and ends no task, so those that looked before look again.
+// When no event is left, ranks can still move packets by themselves. A packet in shared memory is
+// not an event and does not end a task, so all ranks look twice.
 bool Job::sweep() {
     constexpr int looks = 2;
     bool moved = false;

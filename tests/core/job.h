@@ -67,12 +67,12 @@ class Job {
     ControlPage& page(Rank rank) { return *pages_[std::size_t(rank)]; }
     const routing::Torus& torus() const { return torus_; }
     bool alive(Rank rank) const { return alive_[std::size_t(rank)]; }
-    // What the runtimes said through Options::log, in order, each line preceded by its rank.
+    // The lines that the runtimes wrote to Options::log, in order, each with its rank in front.
     const std::vector<std::string>& log() const { return log_; }
-    // Whether one of these lines contains the text.
+    // True if one of these lines contains the text.
     bool has_logged(std::string_view text) const;
 
-    // Moves one runtime, or time. False: nothing moves any more, and nothing will by itself.
+    // Moves one runtime, or time. False if nothing can move by itself any more.
     bool turn();
     // Turns until done() or until nothing moves; returns done().
     template <class Done>
@@ -91,7 +91,7 @@ class Job {
     // It computes, or its process is stopped: it is not called until it goes on.
     void stop(Rank rank) { stopped_[std::size_t(rank)] = true; }
     void go_on(Rank rank);
-    // The rank is in an enemy's hands: its Runtime stops, but its links live.
+    // An attacker controls the rank: its Runtime stops, but its links live.
     void capture(Rank rank);
     void end_captured(Rank rank);  // and then its links die
     void kill_link(Rank rank, routing::Direction direction);
@@ -107,7 +107,7 @@ class Job {
         return ranks_.interface(rank, port);
     }
 
-    // What every wait waits for, for the report of a failed test.
+    // The peers and requests of all waits, for the report of a failed test.
     std::string report() const;
     bool quiet() const;
     bool credits_home() const;

@@ -159,7 +159,7 @@ TEST_CASE("A layout copies any stretch of a message as a walk over its bytes doe
     }
 }
 
-TEST_CASE("What touches is one block") {
+TEST_CASE("Adjacent blocks are one block") {
     CHECK(Layout(Shape::block(8).repeated(64, 8), 512).dense());
     CHECK(Layout(Shape::block(8).repeated(4, 8).repeated(16, 32), 512).dense());
     const Shape::Placed fields[] = {{0, Shape::block(4)}, {4, Shape::block(12)}};
@@ -185,7 +185,7 @@ TEST_CASE("A regular list of blocks becomes a loop, and a face of an array one n
     CHECK(face.nest()->sequence == nullptr);
 }
 
-TEST_CASE("A shape used in many places is there once") {
+TEST_CASE("A shape used in many places is stored once") {
     std::vector<Shape::Placed> inside;
     for (int i = 0; i < 500; ++i) inside.push_back({i * i, Shape::block(1)});
     const Shape irregular = Shape::sequence(inside);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several transports that share a rank's links, and last hops that write into the receiver's
-// memory: which link carries what, and that a lie about it harms no rank.
+// memory: the choice of a link for each packet, and false packets about it, which must not harm a
+// rank.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -55,7 +56,7 @@ struct Transfer {
 
 }  // namespace
 
-TEST_CASE("a rank alone has memory to share although its job has transports of links",
+TEST_CASE("a rank that is alone on its host has shared memory although its job has link transports",
           "[core][link-transports]") {
     JobOptions options = placing({1}, 1);
     options.link_transports = 2;
@@ -66,7 +67,7 @@ TEST_CASE("a rank alone has memory to share although its job has transports of l
     job[0].free(memory);
 }
 
-TEST_CASE("the last relay puts a large message into its place, whoever comes first",
+TEST_CASE("the last relay writes a large message into its place, whichever side is first",
           "[core][link-transports]") {
     const bool receiver_first = GENERATE(true, false);
     constexpr std::size_t bytes = 50'000;
@@ -88,7 +89,7 @@ TEST_CASE("the last relay puts a large message into its place, whoever comes fir
     REQUIRE(job.world().counters().misplaced == 0);
 }
 
-TEST_CASE("a message that is spread over several ways is placed by the last relay of each",
+TEST_CASE("a message that is spread over several paths is written by the last relay of each",
           "[core][link-transports]") {
     // Half way around a ring both directions are equally long.
     constexpr std::size_t bytes = 100'000;
@@ -106,8 +107,8 @@ TEST_CASE("a message that is spread over several ways is placed by the last rela
 }
 
 TEST_CASE(
-    "what has no place comes in packets: scattered memory, and ways that end on other link "
-    "transports",
+    "messages that relays cannot write go in packets: scattered memory, and paths that end on "
+    "other transports",
     "[core][link-transports]") {
     constexpr std::size_t bytes = 30'000;
     Transfer one(bytes, 3);
@@ -123,7 +124,7 @@ TEST_CASE(
         REQUIRE(total(job[1], &Statistics::placed) == 0);
     }
     SECTION("other link transports") {
-        // Of the two ways into rank 2 one ends on the link transport whose memory it names.
+        // One of the two paths into rank 2 ends on the link transport of the named memory.
         JobOptions options = placing({4}, 3);
         options.link_transports = 2;
         Job job(options);
@@ -138,7 +139,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a large message to a neighbour goes half over each cable where both can write it",
+TEST_CASE("half of a large message to a neighbour goes over each cable if both can write it",
           "[core][link-transports]") {
     const int link_transports = GENERATE(1, 2);  // 2: each cable has its own
     constexpr std::size_t bytes = 40'000;
@@ -169,11 +170,11 @@ TEST_CASE("a large message to a neighbour goes half over each cable where both c
     REQUIRE(job.credits_home());
 }
 
-TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message that lies",
+TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message with the lie",
           "[core][link-transports]") {
     struct Lie {
         const char* what;
-        void (*tell)(DataBody& body);
+        void (*falsify)(DataBody& body);
     };
     const Lie lie = GENERATE(
         Lie{"an address elsewhere", [](DataBody& body) { body.address += 1u << 20; }},
@@ -193,7 +194,7 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
             if (from != 0 || header.destination != 2 || PacketKind(header.kind) != PacketKind::data)
                 return;
             std::memcpy(&body, payload.data(), sizeof body);
-            lie.tell(body);
+            lie.falsify(body);
             std::memcpy(payload.data(), &body, sizeof body);
         });
     job[2].receive(liar.receive, {room.data() + guard, bytes}, 0, 0, 0);
@@ -205,12 +206,12 @@ TEST_CASE("a wrong place or a wrong count of placed bytes harms only the message
     REQUIRE(liar.receive.complete());
     for (std::size_t i = 0; i < guard; ++i) {
         if (room[i] != std::byte{0x55} || room[guard + bytes + i] != std::byte{0x55})
-            FAIL("memory beside the message was written to");
+            FAIL("memory outside of the message was written");
     }
     for (const auto& info : job[2].state().connections()) REQUIRE_FALSE(info.down);
 }
 
-TEST_CASE("a rank says which connection none of its link transports carries",
+TEST_CASE("a rank reports a connection that none of its link transports carries",
           "[core][link-transports]") {
     sim::World world{{}};
     Options options{.torus = routing::Torus(std::vector<int>{3}),

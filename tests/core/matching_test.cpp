@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Matching by context, source and tag against a model that searches plain lists.
 //
-// If the world comes to rest after each call, messages arrive in the order of the calls and the
-// model says exactly which receive gets which message. If it does not, but each receive names its
-// source, the outcome is the same whatever the delays: both sides go by order. With wildcards for
-// the source and messages under way, only the rule of order itself can be checked.
+// If all ranks settle after each call, messages arrive in the order of the calls and the model
+// determines the message of each receive. If they do not settle, but each receive names its source,
+// the outcome does not depend on delays, because both sides keep their order. With wildcards for
+// the source and messages under way, only the order itself can be checked.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -154,7 +154,7 @@ std::size_t some_bytes(sim::Random& random) {
 
 }  // namespace
 
-TEST_CASE("messages match as in the model where the world rests after each call",
+TEST_CASE("messages match as in the model if all ranks settle after each call",
           "[core][matching]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
@@ -177,7 +177,7 @@ TEST_CASE("messages match as in the model where the world rests after each call"
     match.check_against_model();
 }
 
-TEST_CASE("messages match as in the model whatever the delays where receives name their source",
+TEST_CASE("messages match as in the model with all delays if receives name their source",
           "[core][matching]") {
     const std::uint64_t seed = GENERATE(range(20, 40));
     CAPTURE(seed);
@@ -277,7 +277,7 @@ TEST_CASE("matching stays right with thousands of entries in the queues", "[core
                         [](const Receive& r) { return r.expected.has_value(); }));
 }
 
-TEST_CASE("probe finds the first message that such a receive would match, and leaves it there",
+TEST_CASE("probe finds the first message that such a receive would match, and does not take it",
           "[core][matching]") {
     Match match(small_job({2}, 4));
     Runtime& here = match.job()[0];

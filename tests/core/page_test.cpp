@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What ranks publish on their control pages: what they wait for, and what they have counted.
+// The control pages on which ranks publish their waits and their counters.
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -81,8 +81,7 @@ class Pair {
     std::array<std::unique_ptr<Runtime>, 2> ranks;
 };
 
-TEST_CASE("a rank that waits says by itself for whom, and in which call, until it has it",
-          "[core][page]") {
+TEST_CASE("a waiting rank publishes the peer and the call until the wait ends", "[core][page]") {
     Pair pair;
     CHECK(pair.state(0).phase == Phase::running);
     CHECK(pair.state(0).wait == WaitKind::none);
@@ -211,7 +210,7 @@ TEST_CASE("a rank that waits for a window names the target, and for a lock its h
     pair.ranks[1]->windows().remove(all.windows[1]);
 }
 
-TEST_CASE("a rank that is asked answers when it next runs, and at no other time", "[core][page]") {
+TEST_CASE("a rank answers a request when it next runs, and at no other time", "[core][page]") {
     Pair pair;
     const auto before = pair.state(0).at;
     for (int i = 0; i < 1000; ++i) pair.ranks[0]->progress();
@@ -223,7 +222,7 @@ TEST_CASE("a rank that is asked answers when it next runs, and at no other time"
     CHECK(pair.pages[0].asked() == 0);
 }
 
-TEST_CASE("what pages count by path is what was sent", "[core][page]") {
+TEST_CASE("the counters of pages by path equal what was sent", "[core][page]") {
     JobOptions options;
     options.dims = {4};
     options.eager_limit = 1024;
@@ -272,11 +271,11 @@ TEST_CASE("what pages count by path is what was sent", "[core][page]") {
     CHECK(own == 0);
 }
 
-TEST_CASE("a page shows what a rank is doing outside of memory while it lasts", "[core][page]") {
+TEST_CASE("a page shows an operation outside of memory while it lasts", "[core][page]") {
     Job job({.dims = {2}});
     const ControlPage& page = job.page(0);
     CHECK(page.deed().empty());
-    // Of every length, each followed by one that it begins with, and by a longer one.
+    // States of every length, each followed by a prefix of it and by a longer state.
     std::uint64_t number = 0;
     for (std::size_t length = 1; length < 140; ++length)
         for (const std::size_t more : {1, 0, 9}) {

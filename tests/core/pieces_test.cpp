@@ -73,7 +73,7 @@ class Conversation {
 
 }  // namespace
 
-TEST_CASE("a large message follows any number of small ones, and the reverse", "[core][pieces]") {
+TEST_CASE("a large message follows any number of small ones, and vice versa", "[core][pieces]") {
     const int credits = GENERATE(2, 3, 16, 32, 64, 120);
     const int before = GENERATE(0, 1, 15, 16, 31, 33, 59, 63, 200);
     const std::vector<int> dims = GENERATE(std::vector{2}, std::vector{4}, std::vector{3, 3});
@@ -136,7 +136,7 @@ TEST_CASE("small and large messages of all ranks share links of many credits", "
     REQUIRE(traffic.job().credits_home());
 }
 
-TEST_CASE("pieces flow on while cables die and return", "[core][pieces][link]") {
+TEST_CASE("pieces continue while cables die and return", "[core][pieces][link]") {
     const int credits = GENERATE(2, 64, 120);
     const std::uint64_t seed = GENERATE(range(1, 4));
     JobOptions options = detour_torus({3, 3}, seed);

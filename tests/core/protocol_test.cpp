@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How messages travel: eager, by remote write, by remote read, in packets; who comes first;
-// layouts; truncation; named cables; tasks.
+// The ways in which messages are sent: eager, by remote write, by remote read, in packets; early
+// and late receives; layouts; truncation; named cables; tasks.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -38,7 +38,7 @@ class CountDown final : public Task {
 
 }  // namespace
 
-TEST_CASE("a message arrives whole whoever comes first, however long, near and far",
+TEST_CASE("a message of any length arrives whole, whichever side is first, near and far",
           "[core][protocol]") {
     const First first = GENERATE(First::receiver, First::sender, First::neither);
     const int way = GENERATE(range(0, 16));
@@ -90,7 +90,7 @@ TEST_CASE("a message arrives whole whoever comes first, however long, near and f
         }
 }
 
-TEST_CASE("a message longer than its receive ends as truncated and the sender well",
+TEST_CASE("a message longer than its receive ends as truncated, and its sender succeeds",
           "[core][protocol]") {
     const First first = GENERATE(First::receiver, First::sender, First::neither);
     const int way = GENERATE(range(0, 16));
@@ -190,7 +190,7 @@ TEST_CASE("a large message from scattered memory is written in pieces, not sent 
     REQUIRE(total(job[0], &Statistics::bytes_written) == 50'000);
 }
 
-TEST_CASE("the report of a rank lists no link on which nothing is unanswered", "[core][protocol]") {
+TEST_CASE("the report of a rank omits links without unanswered packets", "[core][protocol]") {
     Memory in(40, false);
     ReceiveRequest receive;
     Job job(line(1, sim::Remote::immediate, sim::Remote::immediate));
@@ -224,7 +224,7 @@ TEST_CASE("memory scattered in tiny pieces goes in packets, since each write has
     REQUIRE(total(job[0], &Statistics::bytes_written) == 0);
 }
 
-TEST_CASE("a large message into scattered memory is read in pieces where reads are at once",
+TEST_CASE("a large message into scattered memory is read in pieces if reads end immediately",
           "[core][protocol]") {
     Memory out(50'000, false);
     Memory in(50'000, true);
@@ -295,8 +295,10 @@ TEST_CASE("thousands of large messages one after the other reuse the same few id
     }
 }
 
-TEST_CASE("the short way of a send takes no message that must wait, is large or may be announced",
-          "[core][protocol]") {
+TEST_CASE(
+    "the fast path of a send is not used for messages that must wait, are large or may be "
+    "announced",
+    "[core][protocol]") {
     Job job(line(1, ways[0], ways[0]));
     std::vector<std::byte> small(40), large(2 * limit);
     CHECK_FALSE(job[0].send_at_once(large, 1, 7, 1));
@@ -329,7 +331,7 @@ TEST_CASE("the short way of a send takes no message that must wait, is large or 
     CHECK(announced.status().bytes == small.size());
 }
 
-TEST_CASE("a sender that does not poll uses the credits that have come home meanwhile",
+TEST_CASE("a sender that does not poll uses the credits that have returned meanwhile",
           "[core][protocol]") {
     std::vector<std::byte> small(40), room(40);
     SendRequest waits, send;
@@ -367,7 +369,7 @@ TEST_CASE("a sender that does not poll uses the credits that have come home mean
     }
 }
 
-TEST_CASE("messages by named cables of a ring of two use each, and match in order",
+TEST_CASE("messages over named cables of a ring of two use both, and match in order",
           "[core][protocol]") {
     for (const bool large : {false, true}) {
         const std::size_t bytes = large ? 3 * limit : 40;
@@ -399,7 +401,7 @@ TEST_CASE("messages by named cables of a ring of two use each, and match in orde
     }
 }
 
-TEST_CASE("a report tells of packets to the rank itself that wait for a credit",
+TEST_CASE("a report lists packets to the rank itself that wait for a credit",
           "[core][protocol][report]") {
     std::vector<std::byte> bytes(8, std::byte{1});
     std::vector<std::byte> room(8);

@@ -6,8 +6,8 @@
 //   relay_soak [--torus 4x4x4] [--open 0,1,0] [--messages 1000000] [--credits 2] [--seed 1]
 //   [--large] [--place] [--link-transports 0]
 //
-// Environment: RELAY_SOAK_MESSAGES is the default of --messages. Exit code: 0 all arrived, 1 not,
-// 2 bad arguments.
+// Environment: RELAY_SOAK_MESSAGES is the default of --messages. Exit code: 0 all messages arrived,
+// 1 not, 2 bad arguments.
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relay: packets of others, hop by hop, with two credits per virtual channel, on tori and
+// The relay of packets, hop by hop, with two credits per virtual channel, on tori and
 // meshes of every shape. No deadlock, order kept, every packet and credit accounted for.
 
 #include <catch2/catch.hpp>
@@ -112,7 +112,7 @@ TEST_CASE("with two credits per virtual channel large messages flow through the 
     check_links(traffic.job());
 }
 
-TEST_CASE("hosts of several ranks relay to those of their own too", "[core][relay]") {
+TEST_CASE("hosts of several ranks relay to their own ranks, too", "[core][relay]") {
     const int per_host = GENERATE(2, 4, 8);
     JobOptions job = two_credits({{3, 4, 4}, {}}, std::uint64_t(per_host));
     job.per_host = per_host;  // of 4 and more: some ranks of a host are no neighbours
@@ -124,7 +124,7 @@ TEST_CASE("hosts of several ranks relay to those of their own too", "[core][rela
         for (const auto& info : traffic.job()[rank].state().connections()) REQUIRE_FALSE(info.down);
 }
 
-TEST_CASE("rings filled from all sides at once do not deadlock", "[core][relay]") {
+TEST_CASE("rings that fill from all sides at the same time do not deadlock", "[core][relay]") {
     // Everybody sends as far as can be, the same way round: the worst for finite slots on a ring.
     const std::vector<int> dims = GENERATE(std::vector{7}, std::vector{5, 5}, std::vector{5, 4, 3});
     const std::uint64_t seed = GENERATE(range(1, 5));

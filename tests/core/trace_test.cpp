@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core traces: packets, messages, and links that die, in the report of a rank.
+// The trace of core in the report of a rank: packets, messages, and links that die.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -64,7 +64,7 @@ TEST_CASE("packets are traced by kind only on request, large messages by stage",
     CHECK(traced(0, "sends rts number 1 to 1 by 1"));
 }
 
-TEST_CASE("the report of a rank ends with what its links did", "[core][trace]") {
+TEST_CASE("the report of a rank ends with the events of its links", "[core][trace]") {
     Job job(detour_torus({3, 3}, 1));
     job.settle();
     TORUSMP_TRACE(link, info, 0, "the cut");  // other tests have traced, too
@@ -104,7 +104,7 @@ std::vector<std::string> states_of_link(Rank rank, Rank peer) {
     return states;
 }
 
-TEST_CASE("a link's end goes from its cable to a detour and back", "[core][trace]") {
+TEST_CASE("the end of a link changes from its cable to a detour and back", "[core][trace]") {
     const Levels levels("info,link=debug");
     Job job(detour_torus({4}, 1));
     job.settle();

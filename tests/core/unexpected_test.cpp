@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that no receive has asked for: how much memory they take, and that none is lost, late or
-// out of order because of the bound.
+// Unexpected messages: their memory is bounded, and the bound must not lose, delay or reorder
+// messages.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -70,7 +70,7 @@ class Flood {
         }
         return true;
     }
-    // What was stored at a time, at most.
+    // The most bytes stored at any time.
     std::size_t most() const { return most_; }
 
   private:
@@ -81,22 +81,23 @@ class Flood {
     const Rank to_;
     const std::size_t count_;
     std::vector<std::deque<Message>> sources_;  // by rank
-    std::vector<std::size_t> received_;         // likewise
+    std::vector<std::size_t> received_;         // by rank, too
     std::size_t most_ = 0;
     std::vector<std::byte> room_ = std::vector<std::byte>(bytes);
     ReceiveRequest receive_;
     Job job_;
 };
 
-// What sources may have under way when they are asked to hold theirs: they hear of it when they
-// have got credits for what they sent.
+// The most bytes that sources may have under way when they are asked to hold their messages: the
+// request arrives with the credits for the packets that they sent.
 std::size_t under_way(const Job& job) {
     return std::size_t(job.size()) * 40 * (bytes + 128);
 }
 
 }  // namespace
 
-TEST_CASE("ranks that flood another one wait for it, and others pass", "[core][unexpected]") {
+TEST_CASE("ranks that flood another rank wait for it, and other messages pass",
+          "[core][unexpected]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     const bool shortcuts = seed % 2 == 0;
     JobOptions options = tight_torus({3, 4}, seed);
@@ -118,7 +119,7 @@ TEST_CASE("ranks that flood another one wait for it, and others pass", "[core][u
     INFO(job.report());
     REQUIRE_FALSE(all.advance());  // they wait
     CHECK(all.most() < bound + under_way(job));
-    // What is for others passes rank 0 and the ranks that wait.
+    // Messages for other ranks pass rank 0 and the waiting ranks.
     for (Rank from = 1; from < job.size(); ++from) {
         const Rank to = (from + 7) % job.size();
         if (to == 0) continue;
@@ -139,7 +140,7 @@ TEST_CASE("ranks that flood another one wait for it, and others pass", "[core][u
     CHECK(job.credits_home());
 }
 
-TEST_CASE("messages that were queued before their peer held them meet their receives in any order",
+TEST_CASE("messages that were queued before their peer held them match their receives in any order",
           "[core][unexpected]") {
     const std::uint64_t seed = GENERATE(range(1, 17));
     JobOptions options = tight_torus({5}, seed);
@@ -181,7 +182,7 @@ TEST_CASE("messages that were queued before their peer held them meet their rece
     CHECK(job.credits_home());
 }
 
-TEST_CASE("a source of which nothing is left here goes on while others wait",
+TEST_CASE("a source without unexpected messages continues while others wait",
           "[core][unexpected]") {
     JobOptions options = tight_torus({4}, 3);
     options.unexpected_limit = bound;
@@ -204,7 +205,7 @@ TEST_CASE("a source of which nothing is left here goes on while others wait",
     REQUIRE(all.receive_from(3));
 }
 
-TEST_CASE("nothing is sent to a rank that is given up, though its messages are still received",
+TEST_CASE("nothing is sent to a rank that is given up, but its messages are still received",
           "[core][unexpected]") {
     JobOptions options = tight_torus({4}, 3);
     options.unexpected_limit = bound;
@@ -233,7 +234,7 @@ TEST_CASE("nothing is sent to a rank that is given up, though its messages are s
     CHECK(packets == 1);
 }
 
-TEST_CASE("messages to oneself are never held", "[core][unexpected]") {
+TEST_CASE("messages to the rank itself are never held", "[core][unexpected]") {
     JobOptions options = tight_torus({2}, 1);
     options.unexpected_limit = 0;
     std::deque<Message> messages(100);
@@ -249,7 +250,7 @@ TEST_CASE("messages to oneself are never held", "[core][unexpected]") {
     }
 }
 
-TEST_CASE("a block of the pool is at most a quarter longer than asked for", "[core][unexpected]") {
+TEST_CASE("a block of the pool is at most a quarter longer than requested", "[core][unexpected]") {
     Pool pool;
     for (std::size_t size = 1; size < 200'000; size += size / 7 + 1) {
         CAPTURE(size);

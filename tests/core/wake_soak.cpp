@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// wake_soak SEED ROUNDS: threads of one rank that wait for what others bring about: messages of
-// another rank and of their own, receives that are cancelled, probes, and in the end the death of
-// the other rank. No timer ends a sleep, so a lost wake-up is a round that does not end; it is
-// named by its seed.
+// wake_soak SEED ROUNDS: threads of one rank that wait for events: messages of another rank and of
+// their own, cancelled receives, probes, and in the end the death of the other rank. No timer ends
+// a sleep, so a round with a lost wake-up does not end. Its seed is printed.
 #include <array>
 #include <atomic>
 #include <chrono>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that sleep in waits of one rank, and what must wake them. No timer ends a sleep here, so
-// a lost wake-up is a wait that does not end.
+// Threads that sleep in waits of one rank, and the events that must wake them. No timer ends a
+// sleep here, so a wait with a lost wake-up does not end.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -135,11 +135,11 @@ TEST_CASE("a message that another thread sends to this rank ends a wait") {
     });
 }
 
-TEST_CASE("a message that another rank sends ends a wait, whoever sleeps for all") {
+TEST_CASE("a message that another rank sends ends a wait, whichever thread sleeps for all") {
     check_wakes(1, [](Pair& pair, ReceiveRequest&) { pair.send_to_first(1); });
 }
 
-TEST_CASE("a death of which another thread tells ends the waits for that rank") {
+TEST_CASE("a death that another thread reports ends the waits for that rank") {
     for (const bool beside : {false, true}) {
         Pair pair;
         Receiver first(pair, 0);
@@ -156,8 +156,8 @@ TEST_CASE("a death of which another thread tells ends the waits for that rank") 
     }
 }
 
-// The bell that rings for such news is silenced by the thread that goes to sleep.
-TEST_CASE("a death of which this rank is told as it goes to sleep ends its wait") {
+// The thread that goes to sleep silences the bell that rings for such a report.
+TEST_CASE("a death that is reported as this rank goes to sleep ends its wait") {
     for (const auto threads : {Pair::one, Pair::several}) {
         Pair pair(threads);
         Runtime& runtime = *pair.ranks[0];
@@ -169,7 +169,7 @@ TEST_CASE("a death of which this rank is told as it goes to sleep ends its wait"
     }
 }
 
-TEST_CASE("what the program itself has brought about ends a wait for it") {
+TEST_CASE("a wait ends for an event that the program itself has caused") {
     Pair pair;
     Runtime& runtime = *pair.ranks[0];
     std::atomic<bool> happened{false};
@@ -184,7 +184,7 @@ TEST_CASE("what the program itself has brought about ends a wait for it") {
     CHECK(second.ends());
 }
 
-TEST_CASE("a thread whose wait ends leaves another one to watch") {
+TEST_CASE("a thread whose wait ends passes the watch to another thread") {
     Pair pair;
     Receiver first(pair, 0);
     first.sleeps();
@@ -198,7 +198,7 @@ TEST_CASE("a thread whose wait ends leaves another one to watch") {
 }
 
 // The thread that sleeps for all may long wait for a core after it was woken.
-TEST_CASE("what a third thread has received wakes the thread that waits for it") {
+TEST_CASE("a message that a third thread has received wakes the thread that waits for it") {
     Pair pair;
     Receiver first(pair, 0);
     first.sleeps();
@@ -213,7 +213,7 @@ TEST_CASE("what a third thread has received wakes the thread that waits for it")
     CHECK(first.ends());
 }
 
-TEST_CASE("a task that looks at memory is announced by the thread that sleeps already") {
+TEST_CASE("a task that watches memory is announced by the thread that already sleeps") {
     struct Looking final : Task {
         bool advance() override { return finished; }
         void report(Waits&) const override {}
@@ -238,7 +238,7 @@ TEST_CASE("a task that looks at memory is announced by the thread that sleeps al
     runtime.progress();
 }
 
-TEST_CASE("the progress thread ends when the runtime does, though it sleeps") {
+TEST_CASE("the progress thread ends with the runtime, even if it sleeps") {
     Pair pair(Pair::progress);
     REQUIRE(comes_true([&] { return pair.beds[0].occupied.load(); }));
     std::atomic<bool> ended{false};
@@ -251,7 +251,7 @@ TEST_CASE("the progress thread ends when the runtime does, though it sleeps") {
     ending.join();
 }
 
-TEST_CASE("what the progress thread completes never leaves a waiting thread asleep") {
+TEST_CASE("a completion by the progress thread always wakes the waiting thread") {
     constexpr int rounds = 20000;
     Pair pair(Pair::progress);
     std::array<std::atomic<int>, 2> right{};

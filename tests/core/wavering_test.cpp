@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Large messages over channels that change their answer to whether memory can be written.
+// Large messages over channels that sometimes allow and sometimes refuse remote writes.
 
 #include <catch2/catch.hpp>
 #include <deque>
@@ -13,8 +13,10 @@ using namespace torusmp::core::testing;
 using namespace protocol;
 
 // Shared memory measures by which copy it moves data, and changes its answer.
-TEST_CASE("a large message arrives although its channel allows a write now and refuses it then",
-          "[core]") {
+TEST_CASE(
+    "a large message arrives although its channel sometimes allows a write and sometimes refuses "
+    "it",
+    "[core]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     JobOptions options = line(seed, ways[seed % 4], sim::Remote::refused);

@@ -24,8 +24,8 @@ from harness import TOOL, TestbedTest, main, tool                               
 
 PATIENCE = 280                     # against what hangs
 FORWARDED = 0x88b6                 # the type of frames that kernels forward
-NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-# What a bad cable does, in the words of tc-netem(8).
+UNPRIVILEGED = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+# The faults of a bad cable, as arguments of tc-netem(8).
 DAMAGE = ["loss", "1%", "duplicate", "1%", "corrupt", "1%", "delay", "200us", "100us", "reorder", "98%"]
 
 
@@ -109,7 +109,7 @@ class LossyJobs(TorusTest):
     """A job in frames, over a cable that loses some of them."""
     torus = "3"
 
-    # Of messages this short all go in frames, and the kernel's TCP has nothing to send again.
+    # Messages this short all go in frames, so the kernel's TCP has nothing to send again.
     MOST = 200
 
     def test_the_cable_is_named_once_with_the_share_that_arrives_late(self):
@@ -135,7 +135,7 @@ class LossyJobs(TorusTest):
 
 
 def folder_with_helper(test):
-    """A folder that everybody may enter, with a helper that may open sockets."""
+    """A folder that all users may enter, with a helper that may open sockets."""
     if os.environ.get("TESTBED_WAS_USER"):
         test.skipTest("this takes a user beside root")
     # Not on a file system that ignores capabilities.
@@ -151,12 +151,12 @@ def folder_with_helper(test):
 
 
 class UserJobs(TorusTest):
-    """Jobs of a user without privilege."""
+    """Jobs of an unprivileged user."""
     torus = "2x2"
 
     def setUp(self):
         self.programs = folder_with_helper(self)
-        done = subprocess.run([*NOBODY, TORUS_RUN, "--version"], capture_output=True, text=True)
+        done = subprocess.run([*UNPRIVILEGED, TORUS_RUN, "--version"], capture_output=True, text=True)
         if done.returncode:
             self.skipTest(f"other users cannot run what was built here: {done.stderr.strip()}")
         super().setUp()
@@ -164,7 +164,7 @@ class UserJobs(TorusTest):
         # Starts node daemons, and so ranks, as that user.
         self.agent = os.path.join(self.programs, "agent")
         with open(self.agent, "w") as script:
-            script.write(f'#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" {" ".join(NOBODY)} "$@"\n')
+            script.write(f'#!/bin/sh\nhost=$1\nshift\nexec ip netns exec "$host" {" ".join(UNPRIVILEGED)} "$@"\n')
         os.chmod(self.agent, 0o755)
 
     def test_messages_go_in_frames_where_the_helper_may_open_sockets(self):
@@ -172,7 +172,7 @@ class UserJobs(TorusTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stderr, "")
 
-    def test_without_the_helper_the_job_says_what_to_run(self):
+    def test_without_the_helper_the_job_prints_the_command_to_run(self):
         os.remove(os.path.join(self.programs, "torus-ethernet"))
         done = self.job("transport.use=ethernet", agent=self.agent)
         if done.returncode == 0:
@@ -182,7 +182,7 @@ class UserJobs(TorusTest):
 
 
 class Helper(CableTest):
-    """A user without privilege, and the program that opens sockets."""
+    """An unprivileged user, and the program that opens sockets."""
 
     def setUp(self):
         self.programs = folder_with_helper(self)
@@ -190,24 +190,24 @@ class Helper(CableTest):
         self.test = shutil.copy(ETHERNET_TEST, self.programs)
         super().setUp()
 
-    def nobody(self, *words):
+    def run_unprivileged(self, *words):
         name, device = self.ends[0]
-        return subprocess.run(["ip", "netns", "exec", name, *NOBODY, "env", f"PATH={self.programs}:/usr/bin:/bin",
+        return subprocess.run(["ip", "netns", "exec", name, *UNPRIVILEGED, "env", f"PATH={self.programs}:/usr/bin:/bin",
                                f"TORUSMP_TEST_DEVICES={device} {device}", *words],
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE)
 
     def test_a_user_gets_sockets_from_the_helper_and_can_open_none(self):
-        done = self.nobody(self.test, "[unprivileged]")
+        done = self.run_unprivileged(self.test, "[unprivileged]")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
-    def test_called_by_hand_it_says_what_it_is_for(self):
-        done = self.nobody(self.helper, "d0p")
+    def test_called_by_hand_it_prints_its_purpose(self):
+        done = self.run_unprivileged(self.helper, "d0p")
         self.assertEqual(done.returncode, 2)
         self.assertIn("only the library of torusmp can use this program", done.stderr)
 
 
 class Forwarding(TorusTest):
-    """Ranks that are no neighbours, and the kernels between them."""
+    """Ranks that are not neighbours, and the kernels between them."""
     torus = "6"
     NODES = 6
     SETTINGS = ["transport.use=ethernet", "routing.forward=kernel"]
@@ -234,7 +234,7 @@ class Forwarding(TorusTest):
             self.forwarding(node, "--apply")
 
     def filter(self, node, *program):
-        """What arrives at all links of a node meets this before it is forwarded."""
+        """Filters packets that arrive at any link of a node, before they are forwarded."""
         for device in ("d0p", "d0m"):
             done = subprocess.run(["ip", "netns", "exec", f"{self.testbed}-{node}", "tc", "-batch", "-"], text=True,
                                   input="".join(line + "\n" for line in kernel.filter_lines(device, program)),
@@ -242,7 +242,7 @@ class Forwarding(TorusTest):
             self.assertEqual(done.returncode, 0, done.stderr)
 
     def far_frames(self, *settings, base=None):
-        """A job whose messages all come right and in order, and the ranks that sent frames to far ones."""
+        """Runs a job whose messages must arrive unchanged and in order. Returns it and the ranks that sent frames to far ones."""
         # So many messages that frames are trusted before they are over.
         done = self.job(*(base or self.SETTINGS), *settings, messages=20_000)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -250,16 +250,16 @@ class Forwarding(TorusTest):
                       if "frames sent to distant ranks" in line}
 
     def expect_frames(self, *settings, ranks, base=None):
-        done, told = self.far_frames(*settings, base=base)
+        done, senders = self.far_frames(*settings, base=base)
         self.assertEqual(done.stderr, "")
-        self.assertEqual(told, set(ranks), done.stdout)
+        self.assertEqual(senders, set(ranks), done.stdout)
 
     def expect_some_frames(self):
-        """Where much is lost torus-run may say so, and it is chance who is first."""
-        done, told = self.far_frames()
-        self.assertNotEqual(told, set(), done.stdout)
+        """If many frames are lost, torus-run may warn. Chance decides which rank sends first."""
+        done, senders = self.far_frames()
+        self.assertNotEqual(senders, set(), done.stdout)
 
-    def test_it_is_laid_told_of_and_taken_off(self):
+    def test_it_is_laid_reported_and_taken_off(self):
         self.lay()
         self.assertIn("frames are forwarded", self.forwarding(3).stdout)
         self.forwarding(3, "--apply")     # once more
@@ -275,7 +275,7 @@ class Forwarding(TorusTest):
         self.assertIn("expected torusmp:1:6:3:", self.forwarding(3, status=1).stdout)
 
     def here(self, node, *words):
-        """What torus-info says on a host that knows its name."""
+        """Returns the output of torus-info on a host that knows its name."""
         done = subprocess.run(["unshare", "--uts", "sh", "-c", 'hostname "$0" && exec "$@"', f"{self.testbed}-{node}",
                                TOOL, "exec", self.testbed, str(node), "--", TORUS_INFO, *words, "--config",
                                Testbed(self.testbed).geometry_file], capture_output=True, text=True, timeout=PATIENCE)
@@ -287,14 +287,14 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=range(self.NODES))
         self.expect_frames("transport.checksum=true", ranks=range(self.NODES))
 
-    def test_what_is_dropped_on_the_way_is_sent_again(self):
+    def test_frames_dropped_on_the_path_are_sent_again(self):
         self.lay()
         for node in range(self.NODES):
             for device in ("d0p", "d0m"):
                 tool("set", self.testbed, str(node), device, "loss", "2")
         self.expect_some_frames()
 
-    def test_a_way_that_passes_on_no_frames_or_only_short_ones_is_left_to_tcp(self):
+    def test_a_path_that_forwards_no_frames_or_only_short_ones_uses_tcp(self):
         self.lay()
         load_type, load_length = "40 0 0 12", "128 0 0 0"
         # Node 1 and 4 part the ring: frames get from 2 to 3, and from 5 to 0, which are neighbours.
@@ -303,7 +303,7 @@ class Forwarding(TorusTest):
         self.expect_frames(ranks=[])
         for node in (1, 4):
             self.filter(node, load_type, f"21 0 3 {FORWARDED}", load_length, "37 0 1 1000", kernel.DROP, kernel.GO_ON)
-        # What these two send themselves meets neither filter; the answers are short.
+        # Frames that these two send themselves meet no filter, and the answers are short.
         self.expect_frames(ranks=[1, 4])
 
     def test_frames_of_a_sender_without_credits_starve_no_rank(self):
@@ -318,7 +318,7 @@ class Forwarding(TorusTest):
             flood.join()
 
     def flood(self, source, target, stop):
-        """Frames for another node, as fast as they leave; of no session there."""
+        """Sends frames without a session to another node, as fast as possible."""
         with kernel.inside(f"{self.testbed}-{source}"):
             out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
             out.bind(("d0p", 0))
@@ -330,14 +330,14 @@ class Forwarding(TorusTest):
                 with contextlib.suppress(OSError):      # the device's queue is full
                     out.send(frame)
 
-    def test_what_queues_of_slow_links_drop_is_sent_again(self):
+    def test_frames_dropped_by_queues_of_slow_links_are_sent_again(self):
         self.lay()
         for node in range(self.NODES):
             for device in ("d0p", "d0m"):
                 tool("set", self.testbed, str(node), device, "rate", "20")
         self.expect_some_frames()
 
-    def test_what_a_hop_costs_is_measured(self):
+    def test_the_cost_of_a_hop_is_measured(self):
         self.lay()       # where that cannot be, nothing is measured
         done = subprocess.run([os.path.join(SOURCE, "bench", "forwarding-cost"), "--torus-info", TORUS_INFO, "--rounds",
                                "3"], capture_output=True, text=True, timeout=PATIENCE)
@@ -353,7 +353,7 @@ class Forwarding(TorusTest):
         self.lay()
         self.expect_frames(base=beside, ranks=range(self.NODES))
 
-    def test_without_it_the_job_says_what_to_lay(self):
+    def test_without_forwarding_the_job_prints_the_remedy(self):
         done = self.job(*self.SETTINGS)
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("does not forward frames", done.stderr)

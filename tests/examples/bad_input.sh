@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # bad_input.sh WILSON MAKE_NERSC -- LAUNCHER...
-# Whatever is wrong: one message that says it, exit 2, and all ranks end.
+# Each mistake causes one message and exit code 2, and all ranks end.
 . "$(dirname "$0")/common.sh"
 wilson=$1 make_nersc=$2
 shift 3

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Shared by the test scripts. They are called as: script PROGRAM_DIR ... -- LAUNCHER...
-# and run programs as LAUNCHER -np RANKS PROGRAM. A folder of their own goes away with them.
+# and run programs as LAUNCHER -np RANKS PROGRAM. Each has a temporary folder, which is removed at its end.
 set -u
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

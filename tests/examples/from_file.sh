@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # from_file.sh WILSON MAKE_NERSC ARCHIVE -- LAUNCHER...
-# A configuration read on several ranks is the one that the same seed makes without a file. The archived one, written
-# again in ILDG format, has the plaquettes that it has in its own.
+# A configuration that several ranks read equals the one from the same seed without a file. The archived one, written
+# again in ILDG format, has the same plaquettes as in its own format.
 . "$(dirname "$0")/common.sh"
 wilson=$1 make_nersc=$2 archive=$3
 shift 4

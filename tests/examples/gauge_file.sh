@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # gauge_file.sh GAUGE_FILE WILSON MAKE_NERSC ARCHIVE -- LAUNCHER...
 # A field that ranks write together gives the same bytes on every grid of ranks, the links of the
-# writer in one process, and checksums that hold. What ranks read together is what was written.
+# writer in one process, and valid checksums. Ranks that read together get the written field.
 . "$(dirname "$0")/common.sh"
 gauge_file=$1 wilson=$2 make_nersc=$3 archive=$4
 shift 5
@@ -16,7 +16,7 @@ same() { cmp "$1" "$2" >"$work/difference" 2>&1; }
 while read -r format rows bytes; do
     rm -f "$work/first"
     while read -r ranks grid; do
-        # What an earlier run left is longer, so a writer that does not empty the file is seen.
+        # The existing file is longer, which reveals a writer that does not truncate it.
         head -c 3000000 /dev/zero >"$work/field"
         run "$ranks" "$gauge_file" --lattice $extent --seed 5 --to "$work/field" \
             --format "$format" --rows "$rows" --grid "$grid"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of ILDG configurations: both precisions, and the ways in which a file can be wrong.
+// The reader of ILDG configurations: both precisions, and all kinds of faulty files.
 #include <catch2/catch.hpp>
 
 #include "configuration.h"
@@ -20,7 +20,7 @@ struct Sample {
     std::string bytes(int bits) const { return ildg_file(field, lattice, bits); }
 };
 
-// What the reader says to these bytes, without the path; "accepted" if it says nothing.
+// The reader's error for these bytes, without the path; "accepted" if it has none.
 std::string ildg_verdict(const std::string& bytes) {
     const TemporaryFile file(bytes);
     try {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the lattice is shared among ranks. No messages: the Lattice of any rank can be made here.
+// The division of the lattice among ranks. No messages are needed: the Lattice of any rank can be
+// constructed here.
 #include <catch2/catch.hpp>
 #include <map>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader of NERSC configurations: all formats, and all ways in which a file can be wrong.
+// The reader of NERSC configurations: all formats, and all kinds of faulty files.
 #include <catch2/catch.hpp>
 
 #include "fixtures.h"
@@ -23,7 +23,7 @@ GaugeField read(const std::string& path) {
     return field;
 }
 
-// What the reader says to these bytes, with the path taken off. "accepted" if it says nothing.
+// The reader's error for these bytes, without the path; "accepted" if it has none.
 std::string verdict(const std::string& bytes) {
     const TemporaryFile file(bytes);
     try {
@@ -113,7 +113,7 @@ TEST_CASE("wilson: the wrong byte order is named as such") {
     }
 }
 
-TEST_CASE("wilson: a header that lies is refused with its line") {
+TEST_CASE("wilson: a header with false values is refused with its line") {
     const std::string good = good_file();
     const std::string plaquette_line = "PLAQUETTE = " + value_of(good, "PLAQUETTE");
     const std::string trace_line = "LINK_TRACE = " + value_of(good, "LINK_TRACE");
@@ -127,7 +127,7 @@ TEST_CASE("wilson: a header that lies is refused with its line") {
     CHECK_THAT(verdict(replaced(good, "4D_SU3_GAUGE", "4D_SU3_GAUGE_3x3")), Contains("truncated"));
     CHECK_THAT(verdict(replaced(good, "DIMENSION_1 = 4", "DIMENSION_1 = 8")),
                Contains("truncated"));
-    // As many sites, but in another order: only the plaquette can tell.
+    // As many sites, but in another order: only the plaquette differs.
     const std::string turned = replaced(replaced(good, "DIMENSION_1 = 4", "DIMENSION_1 = 2"),
                                         "DIMENSION_2 = 2", "DIMENSION_2 = 4");
     CHECK_THAT(verdict(turned), StartsWith("14: PLAQUETTE is"));
@@ -172,7 +172,7 @@ TEST_CASE("wilson: a header that makes no sense is refused with its line") {
     CHECK_THAT(verdict(endless), Contains("no END_HEADER in its first 65536 bytes"));
 }
 
-TEST_CASE("wilson: links that are no numbers are refused even if the checksum is right") {
+TEST_CASE("wilson: links that are not numbers are refused even if the checksum is right") {
     const Lattice lattice = whole(small);
     GaugeField links = random_links(lattice, 21);
     const std::string good = nersc_file(links, lattice, {});
@@ -185,7 +185,7 @@ TEST_CASE("wilson: links that are no numbers are refused even if the checksum is
     CHECK_THAT(verdict(header + data), StartsWith("14: PLAQUETTE is") && Contains("nan"));
 }
 
-TEST_CASE("wilson: a path that is no readable file is refused") {
+TEST_CASE("wilson: a path that is not a readable file is refused") {
     CHECK_THROWS_WITH(read("/nowhere/at/all"), Contains("/nowhere/at/all: No such file"));
     CHECK_THROWS_WITH(read("/"), Contains("/: expected a regular file"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Wilson operator and the solver on one rank, against formulas and a slow version of the same.
+// The Wilson operator and the solver on one rank, against formulas and a slow reference.
 #include <catch2/catch.hpp>
 #include <numbers>
 
@@ -114,7 +114,7 @@ void check_plane_wave(bool antiperiodic, const Coord& n) {
 
 }  // namespace
 
-TEST_CASE("wilson: the operator is the one of the definition on random links") {
+TEST_CASE("wilson: the operator equals its definition on random links") {
     const double kappa = 0.13;
     World w(small, random_links(whole(small), 5), kappa);
     const auto in = w.random(1);
@@ -175,7 +175,7 @@ TEST_CASE("wilson: the even-odd solution is the solution without preconditioning
     CHECK(schur.iterations < plain.iterations);  // what preconditioning is for
 }
 
-TEST_CASE("wilson: the solver reports the residual that the solution has, and when it gives up") {
+TEST_CASE("wilson: the solver reports the true residual of the solution, and when it gives up") {
     World w(small, random_links(whole(small), 8), 0.2);
     const auto source = w.random_even(1);
     std::vector<Spinor> x(source.size());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solutions to a true residual, and the pion correlator against its formula for free quarks.
+// Solutions with a given true residual, and the pion correlator against its formula for free
+// quarks.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numbers>
@@ -49,7 +50,7 @@ std::vector<double> free_pion(const Coord& extent, double kappa, bool antiperiod
 
 }  // namespace
 
-TEST_CASE("wilson: the pion correlator of free quarks is that of the formula") {
+TEST_CASE("wilson: the pion correlator of free quarks follows the formula") {
     const Coord extent{4, 2, 6, 8};
     const Lattice lattice = whole(extent);
     for (const bool antiperiodic : {false, true}) {
@@ -68,12 +69,14 @@ TEST_CASE("wilson: the pion correlator of free quarks is that of the formula") {
     }
 }
 
-TEST_CASE("wilson: a solution is as good as it says, and stops at the tolerance asked for") {
+TEST_CASE(
+    "wilson: the solution has the reported residual, and the solver stops at the requested "
+    "tolerance") {
     const Lattice lattice = whole({4, 2, 6, 4});
     const GaugeField links = random_links(lattice, 8);
     Stopwatch communication;
     WilsonOperator m(lattice, links, 0.15, communication);
-    // Even sites alone, odd sites alone: the norm of the even system differs from that of b.
+    // Even sites only, then odd sites only: the even system and b have different norms.
     for (const int parity : {0, 1}) {
         std::vector<Spinor> b = random_field(lattice.local_sites(), 4);
         for (std::size_t i = 0; i < b.size(); ++i)
@@ -94,7 +97,7 @@ TEST_CASE("wilson: a solution is as good as it says, and stops at the tolerance 
     }
 }
 
-TEST_CASE("wilson: what the recursion believes beyond double precision is not a solution") {
+TEST_CASE("wilson: a residual of the recursion below double precision is not a solution") {
     const Lattice lattice = whole({4, 4, 4, 4});
     const GaugeField links = random_links(lattice, 1);
     Stopwatch communication;

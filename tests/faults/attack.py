@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a process that does not belong to a job does to its ports; run inside a node's namespace.
+"""Attacks by a process outside of a job on the ports of the job; run inside a node's namespace.
 
   attack.py KIND SEED ADDRESS... -- PORT...     KIND: garbage, outsider, half-open, replay
   attack.py record FILE                         writes down what callers say first, until killed
@@ -47,15 +47,15 @@ def garbage(dice, addresses, ports):
 
 
 def outsider(dice, addresses, ports):
-    """Says the same thing that it was told, with a few bits changed."""
+    """Sends back what it received, with a few bits changed."""
     for caller in connections(dice, addresses, ports):
         with caller, contextlib.suppress(OSError):
-            told = bytearray(heard(caller) or first_words(dice))
+            message = bytearray(heard(caller) or first_words(dice))
             for _ in range(dice.randrange(4)):
-                told[dice.randrange(len(told))] ^= 1 << dice.randrange(8)
-            caller.sendall(told)
+                message[dice.randrange(len(message))] ^= 1 << dice.randrange(8)
+            caller.sendall(message)
             heard(caller)
-            caller.sendall(told)
+            caller.sendall(message)
 
 
 def half_open(dice, addresses, ports):
@@ -72,7 +72,7 @@ def half_open(dice, addresses, ports):
 
 
 def replay(dice, addresses, ports):
-    """What a rank of this very job said, word for word."""
+    """Replays the bytes that a rank of this job sent."""
     words = recordings()
     for caller in connections(dice, addresses, ports):
         with caller, contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ def save(name, flows):
 
 
 def parse(packet):
-    """(flow, sequence, flags, payload) of an IPv4 TCP packet, else four times nothing."""
+    """(flow, sequence, flags, payload) of an IPv4 TCP packet; four times None for others."""
     if len(packet) < 54 or packet[12:14] != b"\x08\x00" or packet[23] != 6:
         return None, None, None, None
     header = (packet[14] & 15) * 4

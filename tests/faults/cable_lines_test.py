@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What torus-run says of cables that are dead at the start, die, come back or flap, while real traffic goes on:
+"""The reports of torus-run on cables that are dead at the start, die, come back or flap during real traffic:
 cable_lines_test.py TORUS_RUN CABLE_TRAFFIC [CLASS]."""
 import os
 import re
@@ -42,12 +42,12 @@ class CablesTest(TestbedTest):
             return f.read().splitlines()
 
     def end(self):
-        """What was said in all, by a job that ends well."""
+        """Returns all messages of a job that succeeds."""
         self.assertEqual(self.job.wait(PATIENCE), 0, "\n".join(self.lines()))
         return self.lines()
 
     def wait_for_traffic(self):
-        eventually("all ranks talk", lambda: os.path.exists(self.path("ready")) or self.job.poll() is not None)
+        eventually("all ranks communicate", lambda: os.path.exists(self.path("ready")) or self.job.poll() is not None)
 
     def wait_for_line(self, pattern):
         def there():
@@ -60,7 +60,7 @@ class CablesTest(TestbedTest):
         open(self.path("stop"), "w").close()
 
     def silence(self, node, device):
-        """Loses everything on the cable there, both ways, and no device says so."""
+        """Drops all packets on the cable in both directions, without a sign at the devices."""
         for end, name in ((node, device), self.plan.peer(node, device)):
             tool("set", self.testbed, str(end), name, "loss", "100")
 
@@ -92,7 +92,7 @@ class AtTheStart(CablesTest):
                         "^torus-run: warning: " + re.escape(self.cable(cut)) + r" is dead: \S+ of \S+ is down; "
                         f"the job uses a detour over {way}$", line) for line in lines), lines)
 
-    def test_a_cable_whose_device_is_gone_is_gone_around(self):
+    def test_a_cable_whose_device_is_gone_gets_a_detour(self):
         self.up("3x3")
         cable = self.cable("4:1-")
         subprocess.run(["ip", "-n", self.plan.host(4), "link", "del", "d1m"], check=True)
@@ -101,7 +101,7 @@ class AtTheStart(CablesTest):
         self.expect(line, "warning: " + re.escape(cable) + r" is dead: \S+ has no device d1[pm]; the job uses "
                     r"a detour over \S+")
 
-    def test_a_cable_that_is_silent_or_leads_elsewhere_is_gone_around_when_its_ends_have_tried(self):
+    def test_a_cable_that_is_silent_or_leads_elsewhere_gets_a_detour_after_its_ends_have_tried(self):
         self.up("3x3")
         tool("swap", self.testbed, "0:0+", "4:1+")
         self.silence(8, "d0p")
@@ -118,7 +118,7 @@ class AtTheStart(CablesTest):
         self.expect(line, "warning: " + re.escape(name) + r" has been dead since [0-9:]{8}: \S+ saw: .*; the job "
                     r"uses a detour over \S+")
 
-    def test_a_cable_that_falls_silent_in_the_course_of_a_handshake_is_gone_around(self):
+    def test_a_cable_that_falls_silent_during_a_handshake_gets_a_detour(self):
         self.up("2x2")
         for node, device in ((3, "d0p"), self.plan.peer(3, "d0p")):
             # Kernels connect over it, and no word gets through.
@@ -137,7 +137,7 @@ class AtTheStart(CablesTest):
 
 
 class WhileAJobRuns(CablesTest):
-    def test_a_cable_that_dies_and_comes_back_is_two_lines(self):
+    def test_a_cable_that_dies_and_comes_back_causes_two_lines(self):
         for dims in ("2x2", "3x3x2"):
             with self.subTest(dims):
                 self.up(dims)
@@ -158,7 +158,7 @@ class WhileAJobRuns(CablesTest):
                 self.expect(lines[1], re.escape(self.cable("1:1+")) + r" is back after [0-9.]+ m?s")
 
     def longest_round_trip(self, timeout, kill):
-        """In seconds, between ranks 0 and 1 whose cable dies meanwhile; the messages go on over another way."""
+        """Returns the longest round trip in seconds between ranks 0 and 1, whose cable dies; messages take a detour."""
         self.up("3")
         self.start(traffic=("ping", "1"), timeout=timeout)
         self.wait_for_traffic()
@@ -173,12 +173,12 @@ class WhileAJobRuns(CablesTest):
     def test_a_cut_that_the_device_reports_does_not_wait_for_the_timeout(self):
         self.assertLess(self.longest_round_trip(120, lambda: tool("cut", self.testbed, "0:0+")), 60)
 
-    def test_a_cable_that_falls_silent_is_gone_around_after_the_timeout(self):
+    def test_a_cable_that_falls_silent_gets_a_detour_after_the_timeout(self):
         longest = self.longest_round_trip(TIMEOUT, lambda: self.silence(0, "d0p"))
         self.assertGreater(longest, 1)  # only the timeout has found out
         self.assertLess(longest, 60)
 
-    def test_a_cable_dead_at_the_start_is_used_when_it_is_back_which_is_one_line_more(self):
+    def test_a_cable_dead_at_the_start_is_used_when_it_is_back_with_one_more_line(self):
         self.up("2x2")
         tool("cut", self.testbed, "1:1+")
         self.start()
@@ -188,7 +188,7 @@ class WhileAJobRuns(CablesTest):
         self.stop()
         self.assertEqual(len(self.end()), 2)
 
-    def test_a_cable_that_flaps_is_a_handful_of_lines(self):
+    def test_a_cable_that_flaps_causes_few_lines(self):
         self.up("2x2")
         self.start()
         self.wait_for_traffic()
@@ -203,7 +203,7 @@ class WhileAJobRuns(CablesTest):
         self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} died [0-9]+ times in [0-9.]+ s and has been "
                     "(up again|dead) since .*")
 
-    def test_cables_that_are_plugged_in_elsewhere_are_gone_around_until_they_are_put_right(self):
+    def test_cables_that_are_plugged_in_elsewhere_get_detours_until_they_are_corrected(self):
         self.up("3x3")
         names = self.cable("0:0+"), self.cable("4:1+")
         self.start()
@@ -219,7 +219,7 @@ class WhileAJobRuns(CablesTest):
             self.assertEqual(len(said), 2, lines)
         self.assertEqual(len(lines), 4, lines)
 
-    def test_a_cable_that_is_much_slower_than_its_fellows_is_reported_once(self):
+    def test_a_cable_that_is_much_slower_than_the_others_is_reported_once(self):
         self.up("3x3")
         self.start()
         self.wait_for_traffic()

@@ -54,7 +54,7 @@ class Wrong(Exception):
 
 
 class Cables:
-    """The cables of a testbed: which are dead, and how."""
+    """The cables of a testbed and their faults."""
 
     def __init__(self, testbed, dice):
         self.testbed, self.dice = testbed, dice
@@ -100,7 +100,7 @@ class Cables:
     began = 0.0
 
     def step(self):
-        """One more thing that happens."""
+        """Causes one more event."""
         dice = self.dice
         if self.dead and dice.random() < 0.45:
             return self.heal(dice.choice(list(self.dead)))
@@ -124,7 +124,7 @@ class Cables:
 
 
 class Job(MarkedJob):
-    """torus-run and all that it starts; its files lie in a folder of its own."""
+    """torus-run and all that it starts, with a separate folder for its files."""
 
     def __init__(self, programs, testbed, kind, work, options=()):
         plan = testbed.load()
@@ -165,7 +165,7 @@ class Job(MarkedJob):
             raise Wrong(f"the job has not ended {seconds} s later") from None
 
     def ask(self):
-        """The ranks say what they wait for."""
+        """Asks the ranks for their waits."""
         for pid in self.marked():
             with contextlib.suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_text().strip() not in ("torus-run", "sh", "ip", "ssh"):
@@ -183,7 +183,7 @@ class Job(MarkedJob):
 
 
 def result_of(text):
-    """What a job printed, but for what it took."""
+    """Returns the output of a job without its times."""
     return [re.sub(r"[\d.]+ (ms|s|us)\b.*", "", line) for line in text.splitlines()
             if not line.startswith(("time ", "speed "))]
 
@@ -208,7 +208,7 @@ def run_job(programs, testbed, kind, folder, options=(), schedule=None):
             raise Wrong(f"processes are left: {left}")
         others = [line for line in job.said(job.err).splitlines() if not NEWS.match(line)]
         if others:
-            raise Wrong(f"the job said more than what became of cables: {others}")
+            raise Wrong(f"the job printed more than reports on cables: {others}")
         return job.said(job.out), time.monotonic() - begun
     except Wrong as wrong:
         raise Wrong(f"{wrong}\n{job.said(job.out)}\n{job.said(job.err)}") from None
@@ -217,7 +217,7 @@ def run_job(programs, testbed, kind, folder, options=(), schedule=None):
 
 
 def play(cables, most):
-    """The schedule of one job: it goes on until the job has ended."""
+    """The schedule of one job, which runs until the job has ended."""
     def schedule(job):
         cables.began = time.monotonic()
         time.sleep(cables.dice.uniform(0, 0.6))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a job does while cables of its torus are cut and come back. Everything that arrives is
+/* The traffic of a job while cables of its torus are cut and come back. All received data is
  * checked to the last bit.
  *
  *   cable_traffic all READY STOP [ROUNDS]   collectives, messages of 4 MiB and crowds of small ones
  *   cable_traffic far READY STOP [ROUNDS]   messages of 4 MiB between opposite corners of 2x2x2:
- *                                           relays place all that is written
+ *                                           relays write all of the data
  *   cable_traffic calm READY STOP           small messages among all, with pauses: connections are
  *                                           idle most of the time
  *   cable_traffic ping PEER READY STOP      8 bytes to and fro between rank 0 and PEER; prints the
  *                                           longest and the median round trip in ms
  *
- * Rank 0 makes the file READY when all talk; the job ends when it finds STOP, or after ROUNDS.
- * Exit code: 0 all was right, 4 wrong bytes arrived, 2 bad arguments.
+ * Rank 0 creates the file READY when all ranks communicate. The job ends when it finds STOP, or
+ * after ROUNDS. Exit code: 0 success, 4 wrong bytes arrived, 2 bad arguments.
  */
 #include <mpi.h>
 #include <stdint.h>

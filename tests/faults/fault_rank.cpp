@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank that talks over every link of its torus, with small and large messages, with a neighbour
-// of its neighbours by relay, and with all ranks, until rank 0 finds a file. Everything that
-// arrives is checked.
+// A rank that exchanges small and large messages over every link of its torus, with a neighbour of
+// its neighbours by relay, and with all ranks, until rank 0 finds the file STOP. All received data
+// is checked.
 //
 //   fault_rank DIMS READY STOP     dims of the torus of nodes; rank 0 makes READY when all talk
 //
-// Exit code: 0 told to stop, 3 QMP reported an error, 4 wrong bytes arrived, 2 bad arguments.
+// Exit code: 0 stopped by STOP, 3 QMP reported an error, 4 wrong bytes arrived, 2 bad arguments.
 
 #include <fmt/format.h>
 #include <qmp.h>

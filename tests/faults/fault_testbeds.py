@@ -72,7 +72,7 @@ class Testbed:
 
 
 class Job(MarkedJob):
-    """torus-run and all that it starts; its files lie in a folder of its own."""
+    """torus-run and all that it starts, with a separate folder for its files."""
 
     def __init__(self, arguments, testbed, work, timeout, options=()):
         super().__init__(testbed.name)
@@ -99,7 +99,7 @@ class Job(MarkedJob):
             if self.process.poll() is not None:
                 raise Wrong(f"the job ended before any fault, with {self.process.returncode}")
             if time.monotonic() > deadline:
-                raise Wrong(f"the job does not talk after {PATIENCE} s")
+                raise Wrong(f"the job does not communicate after {PATIENCE} s")
             time.sleep(0.02)
 
     def end(self, seconds):
@@ -145,7 +145,7 @@ def listening(place):
 
 
 def sockets_in_use(place):
-    """Lines of the tables whose socket belongs to a process: not what the kernel still winds up."""
+    """Lines of the tables whose socket belongs to a process, without connections that only the kernel still closes."""
     lines = [f"{place} packet: {line.strip()}"
              for line in sh("ip", "netns", "exec", place, "cat", "/proc/net/packet", check=False).splitlines()[1:]
              if line.split()[3] != "0003"]  # attack.py records
@@ -168,7 +168,7 @@ def some_rank(job, dice):
 
 
 def dead_link_of(number):
-    """A neighbour may see it before the launcher does, and end the job."""
+    """A neighbour may notice it before the launcher, and end the job."""
     return rf"link between rank ({number}\b|\d+\b[^\n;]* and rank {number}\b)[^\n]* is dead; rank \d+\b[^\n]* saw: "
 
 
@@ -195,12 +195,12 @@ def cut_device(job, dice):
 
 
 def cut_cable(job, dice):
-    """One that others can carry."""
+    """A cable that others can replace."""
     cut_device(job, dice)
 
 
 def cut_off(job, dice):
-    """All cables of a node: no way is left to it."""
+    """All cables of a node: no path to it is left."""
     return cut_off_one(job, dice.randrange(len(job.testbed.hosts)))
 
 
@@ -212,7 +212,7 @@ def cut_off_one(job, number):
 
 
 def cut_off_again(job, dice):
-    """All cables of a node, one of which was away before."""
+    """All cables of a node, one of which was dead before."""
     number = dice.randrange(len(job.testbed.hosts))
     sh(TESTBED, "cut", job.testbed.name, f"{number}:d0p")
     time.sleep(dice.uniform(0, 0.3))
@@ -271,7 +271,7 @@ DEADLY = ("killed", "stopped", "device", "cut off", "cut off again", "node", "la
 
 
 def suffer(arguments, testbed, kind, dice, work):
-    """One job with one fault; seconds until it had ended."""
+    """Runs one job with one fault. Returns the seconds until it ended."""
     recorder = start_recorder(testbed, work, dice) if kind == "replay" else None
     settings = arguments.set + (["routing.detour=false"] if kind == "device" else [])
     job = Job(arguments, testbed, work, TIMEOUT if kind in DEADLY else PATIENCE, options_of(settings))
@@ -308,7 +308,7 @@ CABLE_NEWS = re.compile(r"torus-run: (warning: )?the cable from ")
 def judge(job, status, culprits):
     said = job.said()
     if culprits is None and status != 0:
-        raise Wrong(f"the job ended with {status}, expected 0: the fault is none of its business")
+        raise Wrong(f"the job ended with {status}, expected 0: the fault does not affect it")
     if culprits and status == 0:
         raise Wrong("the job ended with 0, expected an error")
     lines = [line for line in said.splitlines()
@@ -316,10 +316,10 @@ def judge(job, status, culprits):
     if culprits and not any(re.search(culprit, lines[-1]) for culprit in culprits):
         raise Wrong(f"nothing names the culprit: expected one of {culprits}")
     if culprits and len(lines) > 1:
-        raise Wrong("torus-run says more than what the cause is")
+        raise Wrong("torus-run prints more than the cause")
     if "wrong bytes" in said:
         raise Wrong("wrong bytes arrived")
-    # What was killed needs a moment to be gone.
+    # Killed processes need a moment to disappear.
     deadline = time.monotonic() + 10
     while (left := left_behind(job)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -338,7 +338,7 @@ def left_behind(job):
 
 
 def start_recorder(testbed, work, dice):
-    """Records what a rank says on one of its devices from the first packet on."""
+    """Records the packets of a rank on one of its devices, from the first packet on."""
     host = dice.choice(testbed.hosts)
     recorder = subprocess.Popen(
         ["ip", "netns", "exec", host, sys.executable, str(ATTACK), "record", str(work / "recording")],
@@ -385,7 +385,7 @@ def run(arguments):
 
 
 def mended(testbed, kind):
-    """The testbed as good as new; nothing where the next job needs another."""
+    """Returns the repaired testbed; None if the next job needs another one."""
     if kind in ("device", "cable", "cut off", "cut off again"):
         sh(TESTBED, "heal", testbed.name)
     if kind != "node":

@@ -33,7 +33,7 @@ class Wrong(Exception):
 
 
 class Trial:
-    """One job, or two, in a testbed of its own."""
+    """One job, or two, in a separate testbed."""
 
     def __init__(self, programs, seed, number):
         self.programs = programs
@@ -100,13 +100,13 @@ class Trial:
     # ---- what is said ----
 
     def expect_cable_lines(self, lines):
-        """Lines about the cable that was touched, and no other."""
+        """Returns the lines about the faulty cable. No other cable may be named."""
         (a, device_a), (b, device_b) = self.ends()
         cable = f"the cable from {self.plan.host(a)} {device_a} (0+) to {self.plan.host(b)} {device_b} (0-) "
         for line in lines:
             if not re.match(f"torus-run: (warning: )?{re.escape(cable)}(is dead|is back|was dead|died|has been dead|has been up|"
                             "is flapping)", line):
-                raise Wrong(f"not a line about this cable: {line}")
+                raise Wrong(f"a line about another cable: {line}")
 
     # ---- faults ----
 
@@ -118,7 +118,7 @@ class Trial:
         tool("heal", self.name)
 
     def switch_off_and_on(self, most=0):
-        """At one end, which is returned; with a pause of up to so long after each."""
+        """Changes one end of the cable, with a pause of up to this length after each change. Returns the end."""
         node, device = self.random.choice(self.ends())
         for state in ("down", "up"):
             subprocess.run(["ip", "-n", self.plan.host(node), "link", "set", device, state], check=True)
@@ -142,13 +142,13 @@ class Trial:
         self.stop()
 
     def dead_cable(self):
-        """One that stays silent ends the job, with one error that names the route over it."""
+        """A cable that stays silent ends the job, with one error that names the route over it."""
         self.start("kernel", self.random.choice(["all", "calm"]))
         self.await_traffic()
         self.pause(1)
         self.silence()
         if self.await_end() == 0:
-            raise Wrong("the job ended well")
+            raise Wrong("the job succeeded")
         lines = self.said.splitlines()
         errors = [line for line in lines if "the kernels' route there:" in line]
         self.expect_cable_lines([line for line in lines if line not in errors])
@@ -172,7 +172,7 @@ class Trial:
             raise Wrong(f"exit {status}")
         found = re.search(r'Restore them with "torus-info ([^"]+)" as root on (\S+) ', lines[0])
         if not found or f"host {self.plan.host(node)} has no route" not in lines[0]:
-            raise Wrong("no host, or no command")
+            raise Wrong("the message has no host or no command")
         for host in found.group(2).split(","):
             # All namespaces have the machine's name.
             subprocess.run(["ip", "netns", "exec", host, self.programs.torus_info, *found.group(1).split(), "--node", host],
@@ -182,7 +182,7 @@ class Trial:
         self.stop()
 
     def flapping(self):
-        """With shortcuts, a cable that goes and comes costs a moment."""
+        """With shortcuts, a flapping cable causes only a short pause."""
         if self.node == 2:                   # on no way from rank 0
             self.node = 1
         self.start("auto", "ping", "2" if self.node in (0, 1) else "3")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs whose processes are known by a mark in their environment, wherever they run and whoever their parent is."""
+"""Jobs whose processes are known by a mark in their environment, on any host and with any parent."""
 import contextlib
 import os
 import signal
@@ -11,7 +11,7 @@ MARK = "TORUSMP_FAULT_TEST"
 
 
 def options_of(settings):
-    """The words by which torus-run is given settings: jobs inherit none from the environment."""
+    """The options that pass settings to torus-run. Jobs inherit no settings from the environment."""
     return [word for setting in settings for word in ("--set", setting)]
 
 
@@ -22,11 +22,11 @@ class MarkedJob:
         self.mark = f"{name}-{time.monotonic_ns()}"
 
     def environment(self, **more):
-        """Ours without torusmp's own variables, with the mark."""
+        """The environment of this process without torusmp's variables, with the mark."""
         return {n: v for n, v in os.environ.items() if not n.startswith("TORUSMP_")} | {MARK: self.mark} | more
 
     def marked(self):
-        """Processes that came from this job, zombies not counted."""
+        """The processes of this job, without zombies."""
         found = []
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
@@ -35,7 +35,7 @@ class MarkedJob:
         return found
 
     def finish(self):
-        """Whatever becomes of the test: nothing of the job lives on."""
+        """Ends all processes of the job, however the test ends."""
         for pid in self.marked():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

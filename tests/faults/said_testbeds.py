@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Whether what torus-run says of faults of cables is true, over schedules drawn from a seed.
+"""Checks the reports of torus-run on faults of cables, over schedules drawn from a seed.
 
   said_testbeds.py --programs torus-run torus-check cable_traffic --kind silent,exchanged,lossy
                    [--trials 3] [--seed 1] [--set transport.use=ethernet] [-v]
@@ -43,7 +43,7 @@ class Wrong(Exception):
 
 
 class Job(MarkedJob):
-    """torus-run with cable_traffic; its files lie in a folder of its own."""
+    """torus-run with cable_traffic, with a separate folder for its files."""
 
     def __init__(self, trial, *arguments, rounds=0):
         testbed, plan = trial.testbed, trial.plan
@@ -85,7 +85,7 @@ class Job(MarkedJob):
 
 
 class Trial:
-    """A testbed, and what befalls it."""
+    """A testbed and its faults."""
 
     def __init__(self, programs, dice, dims, folder, options):
         self.programs, self.dice, self.folder, self.options = programs, dice, Path(folder), options
@@ -94,7 +94,7 @@ class Trial:
         self.plan = self.testbed.load()
 
     def name_of(self, cable):
-        """As messages name it."""
+        """The cable as messages name it."""
         a, device_a, b, device_b = cable
         ends = sorted(((a, device_a), (b, device_b)), key=lambda end: end[1][2], reverse=True)
         names = [f"{self.plan.host(n)} {d} ({d[1]}{'+' if d[2] == 'p' else '-'})" for n, d in ends]
@@ -105,7 +105,7 @@ class Trial:
             self.testbed.set(str(node), device, {"loss": percent})
 
     def check(self):
-        """torus-check's findings; the machine's own network is none of its business."""
+        """Returns torus-check's findings, without the machine's own network."""
         done = subprocess.run(["ip", "netns", "exec", self.plan.front(), str(self.programs["torus-check"]), "--config",
                                self.testbed.geometry_file], text=True, capture_output=True, timeout=PATIENCE)
         return done.returncode, done.stdout + done.stderr
@@ -146,20 +146,20 @@ def silent(trial):
             job.end([0])
         for line in job.lines():
             if "cannot go on" in line:
-                raise Wrong(f"a correct job was said to hang: {line}")
+                raise Wrong(f"a correct job was reported to hang: {line}")
     finally:
         show(job)
 
 
 def ask(job):
-    """SIGUSR1, and its answer."""
+    """Sends SIGUSR1 and returns the answer."""
     before = len(summaries(job))
     os.kill(torus_run_of(job), signal.SIGUSR1)
     job.wait_until("an answer to SIGUSR1", lambda: len(summaries(job)) > before)
 
 
 def torus_run_of(job):
-    """`ip netns exec` becomes what it starts."""
+    """`ip netns exec` replaces itself by the program that it starts."""
     return job.process.pid
 
 
@@ -179,7 +179,7 @@ def expect_named(trial, job, cable):
 
 
 def rename(namespace, one, other):
-    """The names change places, addresses stay with the plugs: as after another order of the kernel's."""
+    """Exchanges two device names while addresses stay with the plugs, as after another order of the kernel."""
     kernel.batch("ip", [f"link set {one} down", f"link set {other} down", f"link set {one} name spare",
                         f"link set {other} name {one}", f"link set spare name {other}", f"link set {one} up",
                         f"link set {other} up"], namespace)
@@ -226,9 +226,9 @@ def lossy(trial):
         time.sleep(dice.uniform(2, 4))
         job.stop.touch()
         job.end([0])
-        told = [line for line in job.lines() if "loses packets" in line]
-        if len(told) != (1 if percent else 0):
-            raise Wrong(f"{len(told)} lines on loss, with {percent} % of it on one cable")
+        warnings = [line for line in job.lines() if "loses packets" in line]
+        if len(warnings) != (1 if percent else 0):
+            raise Wrong(f"{len(warnings)} warnings of loss, with {percent} % of it on one cable")
     finally:
         show(job)
 

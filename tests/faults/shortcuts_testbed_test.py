@@ -45,7 +45,7 @@ class ShortcutTest(TestbedTest):
 
 class Jobs(ShortcutTest):
     def soak(self, *settings):
-        """What each rank says of its shortcuts, after a job in which all was right and that said nothing else."""
+        """Returns each rank's report on its shortcuts, after a job that succeeded and printed nothing else."""
         done = subprocess.run([*self.words(*settings), SOAK, "--messages", "6000"], stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
@@ -55,7 +55,7 @@ class Jobs(ShortcutTest):
         self.assertEqual(len(found), NODES, done.stdout)
         return [tuple(map(int, counts)) for counts in found]
 
-    def test_where_routes_are_laid_ranks_that_are_no_neighbours_have_shortcuts(self):
+    def test_with_routes_ranks_that_are_not_neighbours_have_shortcuts(self):
         self.up()
         for settings in ([], ["transport.checksum=true"]):
             for opened, tried, failed, closed in self.soak(*settings):
@@ -67,7 +67,7 @@ class Jobs(ShortcutTest):
             self.assertLessEqual(opened, 1)
             self.assertGreater(tried, 1)
 
-    def test_without_routes_all_goes_by_relay_without_a_message(self):
+    def test_without_routes_all_packets_are_relayed_without_a_warning(self):
         self.up("--no-routes")
         for opened, tried, failed, _closed in self.soak():
             self.assertEqual(opened, 0)
@@ -76,7 +76,7 @@ class Jobs(ShortcutTest):
 
 
 class Faults(ShortcutTest):
-    """Kernels that forward no more, in the course of a job."""
+    """Kernels that stop forwarding during a job."""
 
     def setUp(self):
         super().setUp()
@@ -88,7 +88,7 @@ class Faults(ShortcutTest):
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         self.addCleanup(self.job.wait)
         self.addCleanup(self.job.kill)
-        eventually("all ranks talk", lambda: os.path.exists(self.path("ready")) or self.ended())
+        eventually("all ranks communicate", lambda: os.path.exists(self.path("ready")) or self.ended())
 
     def said(self):
         with open(self.errors) as f:
@@ -100,7 +100,7 @@ class Faults(ShortcutTest):
         return False
 
     def shortcuts(self, node):
-        """Connections of the node's address that are established."""
+        """Returns the established connections of the node's address."""
         lines = self.on(node, "cat", "/proc/net/tcp", "/proc/net/tcp6").splitlines()
         ours = {"".join(f"{int(part):02X}" for part in reversed(self.plan.node_address(other).split(".")))
                 for other in range(NODES)}
@@ -115,7 +115,7 @@ class Faults(ShortcutTest):
         open(self.path("stop"), "w").close()
         self.assertEqual((self.job.wait(PATIENCE), self.said()), (0, ""))
 
-    def test_routes_that_are_taken_away_are_missed_by_no_message(self):
+    def test_no_message_is_lost_when_routes_are_removed(self):
         self.expect_shortcuts(3)
         for node in range(NODES):
             for other in self.far(node):
@@ -123,7 +123,7 @@ class Faults(ShortcutTest):
         self.expect_shortcuts(0)
         self.end()
 
-    def test_where_forwarding_ends_and_begins_again_no_message_is_missed_and_shortcuts_return(self):
+    def test_no_message_is_lost_when_forwarding_stops_and_shortcuts_return_with_it(self):
         self.expect_shortcuts(3)
         for value, number in (0, 0), (1, 3):
             for node in range(NODES):

@@ -247,7 +247,7 @@ void two_with_rows(Scene& scene, MemoryStore& store) {
     }
 }
 
-TEST_CASE("A failed write is known to all members, and the next call works", "[io]") {
+TEST_CASE("A failed write is reported to all members, and the next call works", "[io]") {
     Scene scene;
     Job job(job_of({2}, true));
     scene.sign_on(job);
@@ -271,7 +271,7 @@ TEST_CASE("A failed write is known to all members, and the next call works", "[i
     for (std::size_t i = 0; i < 8000; ++i) REQUIRE(store.bytes[i] == std::byte(i / 10 % 2 + 1));
 }
 
-TEST_CASE("A file that shrinks while it is read gives what is left", "[io]") {
+TEST_CASE("A file that shrinks while it is read gives the remaining bytes", "[io]") {
     Scene scene;
     Job job(job_of({2}, true));
     scene.sign_on(job);
@@ -288,7 +288,7 @@ TEST_CASE("A file that shrinks while it is read gives what is left", "[io]") {
 
 // Rows in turn, of which each rank has one in each group, at a random place in it: no two of them
 // are at the same distance for long.
-TEST_CASE("Memory is at most twice what aggregators may hold, however short the rows", "[io]") {
+TEST_CASE("Memory is at most twice the limit of the aggregators, however short the rows", "[io]") {
     constexpr std::size_t ranks = 4, groups = 8192, window = std::size_t(3) << 20;
     constexpr std::size_t packets = std::size_t(512) << 10;  // of core, under way
     const std::vector<std::pair<std::size_t, int>> cases = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Independent accesses of ranks that do not reach the file, through the one that does, in whole
+// Independent accesses of ranks that do not reach the file, through the rank that does, in whole
 // jobs: random views and calls against a model of the file, several ranks at a time.
 #include <catch2/catch.hpp>
 
@@ -206,7 +206,7 @@ std::uint64_t rounds() {
     return given != nullptr ? std::strtoull(given, nullptr, 10) : 60;
 }
 
-TEST_CASE("Ranks that do not reach a file read and write what the model does", "[io]") {
+TEST_CASE("Ranks that do not reach a file read and write like the model", "[io]") {
     const bool faults = GENERATE(false, true);
     long cuts = 0;
     for (std::uint64_t seed = 1; seed <= rounds(); ++seed) {
@@ -260,7 +260,8 @@ TEST_CASE("Ranks that do not reach a file write at the same time", "[io]") {
     }
 }
 
-TEST_CASE("Sizes, room and failures reach ranks that do not reach the file", "[io]") {
+TEST_CASE("Sizes, allocations and failures are reported to ranks that do not reach the file",
+          "[io]") {
     Random random(3);
     Scene scene(job_of({3}, false), 1);
     scene.run(random, [&](core::Rank rank) {
@@ -285,7 +286,7 @@ TEST_CASE("Sizes, room and failures reach ranks that do not reach the file", "[i
 }
 
 // Each writes the range in two calls: without locks they mix.
-TEST_CASE("Ranges are locked for all ranks by the one that serves", "[io]") {
+TEST_CASE("The serving rank locks ranges for all ranks", "[io]") {
     for (std::uint64_t seed = 1; seed <= rounds() / 2; ++seed) {
         CAPTURE(seed);
         Random random(seed);
@@ -310,7 +311,7 @@ TEST_CASE("Ranges are locked for all ranks by the one that serves", "[io]") {
     }
 }
 
-TEST_CASE("A rank that asks for what cannot be is answered with an error, or is no peer", "[io]") {
+TEST_CASE("A rank that sends an invalid request gets an error, or is dropped as a peer", "[io]") {
     Scene scene(job_of({2}, true), 0);
     const auto bytes_of = [](const far::Note& note, std::size_t runs) {
         return transport::ConstBytes(reinterpret_cast<const std::byte*>(&note),

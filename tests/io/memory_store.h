@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file in memory, which can be made to fail.
+// A file in memory that fails on request.
 #pragma once
 
 #include <algorithm>

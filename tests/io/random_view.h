@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random views, and the map of bytes that says what they mean.
+// Random views, and the maps of the bytes that they select.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ inline core::Shape random_shape(Random& random, int depth) {
     return core::Shape::sequence(parts);
 }
 
-// bytes: how many bytes of data the model tells of.
+// bytes: the number of bytes of data in the model.
 inline ModelledView random_view(Random& random, std::size_t bytes) {
     ModelledView made;
     const Offset displacement = Offset(below(random, 200));

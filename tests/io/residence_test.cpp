@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a file lives, decided from what made-up hosts see; and what this host sees.
+// The host of a file, determined from the file systems of fictitious hosts, and the file systems of
+// this host.
 #include <catch2/catch.hpp>
 
 #include <unistd.h>
@@ -51,7 +52,7 @@ Residence found(const std::vector<Sight>& sights, bool creates = true, const Hom
     return residence_of("/data/x", sights, hosts, homes, creates);
 }
 
-TEST_CASE("A folder that one host alone has is reached through it", "[io]") {
+TEST_CASE("A folder that only one host has is reached through this host", "[io]") {
     const auto residence = found({without_folder("a"), disk_of("b", 5), without_folder("c")});
     REQUIRE(residence.refusal.empty());
     REQUIRE(residence.members == std::vector<bool>{false, true, false});
@@ -59,7 +60,7 @@ TEST_CASE("A folder that one host alone has is reached through it", "[io]") {
     REQUIRE(residence.why == "only host b has the folder (ext4)");
 }
 
-TEST_CASE("A file system that all mount is used by all", "[io]") {
+TEST_CASE("A file system that all hosts mount is used by all of them", "[io]") {
     const Sight server = disk_of("server", 5);
     const auto residence = found({mounted_from(server, "a"), mounted_from(server, "b")});
     REQUIRE(residence.refusal.empty());
@@ -67,7 +68,7 @@ TEST_CASE("A file system that all mount is used by all", "[io]") {
     REQUIRE(residence.why == "all hosts see the same nfs");
 }
 
-TEST_CASE("The host of the disk is preferred to those that mount it", "[io]") {
+TEST_CASE("The host of the disk is preferred to hosts that mount it", "[io]") {
     const Sight disk = disk_of("head", 5);
     const auto residence = found({mounted_from(disk, "a"), disk, mounted_from(disk, "b")});
     REQUIRE(residence.refusal.empty());
@@ -79,7 +80,7 @@ TEST_CASE("The host of the disk is preferred to those that mount it", "[io]") {
     REQUIRE_FALSE(found({other, disk}).refusal.empty());
 }
 
-TEST_CASE("A new file is not made where it may not belong", "[io]") {
+TEST_CASE("A new file is not created if its host is unclear", "[io]") {
     // Root folders of disks have one number everywhere.
     const auto residence = found({disk_of("a", 2), disk_of("b", 2)});
     REQUIRE(residence.refusal ==
@@ -95,7 +96,7 @@ TEST_CASE("A new file is not made where it may not belong", "[io]") {
                 .refusal.find("hosts a and b have different files of that name") == 0);
 }
 
-TEST_CASE("io.at says where a file lives", "[io]") {
+TEST_CASE("io.at sets the host of a file", "[io]") {
     const auto with_rule = [](int rule, bool second_named) {
         std::vector<Sight> sights{disk_of("a", 2), disk_of("b", 3)};
         for (Sight& sight : sights) sight.rule = rule;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of this host: what the kernel refuses, and the limit of a process.
+// Files of this host: errors of the kernel, and the limit of a process.
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
@@ -27,7 +27,7 @@ struct Folder {
     std::string path = "/tmp/torusmp_io_XXXXXX";
 };
 
-TEST_CASE("A local file keeps what is written, and reads end at its end", "[io]") {
+TEST_CASE("A local file keeps the written bytes, and reads end at its end", "[io]") {
     const Folder folder;
     int error = 0;
     const auto store = LocalStore::open(folder.file(), O_RDWR | O_CREAT | O_EXCL, error);
@@ -51,7 +51,7 @@ TEST_CASE("A local file keeps what is written, and reads end at its end", "[io]"
     REQUIRE(store->write(data, 4, 0).error == EBADF);
 }
 
-TEST_CASE("What cannot be opened has the kernel's reason", "[io]") {
+TEST_CASE("A file that cannot be opened is reported with the kernel's reason", "[io]") {
     const Folder folder;
     int error = 0;
     REQUIRE(LocalStore::open(folder.file(), O_RDWR, error) == nullptr);
@@ -62,7 +62,7 @@ TEST_CASE("What cannot be opened has the kernel's reason", "[io]") {
     REQUIRE(error == ENAMETOOLONG);
 }
 
-TEST_CASE("The limit of the process is an error and no signal", "[io]") {
+TEST_CASE("Exceeding the file size limit of the process is an error and not a signal", "[io]") {
     const Folder folder;
     rlimit before{};
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
@@ -83,7 +83,7 @@ TEST_CASE("The limit of the process is an error and no signal", "[io]") {
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
 }
 
-TEST_CASE("Hints take what they know and what can be", "[io]") {
+TEST_CASE("Hints accept known keys and possible values", "[io]") {
     Hints hints;
     REQUIRE(hints.take("cb_nodes", "3"));
     REQUIRE(hints.take("cb_buffer_size", "65536"));

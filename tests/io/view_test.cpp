@@ -12,7 +12,7 @@ namespace torusmp::io::view_test {
 
 using namespace testing;
 
-TEST_CASE("A view means the bytes of its model", "[io]") {
+TEST_CASE("A view selects the bytes of its model", "[io]") {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         CAPTURE(seed);
         Random random(seed);
@@ -59,7 +59,7 @@ TEST_CASE("Views that go backwards or overlap are refused", "[io]") {
     REQUIRE_FALSE(View::can_be(core::Layout(sequence(-8, 8), 28), true));
 }
 
-TEST_CASE("A layout longer than its extent is one tile, and all of its bytes are seen", "[io]") {
+TEST_CASE("A layout longer than its extent is one tile with all of its bytes", "[io]") {
     // Rows of 8 bytes, 20 apart; the extents are too short for another tile.
     const core::Shape rows = core::Shape::block(8).repeated(3, 20);
     for (const std::ptrdiff_t extent : {47, 8, 0, -5}) {
@@ -88,12 +88,12 @@ TEST_CASE("A layout longer than its extent is one tile, and all of its bytes are
     REQUIRE(still.position_of(50) >= 8);
 }
 
-TEST_CASE("Runs tell what was added, and coverage what they mark", "[io]") {
+TEST_CASE("Runs cover what was added, and coverage is what they mark", "[io]") {
     for (std::uint64_t seed = 1; seed <= 400; ++seed) {
         CAPTURE(seed);
         Random random(seed);
         const std::size_t window = 1 + below(random, 2000);
-        std::vector<bool> bytes(window), told(window);
+        std::vector<bool> bytes(window), from_runs(window);
         Coverage coverage;
         coverage.reset(window);
         for (int member = 0; member < 3; ++member) {
@@ -111,11 +111,11 @@ TEST_CASE("Runs tell what was added, and coverage what they mark", "[io]") {
                 REQUIRE(run.fits(std::int64_t(window)));
                 for (std::int64_t k = 0; k < run.count; ++k)
                     for (std::int64_t i = 0; i < run.bytes; ++i)
-                        told[std::size_t(run.offset + k * run.stride + i)] = true;
+                        from_runs[std::size_t(run.offset + k * run.stride + i)] = true;
                 coverage.mark(run);
             }
         }
-        REQUIRE(told == bytes);
+        REQUIRE(from_runs == bytes);
         const std::size_t gap = below(random, 3) == 0 ? 0 : below(random, 40);
         std::vector<bool> covered(window);
         std::size_t last = 0;
@@ -191,7 +191,7 @@ struct Memory {
     std::vector<std::size_t> places;
 };
 
-TEST_CASE("One rank reads and writes what its view means, and nothing else", "[io]") {
+TEST_CASE("One rank reads and writes the bytes of its view, and no others", "[io]") {
     for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
         CAPTURE(seed);
         Random random(seed);
@@ -233,7 +233,7 @@ TEST_CASE("One rank reads and writes what its view means, and nothing else", "[i
     }
 }
 
-TEST_CASE("A view that sees bytes twice reads them twice", "[io]") {
+TEST_CASE("A view that contains bytes twice reads them twice", "[io]") {
     MemoryStore store;
     for (int i = 0; i < 30; ++i) store.bytes.push_back(std::byte(i));
     const auto tile =
@@ -247,7 +247,7 @@ TEST_CASE("A view that sees bytes twice reads them twice", "[io]") {
         REQUIRE(std::size_t(memory[i]) == 1 + i / 16 * 10 + i % 16 / 8 * 4 + i % 8);
 }
 
-TEST_CASE("Short gaps are read with what lies around them, by one call", "[io]") {
+TEST_CASE("Short gaps are read together with the bytes around them, by one call", "[io]") {
     MemoryStore store;
     store.bytes.resize(100000);
     const View rows(0, std::make_shared<const core::Layout>(core::Shape::block(64), 256));

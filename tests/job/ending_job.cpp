@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank dies while the others leave the job: their progress threads hear of it meanwhile.
+// A rank dies while the others leave the job: their progress threads learn of it meanwhile.
 //
 //   torus-run --keep-going --set progress.mode=thread -np 3 ending_job
 //
-// Those that live print a line when they have left.
+// The living ranks print a line when they have left.
 #include <fmt/format.h>
 #include <signal.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A rank that starts, does what its arguments say, and ends. The first says by which front end.
+/* A rank that takes the steps in its arguments and ends. The first argument is the front end.
 
-     mpi STEPS...   nap=SECONDS[@RANK]   computes: nothing of the library is called
+     mpi STEPS...   nap=SECONDS[@RANK]   computes without a call of the library
                     barrier
-                    talk=SECONDS         all ranks do, again and again; rank 0 tells of it
+                    talk=SECONDS         all ranks exchange messages; rank 0 prints a line
                     corners              the first and the last rank send each other a message
-                    unread=SECONDS       rank 0 sends rank 1 more than sockets hold; it looks that
-                                         much later
-     qmp            a barrier, and the end, with memory that is never given back
-   Exit code: 0 all was right, 2 bad arguments, 4 wrong bytes arrived. */
+                    unread=SECONDS       rank 0 sends rank 1 more than sockets hold, and rank 1
+                                         reads it so much later
+     qmp            a barrier, then the end, with memory that is never freed
+   Exit code: 0 success, 2 bad arguments, 4 wrong bytes arrived. */
 #include <mpi.h>
 #include <qmp.h>
 #include <stdio.h>

@@ -114,7 +114,7 @@ class Shapes(GraphTest):
 
 
 class Parts(GraphTest):
-    """Fewer ranks than hosts, also where no box of the torus has as many hosts."""
+    """Fewer ranks than hosts, also if no box of the torus has so many hosts."""
 
     def torus(self, dims, *options):
         self.testbed = self.name()
@@ -124,7 +124,7 @@ class Parts(GraphTest):
         self.file = plan.geometry_file
 
     def run_on(self, nodes, *options):
-        """A program whose ranks must be on these nodes, one after the other."""
+        """Runs a program whose ranks must be on these nodes, in this order."""
         options = ["--agent", AGENT, *options]
         shown = self.job("true", options=[*options, "--display-map"])
         self.assertEqual(shown, "".join(f"torus-run: {self.hosts[node]}: rank {rank}\n"
@@ -162,7 +162,7 @@ class Parts(GraphTest):
         self.assertIn(f"nothing was started: {zero} and {two} on one side, {one} on the other. Dead:\n", done.stderr)
         self.assertIn(f"torus-run: the job starts on other hosts: 3 ranks on {zero}, {two} and {three}, 1 on each\n",
                       done.stderr)
-        # What nobody has read is there for the ranks of the second start.
+        # The ranks of the second start can read the input that the first start left unread.
         read = subprocess.run([*words, "sh", "-c", "[ $TORUSMP_RANK = 0 ] && exec cat"], input="first line\n", text=True,
                               capture_output=True, timeout=PATIENCE)
         self.assertEqual(read.stdout, "first line\n", read.stderr)
@@ -214,13 +214,13 @@ class Faults(GraphTest):
         tool("cut", self.testbed, "0:e1")
         time.sleep(2)
         tool("heal", self.testbed, "0:e1")
-        out, told = job.communicate(timeout=PATIENCE)
-        self.assertEqual(job.returncode, 0, out + told)
+        out, errors = job.communicate(timeout=PATIENCE)
+        self.assertEqual(job.returncode, 0, out + errors)
         far, device = plan.peer(0, "e1")
-        self.assertIn(f"{self.hosts[0]} e1", told)
-        self.assertIn(f"{self.hosts[far]} {device}", told)
+        self.assertIn(f"{self.hosts[0]} e1", errors)
+        self.assertIn(f"{self.hosts[far]} {device}", errors)
 
-    def test_a_cable_that_is_dead_at_the_start_is_gone_around(self):
+    def test_a_cable_that_is_dead_at_the_start_gets_a_detour(self):
         self.up(4, "0-1,0-2,0-3,1-2,1-3,2-3")
         tool("cut", self.testbed, "0:e1")
         done = self.run_program(TORUS_RUN, "--config", self.file, COLLECTIVES)
@@ -248,7 +248,7 @@ class BadInput(GraphTest):
             self.assertIn("bad.toml:", done.stderr)
             self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)
 
-    def test_each_mistake_is_one_message_with_its_line(self):
+    def test_each_mistake_causes_one_message_with_its_line(self):
         self.refused(["a x - b x"], "no cable leads from a and b to c")
         self.refused(["a x - b x", "a x - b x"], "a x is also an end of cable 1 of the list")
         self.refused(["a x - b x", "b y - d x"], "d is not in nodes.hosts")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why a job hangs: the graph of waits against its definition, the causes of snapshots made by hand,
-// and the encoding by which ranks tell what they wait for.
+// The analysis of hangs: the graph of waits against its definition, the causes found in snapshots
+// made by hand, and the encoding in which ranks report their waits.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ bool names(const WaitGraph& graph, int node, int other) {
     return false;
 }
 
-TEST_CASE("what can never go on is what no order of events sets free") {
+TEST_CASE("the waits that never end are the waits that no order of events ends") {
     std::mt19937 random(GENERATE(range(1u, 6u)));
     for (int round = 0; round < 400; ++round) {
         const WaitGraph graph = any_graph(random, 1 + int(random() % 12));
@@ -72,7 +72,7 @@ TEST_CASE("what can never go on is what no order of events sets free") {
     }
 }
 
-TEST_CASE("every stuck node depends on a knot, and a knot on nothing stuck outside of it") {
+TEST_CASE("every stuck node depends on a knot, and a knot depends only on its own stuck nodes") {
     std::mt19937 random(GENERATE(range(10u, 15u)));
     for (int round = 0; round < 400; ++round) {
         const WaitGraph graph = any_graph(random, 1 + int(random() % 12));
@@ -157,7 +157,7 @@ TEST_CASE("a long circle is cut short, and 64 ranks fit a screen") {
     }
 }
 
-TEST_CASE("one rank that all wait for is reported with what it does") {
+TEST_CASE("a rank that all others wait for is reported with its activity") {
     Snapshot snapshot;
     for (Rank rank = 0; rank < 63; ++rank) snapshot.push_back(in_barrier(rank, 64));
     snapshot.push_back(plain(RankState::Kind::computes));
@@ -168,7 +168,7 @@ TEST_CASE("one rank that all wait for is reported with what it does") {
     CHECK(summarize(snapshot).lines.size() == 2);
 }
 
-TEST_CASE("a message that matches nothing stands beside the receive that matches nothing") {
+TEST_CASE("an unmatched message is reported beside the unmatched receive") {
     Snapshot snapshot{in_barrier(0, 3), receives(1, 3, 0, 77), in_barrier(2, 3)};
     snapshot[1].waits->add(Waits::Message{.source = 0, .context = world, .tag = 78, .bytes = 4});
     CHECK(first(snapshot) ==
@@ -185,7 +185,7 @@ TEST_CASE("members of a group in different collectives are distinguished") {
                Contains("rank 0 called MPI_Barrier") && Contains("but rank 1 called MPI_Bcast"));
 }
 
-TEST_CASE("a rank that is past a collective is not waited for") {
+TEST_CASE("a rank that has completed a collective is not waited for") {
     Snapshot snapshot{in_barrier(0, 3), in_barrier(1, 3), in_barrier(2, 3, 256)};
     const auto causes = find_causes(snapshot);
     REQUIRE_FALSE(causes.empty());
@@ -194,7 +194,7 @@ TEST_CASE("a rank that is past a collective is not waited for") {
     CHECK(causes.front().kind == Cause::Kind::underway);
 }
 
-TEST_CASE("what is under way is no hang") {
+TEST_CASE("packets under way are not a hang") {
     Snapshot snapshot{sends(0, 2, 1), receives(1, 2, 0, 0)};
     const auto causes = find_causes(snapshot);
     REQUIRE(causes.size() == 1);
@@ -211,7 +211,7 @@ TEST_CASE("a rank that has left is named") {
           "and rank 0 has ended");
 }
 
-TEST_CASE("a receive from anybody waits for all, and for one of them") {
+TEST_CASE("a receive from any source waits for one of all ranks") {
     Snapshot snapshot;
     for (Rank rank = 0; rank < 4; ++rank) snapshot.push_back(in_barrier(rank, 4));
     snapshot[0] = receives(0, 4, core::any_source, 9);
@@ -221,7 +221,7 @@ TEST_CASE("a receive from anybody waits for all, and for one of them") {
     CHECK_THAT(first(snapshot), Contains("for rank 2, which computes"));
 }
 
-TEST_CASE("no snapshot is too strange for a summary") {
+TEST_CASE("every snapshot has a summary, however strange") {
     std::mt19937 random(GENERATE(range(20u, 26u)));
     for (int round = 0; round < 300; ++round) {
         const int ranks = 1 + int(random() % 7);
@@ -268,7 +268,7 @@ TEST_CASE("ranks are listed by runs") {
 
 // ---- the encoding ----
 
-TEST_CASE("waits survive the wire") {
+TEST_CASE("waits are unchanged after encoding and decoding") {
     Waits waits = *receives(2, 5, core::any_source, 9).waits;
     waits.add(Waits::Message{.at_sender = true, .source = 4, .context = 7, .tag = 1, .bytes = 99});
     waits.add(Waits::Collective{.name = "allreduce",
@@ -301,7 +301,7 @@ TEST_CASE("waits survive the wire") {
     CHECK_FALSE(core::decode_waits(bytes, 4));  // of another job
 }
 
-TEST_CASE("a collective that awaits many messages of one rank survives the wire") {
+TEST_CASE("a collective that waits for many messages of one rank is unchanged after encoding") {
     Waits waits = *in_barrier(1, 3).waits;
     waits.add(Waits::Collective{.name = "broadcast",
                                 .context = 1,

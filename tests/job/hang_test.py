@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Programs that hang, and what torus-run says of each when it is asked: the first line must name
+"""Programs that hang, and the report of torus-run on each: the first line must name
 the cause. The same lines are the table of docs/debugging.md, which must agree.
 
   hang_test.py TORUS-RUN PROGRAM DOCUMENT          runs all cases, compares the table
@@ -47,7 +47,7 @@ CASES = [
      r"0 -> 1 -> 0: rank 0 in MPI_Recv from rank 1, tag 5, rank 1 in MPI_Comm_create$", []),
     ("cyclic_sends", "all ranks send before receiving", r"0 -> 1 -> 2 -> 0, all in MPI_Send of 1 MiB", []),
     ("to_itself", "a synchronous send to itself", r"0 -> 0: rank 0 in MPI_Ssend of 4 B to rank 0, tag 5", []),
-    ("nobody_serves", "a receive without a sender",
+    ("unserved", "a receive without a sender",
      r"0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5", []),
     ("wildcard", "a receive from any rank without a sender",
      r"rank 0 is in MPI_Recv from any rank, tag 9, but no rank can send it: ranks 1-3 wait too", []),
@@ -86,14 +86,14 @@ ENDS = {"size": "the job ends by itself, with an error that names the ranks and 
 
 
 def settled(line):
-    """A line without what differs from run to run."""
+    """Returns a line without the parts that differ between runs."""
     line = re.sub(r"\d+ (h \d+ min|min \d+ s)\b|\d+(\.\d+)? m?s\b", "12 s", line)
     line = re.sub(r"\(host [^,)]*, pid \d+\)", "(host n0, pid 4711)", line)
     return line.strip()
 
 
 class Job:
-    """torus-run with a case, and its output as it comes."""
+    """torus-run with a case, and its output as it arrives."""
 
     def __init__(self, torus_run, program, name, flags, ranks=RANKS):
         self.ranks = ranks
@@ -119,7 +119,7 @@ class Job:
                 return
 
     def next_line(self, deadline):
-        """The next line of torus-run itself; None: it has ended."""
+        """Returns the next line of torus-run itself; None if it has ended."""
         while True:
             line = self.lines.get(timeout=max(0.1, deadline - time.monotonic()))
             if line is None:
@@ -143,7 +143,7 @@ class Job:
 
 
 def first_line(job, wanted):
-    """The line that names the cause, or the last one that did not."""
+    """Returns the line that names the cause, or else the last line."""
     deadline = time.monotonic() + LIMIT
     job.await_places(deadline)
     before = None
@@ -200,11 +200,11 @@ def check(good, what, text):
 def run_unasked(torus_run, program):
     wrong = []
     cause = "the job cannot go on: 0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5"
-    code, errors = end_by_itself(torus_run, program, ["--timeout", "5"], "nobody_serves")
+    code, errors = end_by_itself(torus_run, program, ["--timeout", "5"], "unserved")
     wrong += check(code == 124 and cause in errors and errors.count("cannot go on") == 1,
                    "at the end of the job's time", errors)
     with tempfile.TemporaryDirectory() as folder:
-        job = Job(torus_run, program, "nobody_serves",
+        job = Job(torus_run, program, "unserved",
                   ["--set", "watchdog.after=1s", "--reports", folder + "/reports"])
         deadline = time.monotonic() + LIMIT
         try:
@@ -231,7 +231,7 @@ def run_unasked(torus_run, program):
 
 
 def run_many(torus_run, program):
-    """64 ranks fit a screen."""
+    """The report on 64 ranks fits a screen."""
     job = Job(torus_run, program, "ring", [], 64)
     try:
         line = first_line(job, r"0 -> 1 -> 2 -> \.\.\. -> 63 -> 0 \(64 ranks\), all in MPI_Send of 1 MiB")

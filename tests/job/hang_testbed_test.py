@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Hangs of jobs over several hosts, in a testbed of namespaces: the daemons gather what their ranks wait for.
+"""Hangs of jobs over several hosts, in a testbed of namespaces: the daemons collect the waits of their ranks.
 Called as hang_testbed_test.py SOURCE TORUS_RUN HANGS."""
 import os
 import queue
@@ -46,7 +46,7 @@ class Hangs(TestbedTest):
         testbed = self.name()
         tool("up", "2x2", "--name", testbed)
         with tempfile.TemporaryDirectory() as folder:
-            job = Job(TORUS_RUN, HANGS, "nobody_serves",
+            job = Job(TORUS_RUN, HANGS, "unserved",
                       ["--config", Testbed(testbed).geometry_file, "--agent", "ip netns exec", "--reports", folder], 4)
             self.addCleanup(job.end)
             wanted = r"0 -> 1 -> 0: rank 0 in MPI_Barrier, rank 1 in MPI_Recv from rank 0, tag 5"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Programs that hang, one for each mistake: "hangs CASE", started with four ranks. Each rank says
- * that it is in place before the call in which it stays. */
+/* Programs that hang, one for each mistake: "hangs CASE", started with four ranks. Each rank prints
+ * a line before the call in which it hangs. */
 #include <mpi.h>
 #include <qmp.h>
 #include <signal.h>
@@ -74,7 +74,7 @@ static void wildcard(void) {
     if (me == 0) receive_int(MPI_ANY_SOURCE, 9, MPI_COMM_WORLD);
     barrier();
 }
-static void nobody_serves(void) {
+static void unserved(void) {
     if (me == 1) receive_int(0, 5, MPI_COMM_WORLD);
     barrier();
 }
@@ -253,7 +253,7 @@ static const struct {
              {"stopped", stopped},
              {"exits", exits},
              {"wildcard", wildcard},
-             {"nobody_serves", nobody_serves},
+             {"unserved", unserved},
              {"forgotten_wait", forgotten_wait},
              {"credits", credits},
              {"communicators", communicators},

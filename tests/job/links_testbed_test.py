@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""How jobs over the nodes of a testbed begin and end: links_testbed_test.py SOURCE TORUS_RUN STEPS [CLASS].
+"""The start and end of jobs over the nodes of a testbed: links_testbed_test.py SOURCE TORUS_RUN STEPS [CLASS].
 
 TORUSMP_TESTBED_RUNS in the environment says how often each job that must end in silence is run (3).
 """
@@ -54,20 +54,20 @@ class Silence(LinksTest):
     def test_a_job_that_leaves_memory_behind(self):
         self.expect_silence("qmp")
 
-    def test_all_ranks_compute_before_they_talk(self):
+    def test_all_ranks_compute_before_they_communicate(self):
         self.expect_silence("mpi", f"nap={NAP}", "barrier")
 
-    def test_one_rank_computes_while_the_others_talk(self):
+    def test_one_rank_computes_while_the_others_communicate(self):
         self.expect_silence("mpi", f"nap={NAP}@7", "barrier")
 
     def test_a_rank_computes_while_a_far_one_connects_to_it(self):
         self.expect_silence("mpi", f"nap={NAP}@7", "corners", settings=["routing.forward=kernel"])
 
-    def test_a_rank_computes_while_more_comes_than_sockets_hold(self):
+    def test_a_rank_computes_while_more_data_arrives_than_sockets_hold(self):
         self.expect_silence("mpi", f"unread={NAP}")
 
 
-# What jobs do that are not allowed to go around a dead cable.
+# Jobs without detours, with a dead cable.
 class DeadCables(LinksTest):
     FORBIDDEN = ["routing.detour=false"]
 

@@ -4,8 +4,8 @@
 //
 //   torus-run -np 8 memory_job MIB [--abort]
 //
-// --abort: when all that has arrived, rank 0 ends in abort(), inside fails_here(). Exit code 1: a
-// message was wrong.
+// --abort: when all blocks have arrived, rank 0 ends in abort(), inside fails_here(). Exit code 1:
+// a message was wrong.
 #include <fmt/format.h>
 
 #include <cstdio>

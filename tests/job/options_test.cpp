@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core::Options are without settings, and what settings change in them.
+// The defaults of core::Options, and the effects of settings on them.
 #include <catch2/catch.hpp>
 
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where ranks outnumber processors.
+// The detection of more ranks than processors.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,7 +19,7 @@ namespace processors_test {
 
 using namespace torusmp;
 
-// What the ranks of other hosts tell is what this one tells, changed.
+// The ranks of other hosts report a modified copy of the report of this host.
 struct Others : launch::Bootstrap {
     std::string_view name() const override { return "others"; }
     int rank() const override { return 0; }
@@ -50,7 +50,7 @@ struct Others : launch::Bootstrap {
 // Fewer where a cgroup grants a part of one.
 const int processors = int(job::processor_count(job::processors_of_job()));
 
-TEST_CASE("ranks of hosts that share machine and processors crowd these together") {
+TEST_CASE("ranks on several hosts that are one machine share its processors") {
     if (processors == 0) return;
     Others others;
     CHECK_FALSE(job::find_core_sharing(others, false).here);
@@ -64,7 +64,7 @@ TEST_CASE("ranks of hosts that share machine and processors crowd these together
     CHECK(job::find_core_sharing(others, false).somewhere);
 }
 
-TEST_CASE("more ranks than cores on another machine are known here, and do not count here") {
+TEST_CASE("too many ranks on another machine are known here, but do not affect this machine") {
     if (processors == 0) return;
     Others others;
     others.add(processors, "elsewhere");
@@ -74,7 +74,7 @@ TEST_CASE("more ranks than cores on another machine are known here, and do not c
     CHECK(job::find_core_sharing(others, false).somewhere);
 }
 
-TEST_CASE("a host that has all ranks asks no other") {
+TEST_CASE("a host that has all ranks does not ask other hosts") {
     Others others;
     others.local.resize(std::size_t(processors) + 1);
     CHECK(job::find_core_sharing(others, false).here);
@@ -91,7 +91,8 @@ struct Apart final : Others {
     }
 };
 
-TEST_CASE("ranks of one host that were started apart agree on the smallest number of processors") {
+TEST_CASE(
+    "ranks of one host that were started separately agree on the smallest number of processors") {
     Apart others;
     CHECK(job::find_core_sharing(others, false).here == (processors < 2));
     CHECK(job::find_core_sharing(others, true).here);

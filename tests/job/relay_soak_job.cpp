@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The relay between processes, over whatever transport the settings name: ranks that share no cable
-// talk through others.
+// The relay between processes, over the transport of the settings: ranks that do not share a cable
+// communicate through others.
 //
 //   torus-run -np 8 --torus 2x2x2 --set transport.local=links --set transport.tokens=2
 //       --set transport.relay_tokens=2 relay_soak_job [--messages N] [--seed S]
 //       [--most BYTES]
 //
 // All ranks draw the same random messages from the seed: source, destination, size, contents. Each
-// sends its own in order, a window at a time, and checks that what it gets from each source is
-// whole and in order. --most limits the sizes. Rank 0 prints the cost of a hop, each rank what its
-// transports have counted.
-// Exit code 1: something was wrong.
+// sends its own in order, a window at a time, and checks that the messages from each source are
+// whole and in order. --most limits the sizes. Rank 0 prints the cost of a hop, and each rank the
+// counters of its transports.
+//
+// Exit code: 0 success, 1 failure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -179,7 +180,7 @@ class Soak {
     bool right_ = true;
 };
 
-// The lines of a report in which transports tell what they have counted.
+// Prints the counters of the transports, which are lines of the report.
 void print_counts(core::Runtime& runtime) {
     std::istringstream report(runtime.state().report());
     for (std::string line; std::getline(report, line);)

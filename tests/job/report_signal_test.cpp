@@ -46,7 +46,7 @@ class Door final : public transport::Interface {
     State& state_;
 };
 
-TEST_CASE("a Runtime outlives the handlers of SIGUSR1 that other threads are in") {
+TEST_CASE("a Runtime outlives the handlers of SIGUSR1 that run in other threads") {
     Door::State door;
     core::Runtime runtime(
         core::Options{

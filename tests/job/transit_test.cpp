@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is on its way is no hang: snapshots made by hand, in which messages, credits or whole cables
-// are under way.
+// Messages under way are not a hang: snapshots made by hand, in which messages, credits or whole
+// cables are under way.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ void sent(Snapshot& snapshot, Rank from, Rank to, std::uint32_t sent, std::uint3
     of(to, from).taken = taken;
 }
 
-TEST_CASE("a message on its way is no hang, although its receiver waits in a circle") {
+TEST_CASE("a message under way is not a hang, although its receiver waits in a circle") {
     Snapshot snapshot{receives(0, 3, 2, 1), in_barrier(1, 3), receives(2, 3, 0, 1)};
     sent(snapshot, 2, 0, 7, 7);
     sent(snapshot, 0, 2, 5, 5);
@@ -45,7 +45,8 @@ TEST_CASE("a message on its way is no hang, although its receiver waits in a cir
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("what a rank that is past a collective has sent for it is no hang on its way") {
+TEST_CASE(
+    "a message of a collective that its sender has left is not a hang while it is under way") {
     Snapshot snapshot{in_barrier(0, 2), receives(1, 2, 0, 4)};
     snapshot[0].waits->collectives[0].receives_from = {1};
     snapshot[1].waits->group(collectives).last = 128;
@@ -62,7 +63,7 @@ TEST_CASE("what a rank that is past a collective has sent for it is no hang on i
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a member that has not come is not waited for while the message is on its way") {
+TEST_CASE("a member that has not entered is not waited for while the message is under way") {
     // The root's message for rank 1 is on its way; rank 2 waits for what rank 1 sends afterwards.
     Snapshot snapshot{in_barrier(0, 3, 256), in_barrier(1, 3, 128, "broadcast"),
                       receives(2, 3, 1, 4)};
@@ -71,7 +72,7 @@ TEST_CASE("a member that has not come is not waited for while the message is on 
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a credit that ranks in calls give back is on its way, one of a rank that computes not") {
+TEST_CASE("a credit is under way if its owner is in a call, but not if its owner computes") {
     Snapshot snapshot{in_barrier(0, 3), receives(1, 3, 0, 4), plain(RankState::Kind::computes)};
     snapshot[0] = answered(in_call(0, 3, "MPI_Send"));
     snapshot[0].waits->queues.push_back({.name = "link", .peer = 1, .credits = 0, .of = 4});
@@ -106,7 +107,7 @@ TEST_CASE("a link that has been silent for a second is the cause, by the names o
     CHECK_FALSE(summarize(snapshot).final);
 }
 
-TEST_CASE("a rank that looks again and again is reported with what it looks for") {
+TEST_CASE("a rank that polls repeatedly is reported with the object of its polls") {
     Waits waits = *receives(0, 2, 1, 7).waits;
     waits.calls.clear();
     waits.looks_in = "MPI_Iprobe";

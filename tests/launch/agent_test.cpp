@@ -72,7 +72,7 @@ int code_in_session(const char* terminal) {
 
 }  // namespace
 
-TEST_CASE("An agent's command line is split like a shell's, quotes and backslashes taken off") {
+TEST_CASE("An agent's command line is split as by a shell, with quotes and backslashes removed") {
     CHECK(launch::split_words("ssh") == Words{"ssh"});
     CHECK(launch::split_words("  ssh -p  2222\t-4 ") == Words{"ssh", "-p", "2222", "-4"});
     CHECK(launch::split_words("a 'b c' \"d \\\" e\" f\\ g ''") ==
@@ -86,25 +86,25 @@ TEST_CASE("An agent without words, or with an open quote, is refused") {
     CHECK_THROWS_WITH(launch::split_words("ssh 'open"), Catch::Matchers::Contains("does not end"));
 }
 
-TEST_CASE("ssh gets a command that the other host's shell reads back word by word") {
+TEST_CASE("ssh gets a command that the shell of the other host splits into the same words") {
     CHECK(launch::agent_command("/usr/bin/ssh -p 22", "qcd001",
                                 {"/opt/my tools/run", "--daemon", "it's"}) ==
           Words{"/usr/bin/ssh", "-x", "-T", "-o", "BatchMode=yes", "-p", "22", "qcd001",
                 "'/opt/my tools/run'", "--daemon", "'it'\\''s'"});
 }
 
-TEST_CASE("Other agents get the command as it is") {
+TEST_CASE("Other agents get the command unchanged") {
     CHECK(launch::agent_command("ip netns exec", "t3", {"/opt/my tools/run", "a b", ""}) ==
           Words{"ip", "netns", "exec", "t3", "/opt/my tools/run", "a b", ""});
 }
 
-TEST_CASE("The host goes where the agent names it") {
+TEST_CASE("The host replaces its placeholder in the agent's command") {
     CHECK(launch::agent_command("nsenter --net=/run/netns/{host} --", "t3", {"run"}) ==
           Words{"nsenter", "--net=/run/netns/t3", "--", "run"});
 }
 
 TEST_CASE(
-    "The address on the link goes where the agent names it, and the name where there is none") {
+    "The address on the link replaces its placeholder, or the name does if no address is known") {
     CHECK(launch::agent_command("rexec -l {host} {address}", "t3", {"run"}, "fe80::1%eth1") ==
           Words{"rexec", "-l", "t3", "fe80::1%eth1", "run"});
     CHECK(launch::agent_command("rexec {address}", "t3", {"run"}) == Words{"rexec", "t3", "run"});
@@ -132,13 +132,13 @@ TEST_CASE("An agent has pipes for its three streams, and its end shows on its de
     CHECK(WEXITSTATUS(*agent.end()) == 7);
 }
 
-TEST_CASE("An agent that is not there is named") {
+TEST_CASE("An agent that does not exist is named") {
     CHECK_THROWS_WITH(
         launch::AgentProcess({"torusmp-no-such-agent", "host"}),
         Catch::Matchers::Contains("cannot start the agent 'torusmp-no-such-agent': No such"));
 }
 
-TEST_CASE("An agent has a session of its own where there is a terminal, and only there") {
+TEST_CASE("An agent has a session of its own if torus-run has a terminal, and only then") {
     CHECK(code_in_session(nullptr) == 0);
     const base::Descriptor terminal(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
     REQUIRE(terminal);

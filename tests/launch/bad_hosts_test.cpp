@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is wrong with a host, or with what it is told, is found before any rank starts.
+// A faulty host, or a wrong order to a host, is reported before any rank starts.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 namespace torusmp::torus_run::test::bad_hosts_test {
 
-TEST_CASE("What is wrong with a host is reported in one message, before any rank starts") {
+TEST_CASE("A faulty host is reported in one message, before any rank starts") {
     struct Case {
         Words hosts;
         Words options;
@@ -102,7 +102,7 @@ TEST_CASE("Devices are checked on every host before any rank starts") {
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("A geometry file that is another one on a host is found, one that is not there is fine") {
+TEST_CASE("A geometry file that differs on a host is reported, a missing one is accepted") {
     // All look at descriptor 9, which the agent opens anew for some hosts.
     const auto run_with = [](const Words& hosts) {
         const Cluster cluster("[2]", hosts);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mistakes on the command line of torus-run, jobs that the system does not allow, and programs that
-// are not ours.
+// Mistakes on the command line of torus-run, jobs beyond the limits of the system, and programs of
+// other MPI libraries.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -81,7 +81,7 @@ TEST_CASE("A job beyond a limit of the system is refused before its first rank")
     CHECK(folder.empty());
 }
 
-TEST_CASE("Programs of another MPI are told that they never met") {
+TEST_CASE("Programs of another MPI get a message that none of them joined the job") {
     const std::string mpi = OTHER_MPI;
     const std::string met = "none of the 3 processes joined this job: ";
     SECTION("linked with it, however short they live") {
@@ -91,7 +91,7 @@ TEST_CASE("Programs of another MPI are told that they never met") {
         CHECK(outcome.lines_of_torus_run() == 1);
     }
 #ifndef __SANITIZE_ADDRESS__  // whose runtime such a library wants loaded first
-    SECTION("loading it as they run, also under a script") {
+    SECTION("loading it at run time, also under a script") {
         const Outcome outcome = run({torus_run, "-np", "3", "--timeout", "3", "/bin/sh", "-c",
                                      fmt::format("LD_PRELOAD={} sleep 600; true", mpi)});
         CHECK(outcome.code == 124);
@@ -99,7 +99,7 @@ TEST_CASE("Programs of another MPI are told that they never met") {
         CHECK(outcome.lines_of_torus_run() == 2);
     }
 #endif
-    SECTION("but one process is right to be alone") {
+    SECTION("but a single process may be alone") {
         CHECK(run({torus_run, "-np", "1", OTHER_MPI_PROGRAM}).errors.empty());
     }
     SECTION("and so is a job whose ranks did join") {

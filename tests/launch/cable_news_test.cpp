@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of cables that die and come back, and how often.
+// The reports on cables that die and come back, and their frequency.
 #include "programs/torus_run/daemon/cable_news.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ class Scene {
         report(0, {up, 1, State::alive, {}, ""});
         report(1, {down, 0, State::alive, {}, ""});
     }
-    // What is said until then.
+    // Returns the lines of the next `time`.
     Lines wait(CableNews::Clock::duration time) {
         Lines all;
         const auto end = passed_ + time;
@@ -74,14 +74,14 @@ const std::string name = "the cable from n0 d1p (1+) to n1 d1m (1-)";
 
 }  // namespace
 
-TEST_CASE("A cable that dies and comes back is two lines, although both ends report") {
+TEST_CASE("A cable that dies and comes back causes two lines, although both ends report it") {
     Scene scene(Grid({3, 3}));
     CHECK_FALSE(scene.news().next());
     scene.die();
     CHECK(scene.wait(10s) == Lines{"warning: " + name +
                                    " has been dead since 12:00:00: n0 saw: no carrier; the job "
                                    "uses a detour over n2"});
-    // Another way around it is no news.
+    // A new detour is not reported.
     scene.report(0, {up, 1, State::detour, {{down, 2}, {down, 1}}, ""});
     CHECK(scene.wait(2s).empty());
     scene.come_back();
@@ -89,7 +89,8 @@ TEST_CASE("A cable that dies and comes back is two lines, although both ends rep
     CHECK_FALSE(scene.news().next());
 }
 
-TEST_CASE("All links over a cable are one cable, which is back when the last of them is") {
+TEST_CASE(
+    "All links over a cable are reported as one cable, which is back when the last of them is") {
     Grid grid({3, 3});
     grid.settings.set(config::setting::ranks_per_node, {2, 1});
     Scene scene(std::move(grid));
@@ -106,7 +107,7 @@ TEST_CASE("All links over a cable are one cable, which is back when the last of 
     CHECK(scene.wait(1min) == Lines{name + " is back after 120 s"});
 }
 
-TEST_CASE("A cable that was dead for a moment is one line") {
+TEST_CASE("A cable that was dead for a moment causes one line") {
     Scene scene(Grid({3, 3}));
     scene.die();
     CHECK(scene.wait(50ms).empty());
@@ -114,7 +115,7 @@ TEST_CASE("A cable that was dead for a moment is one line") {
     CHECK(scene.wait(1min) == Lines{name + " was dead for 50 ms and is back; n0 saw: no carrier"});
 }
 
-TEST_CASE("A cable without a detour is reported later, when nothing has ended the job") {
+TEST_CASE("A cable without a detour is reported later, unless the job has ended") {
     Scene scene(Grid({3, 3}));
     scene.report(0, {up, 1, State::dead, {}, "no carrier"});
     CHECK(scene.wait(2900ms).empty());
@@ -123,7 +124,7 @@ TEST_CASE("A cable without a detour is reported later, when nothing has ended th
                                          " has been dead since 12:00:00: n0 saw: no carrier; "
                                          "its messages cannot be carried"});
     }
-    SECTION("with the detour that has come by then") {
+    SECTION("with the detour that was found meanwhile") {
         scene.go_around();
         CHECK(scene.wait(200ms).at(0).ends_with("the job uses a detour over n2"));
     }
@@ -138,7 +139,7 @@ TEST_CASE("A cable without a detour is reported later, when nothing has ended th
     }
 }
 
-TEST_CASE("A cable that comes and goes is said to, then counted, and summed up when it is quiet") {
+TEST_CASE("A cable that flaps is reported, then counted, and summed up when it is stable") {
     Scene scene(Grid({3, 3}));
     Lines said;
     const auto flap = [&](bool stays_dead) {
@@ -154,7 +155,7 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
                              " is flapping, 3 times in 4.3 s so far; the next report follows "
                              "when it has been stable for 30 s");
     said.clear();
-    SECTION("at last it is back") {
+    SECTION("it is back in the end") {
         CHECK(scene.wait(1min) ==
               Lines{name + " died 100 times in 199 s and has been up again since 12:03:19"});
         // And the next time is a first one again.
@@ -162,7 +163,7 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
         CHECK(said.size() == 1);
         CHECK(said.at(0).starts_with("warning: " + name + " has been dead since "));
     }
-    SECTION("at last it is dead") {
+    SECTION("it is dead in the end") {
         flap(true);
         CHECK(scene.wait(1min) ==
               Lines{"warning: " + name +
@@ -178,14 +179,14 @@ TEST_CASE("A cable that comes and goes is said to, then counted, and summed up w
     }
 }
 
-TEST_CASE("What dies just before the end of a job is reported at its end") {
+TEST_CASE("A cable that dies just before the end of a job is reported at the end") {
     Scene scene(Grid({3, 3}));
     scene.die();
     CHECK(scene.news().rest(scene.now().at).size() == 1);
     CHECK(scene.news().rest(scene.now().at).empty());
 }
 
-TEST_CASE("A cable that was dead at the start has been reported, and its return is news") {
+TEST_CASE("The return of a cable that was dead at the start is reported") {
     Scene scene(Grid({3, 3}));
     const routing::Link cable{0, 1};
     scene.news().dead_at_start(std::span(&cable, 1), scene.now());
@@ -195,7 +196,7 @@ TEST_CASE("A cable that was dead at the start has been reported, and its return 
     CHECK(scene.wait(1min) == Lines{name + " is back after 5.0 s"});
 }
 
-TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, are refused") {
+TEST_CASE("Reports of links that do not exist, or of detours that lead elsewhere, are refused") {
     Scene scene(Grid({3, 3}));
     const auto heard = [&](const routing::LinkNews& report) {
         return scene.news().heard(0, report, scene.now());
@@ -210,7 +211,7 @@ TEST_CASE("Reports of links that do not exist, or of ways that lead elsewhere, a
     CHECK(heard({up, 1, State::detour, {{down, 2}, {down, 1}}, ""}));
 }
 
-TEST_CASE("Without a launcher one end prints what becomes of a link, and not for ever") {
+TEST_CASE("Without a launcher one end prints the state of a link, and not for ever") {
     struct Alone final : launch::Bootstrap {
         std::string_view name() const override { return "alone"; }
         int rank() const override { return 0; }
@@ -247,7 +248,7 @@ TEST_CASE("Without a launcher one end prints what becomes of a link, and not for
     CHECK(alone.said.back() == "further reports of links that die and return are suppressed");
 }
 
-TEST_CASE("What kernels notice of a living cable is news once, whichever end notices first") {
+TEST_CASE("A kernel's notice of a living cable is reported once, whichever end notices first") {
     using Kind = LinkTrouble::Kind;
     Scene scene(Grid({3, 3}));
     const auto first = [&](int node, Kind kind, const char* device) {
@@ -266,7 +267,7 @@ TEST_CASE("What kernels notice of a living cable is news once, whichever end not
 }
 
 TEST_CASE(
-    "A report of a link comes out as it went in, and one that is cut short or lies does not") {
+    "A report of a link is unchanged after encoding, and a truncated or false one is refused") {
     const routing::LinkNews report{down, 7, State::detour, {{up, 2}, {{2, -1}, 7}}, "no carrier"};
     const auto bytes = launch::encode(report);
     CHECK(launch::decode_link_news(bytes, 8) == report);

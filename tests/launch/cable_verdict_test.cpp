@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a job starts on a machine with faults in its cables, and what is said of them.
+// The decision whether a job starts on a machine with faulty cables, and the messages about them.
 #include "programs/torus_run/front/cable_verdict.h"
 
 #include <catch2/catch.hpp>
@@ -21,14 +21,15 @@ CableVerdict verdict(const Grid& grid) {
 
 }  // namespace
 
-TEST_CASE("On a machine without faults a job starts, and nothing is said") {
+TEST_CASE("On a machine without faults a job starts without messages") {
     const CableVerdict found = verdict(Grid({3, 3}));
     CHECK(found.refusal.empty());
     CHECK(found.warnings.empty());
     CHECK(found.dead.empty());
 }
 
-TEST_CASE("A job goes around a dead cable, with one line that names ends, cause and way") {
+TEST_CASE(
+    "A job uses a detour around a dead cable, with one line that names ends, cause and detour") {
     Grid grid({3, 3});
     grid.device(0, "d1p").up = grid.device(0, "d1p").carrier = false;
     grid.device(1, "d1m").carrier = false;  // a consequence
@@ -40,7 +41,7 @@ TEST_CASE("A job goes around a dead cable, with one line that names ends, cause 
                                    "is down; the job uses a detour over n2"});
 }
 
-TEST_CASE("In a ring of two the way around a dead cable is the other one") {
+TEST_CASE("In a ring of two the detour of a dead cable is the other cable") {
     Grid grid({2});
     std::erase_if(grid.hosts[1].devices, [](const auto& device) { return device.name == "d0m"; });
     grid.device(0, "d0p").carrier = false;
@@ -51,7 +52,7 @@ TEST_CASE("In a ring of two the way around a dead cable is the other one") {
           std::vector<std::string>{"the cable from n0 d0p (0+) to n1 d0m (0-) is dead: n1 has no "
                                    "device d0m; the job uses a detour over the other cable between "
                                    "them"});
-    // Without the other one there is no way.
+    // Without the other cable the torus is split.
     grid.device(0, "d0m").up = false;
     const CableVerdict cut = verdict(grid);
     CHECK_THAT(cut.refusal, StartsWith("dead cables split the torus; nothing was started: "
@@ -59,7 +60,7 @@ TEST_CASE("In a ring of two the way around a dead cable is the other one") {
     CHECK(cut.warnings.empty());
 }
 
-TEST_CASE("Each cause of death is reported in few words") {
+TEST_CASE("Each cause of a dead cable is reported briefly") {
     Grid grid({3, 3});
     SECTION("no carrier") {
         grid.device(0, "d1p").carrier = false;
@@ -88,7 +89,7 @@ TEST_CASE("Each cause of death is reported in few words") {
     }
 }
 
-TEST_CASE("A cable that works in spite of its fault is used, with a warning") {
+TEST_CASE("A cable that works despite its fault is used, with a warning") {
     Grid grid({3, 3});
     grid.device(1, "d1m").mtu = 1500;
     const CableVerdict found = verdict(grid);
@@ -99,8 +100,7 @@ TEST_CASE("A cable that works in spite of its fault is used, with a warning") {
                                    "9000 at n0, 1500 at n1; it stays in use"});
 }
 
-TEST_CASE(
-    "What only looks like a fault before the job knows who is at the other ends is not told") {
+TEST_CASE("A suspicion that ends once the job knows the other ends of the cables is not reported") {
     Grid grid({4});
     for (int node = 0; node < 4; ++node) {
         const auto address = [](int cable, int end) {
@@ -122,7 +122,7 @@ TEST_CASE(
                Contains("addresses of different networks; it stays in use"));
 }
 
-TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing starts") {
+TEST_CASE("If dead cables split the torus, the cut is named and nothing starts") {
     Grid grid({4, 2});
     // Between the first and the second pair of hosts, and between the third and the fourth.
     for (const int node : {0, 1, 4, 5}) grid.device(node, "d0p").up = false;
@@ -137,7 +137,7 @@ TEST_CASE("Where dead cables cut the torus apart, the cut is named and nothing s
     for (const char* end : {"host n0: device d0p", "host n1: device d0p", "host n4: device d0p",
                             "host n5: device d0p"})
         CHECK_THAT(found.refusal, Contains(end));
-    // A dead cable inside of one side is no part of the cut.
+    // A dead cable inside one side is not part of the cut.
     grid.device(2, "d1p").up = false;
     CHECK_THAT(verdict(grid).refusal, !Contains("n2: device d1p"));
 }
@@ -148,7 +148,7 @@ TEST_CASE("More than two parts are counted and listed") {
     CHECK_THAT(verdict(grid).refusal, Contains("started: 3 parts: n0, n3 and n4; n1; n2. Dead:"));
 }
 
-TEST_CASE("Without detours a dead cable ends the job as ever, and the setting is named") {
+TEST_CASE("Without detours a dead cable ends the job, and the setting is named") {
     Grid grid({3, 3}, "[routing]\ndetour = false\n");
     grid.device(0, "d1p").up = false;
     const CableVerdict found = verdict(grid);
@@ -164,7 +164,7 @@ TEST_CASE("Without detours a dead cable ends the job as ever, and the setting is
                Contains("has MTU 9000") && EndsWith("; nothing was started"));
 }
 
-TEST_CASE("Kernels that forward do not know a detour") {
+TEST_CASE("Kernels that forward do not use detours") {
     Grid grid({3, 3}, "[routing]\nforward = \"kernel\"\n");
     std::vector<config::MachineFault> faults(1);
     faults[0].text = "host n0: device d1p is down";
@@ -174,7 +174,7 @@ TEST_CASE("Kernels that forward do not know a detour") {
                         ":11) allows no detour around a dead cable"));
 }
 
-TEST_CASE("A transport that does not connect links again does not go around a dead cable") {
+TEST_CASE("A transport that cannot reconnect links does not use detours") {
     for (const transport::Descriptor* it : transport::transports()) {
         if (!it->needs_devices) continue;
         const Grid grid({3, 3}, fmt::format("[transport]\nuse = \"{}\"\n", it->name));
@@ -189,7 +189,7 @@ TEST_CASE("A transport that does not connect links again does not go around a de
     }
 }
 
-TEST_CASE("What is wrong beside the cables refuses the job, with all that was found") {
+TEST_CASE("Faults other than dead cables refuse the job, with all faults found") {
     Grid grid({3, 3});
     grid.device(0, "d1p").up = false;
     grid.hosts[2].geometry = "1";
@@ -200,7 +200,7 @@ TEST_CASE("What is wrong beside the cables refuses the job, with all that was fo
     CHECK(found.warnings.empty());
 }
 
-TEST_CASE("Of many faults the first are reported, and the others counted") {
+TEST_CASE("If there are many faults, the first are reported and the others are counted") {
     Grid grid({4, 4});
     for (int node = 0; node < 9; ++node) grid.device(node, "d1p").mtu = 1500;
     const CableVerdict found = verdict(grid);
@@ -231,8 +231,8 @@ TEST_CASE("A cable carries the links between the blocks of ranks at its ends, an
         }
     CHECK(carried == 24);
     CHECK_FALSE(config::cable_under(grid.settings, ranks, 0, {0, +1}));  // inside a node
-    // The way around is found among ranks, of which the shorter way round the ring has more, and
-    // told by hosts.
+    // The search for a detour counts ranks, and the shorter way round the ring has more of them.
+    // The message names hosts.
     grid.device(0, "d0p").up = false;
     CHECK_THAT(verdict(grid).warnings.at(0), EndsWith("the job uses a detour over n1 and n3"));
 }

@@ -81,7 +81,7 @@ TEST_CASE("Called as mpirun it takes several programs, each with options of its 
     CHECK(second.folder == "sub");
 }
 
-TEST_CASE("What users of mpirun type wrong is refused with words") {
+TEST_CASE("Mistakes in options of mpirun are refused with an explanation") {
     const auto refused = [](std::vector<const char*> words) -> std::string {
         try {
             parse("mpirun", words);
@@ -107,7 +107,8 @@ TEST_CASE("What users of mpirun type wrong is refused with words") {
     CHECK_THAT(refused({"-host", "a", "-f", "b", "c"}), Contains("exclude each other"));
 }
 
-TEST_CASE("A list or a file of hosts names each once, with the ranks of all mentions") {
+TEST_CASE(
+    "A list or a file of hosts is reduced to one entry for each host, with the sum of its ranks") {
     const auto text_of = [](const std::vector<HostSlots>& hosts) {
         std::string text;
         for (const HostSlots& host : hosts)
@@ -122,7 +123,7 @@ TEST_CASE("A list or a file of hosts names each once, with the ranks of all ment
     const std::string odd = folder.write("odd", "qcd0\nqcd1 sluts=2\n");
     CHECK_THROWS_WITH(read_host_file(odd, "-f"), Catch::Matchers::Contains("odd:2: unknown word "
                                                                            "'sluts=2'"));
-    const std::string none = folder.write("none", "# nobody\n");
+    const std::string none = folder.write("none", "# comment only\n");
     CHECK_THROWS_WITH(read_host_file(none, "-f"), Catch::Matchers::Contains("contains no hosts"));
     CHECK_THROWS_WITH(read_host_file("/dev/zero", "-f"),
                       Catch::Matchers::Contains("-f /dev/zero: is not a text file"));

@@ -17,7 +17,7 @@ namespace {
 using routing::Rank;
 using routing::Torus;
 
-// All hosts of a torus, some cables of which are dead: daemons start those that they are told to.
+// All hosts of a torus with some dead cables. Daemons start the other daemons as the tree orders.
 class Hosts {
   public:
     Hosts(const Torus& torus, std::vector<routing::Link> dead, int start)
@@ -83,7 +83,7 @@ std::vector<routing::Link> some_dead(std::mt19937& dice, const Torus& torus, int
 
 }  // namespace
 
-TEST_CASE("Every host that living cables join to the first is started, whatever cables are dead") {
+TEST_CASE("Every host that living cables join to the first is started, whichever cables are dead") {
     std::mt19937 dice(20);
     const std::vector<Torus> tori{Torus(std::vector{2}), Torus(std::vector{2, 2, 2}),
                                   Torus(std::vector{3, 3, 2}), Torus(std::vector{4, 4}),
@@ -96,14 +96,15 @@ TEST_CASE("Every host that living cables join to the first is started, whatever 
         for (int node = 0; node < torus.size(); ++node)
             REQUIRE(hosts.tree.has_greeted(node) ==
                     (hosts.parts.of(node) == hosts.parts.of(start)));
-        // What is reached is reached by living cables; what is not is reported, or lies behind it.
-        std::vector<bool> told(std::size_t(torus.size()));
+        // Living cables lead to each host that was reached. Each other host is reported as lost, or
+        // lies behind a lost one.
+        std::vector<bool> reported(std::size_t(torus.size()));
         for (const int node : hosts.lost) {
-            told[std::size_t(node)] = true;
-            for (const int other : hosts.tree.behind(node)) told[std::size_t(other)] = true;
+            reported[std::size_t(node)] = true;
+            for (const int other : hosts.tree.behind(node)) reported[std::size_t(other)] = true;
         }
         for (int node = 0; node < torus.size(); ++node)
-            REQUIRE(told[std::size_t(node)] != hosts.tree.has_greeted(node));
+            REQUIRE(reported[std::size_t(node)] != hosts.tree.has_greeted(node));
     }
 }
 
@@ -128,7 +129,7 @@ TEST_CASE("An unreachable host is reported with all hosts that tried, and nothin
     CHECK(hosts.tree.others_that_tried(4).size() == 3);
 }
 
-TEST_CASE("Where hosts are reached over a network, there is one way to each") {
+TEST_CASE("If hosts are reached over a network, each has one path") {
     DaemonTree tree({-1, 0, 0}, std::nullopt);
     tree.greeted(0);
     CHECK_FALSE(tree.failed(2));

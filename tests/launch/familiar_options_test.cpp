@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Options of other launchers, what ranks print to files, and what debuggers read in torus-run.
+// Options of other launchers, output files of ranks, and the data that debuggers read in torus-run.
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
@@ -100,7 +100,7 @@ TEST_CASE("Options of other launchers mean what their users expect") {
     CHECK(parse_rank_list("all", "--gdb", 3) == std::vector{0, 1, 2});
 }
 
-TEST_CASE("Values of such options that have no meaning are refused, with those that have") {
+TEST_CASE("Meaningless values of such options are refused with the list of valid values") {
     CHECK_THAT(refusal({"--with-ft", "x"}), Contains("expected ulfm, mpi or no"));
     CHECK_THAT(refusal({"--bind-to", "moon"}), Contains("moon") && Contains("core, socket"));
     CHECK_THAT(refusal({"--map-by", "node"}), Contains("torus.ranks_per_node"));
@@ -136,7 +136,7 @@ TEST_CASE("Values of such options that have no meaning are refused, with those t
     CHECK_THROWS_WITH(parse_rank_list("x", "--gdb", 4), Contains("'x'"));
 }
 
-TEST_CASE("What ranks print goes to a file each") {
+TEST_CASE("The output of each rank goes to its own file") {
     const TemporaryFolder folder;
     const Outcome outcome =
         run(job(3, {"print=out", "error=err", "part=unfinished", "connect", "finalize"},
@@ -173,7 +173,7 @@ TEST_CASE("A file that cannot be written is named once, and the job goes on") {
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("Options that do nothing say so, and bindings are reported") {
+TEST_CASE("Options without effect cause a warning, and bindings are reported") {
     const Outcome outcome = run(
         job(2, {"connect", "finalize"}, {"-mca", "btl", "tcp", "-genvall", "--report-bindings"}));
     CHECK(outcome.code == 0);
@@ -182,7 +182,7 @@ TEST_CASE("Options that do nothing say so, and bindings are reported") {
     CHECK_THAT(outcome.errors, Contains("started rank 1") && Contains("on cpu"));
 }
 
-TEST_CASE("The map of ranks is printed, and -q leaves out what is ignored") {
+TEST_CASE("The map of ranks is printed, and -q omits warnings of ignored options") {
     const Outcome outcome = run({torus_run, "-np", "3", "-q", "--display-map", "-mca", "btl", "tcp",
                                  "--here", "me", "/bin/true"});
     CHECK(outcome.code == 0);
@@ -190,7 +190,7 @@ TEST_CASE("The map of ranks is printed, and -q leaves out what is ignored") {
     CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("Ranks get the cores that they ask for, and a rank that is alone gets all") {
+TEST_CASE("Ranks get the cores that they request, and a single rank gets all") {
     const int cores = config::discover_cores().usable_cores();
     const auto bound = [](const Words& options) {
         Words words{torus_run, "--report-bindings"};
@@ -225,7 +225,7 @@ TEST_CASE("The option -ppn gives the number of ranks, or must agree with it") {
     CHECK_THAT(wrong.errors, Contains("-ppn 2") && Contains("3 ranks"));
 }
 
-TEST_CASE("Windows without a place to open them are refused") {
+TEST_CASE("Windows without a display or terminal are refused") {
     const Outcome gdb = run({"/usr/bin/env", "-u", "TMUX", "-u", "DISPLAY", torus_run, "-np", "2",
                              "--gdb", "0", "/bin/true"});
     CHECK(gdb.code == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks, daemons and hosts that die or stand still in a job over several hosts.
+// Ranks, daemons and hosts that die or stop in a job over several hosts.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -54,7 +54,8 @@ TEST_CASE("A rank that is stopped and continued before the timeout is not harmed
     CHECK(outcome.code == 0);
 }
 
-TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and the host named") {
+TEST_CASE(
+    "If any part of torus-run on any host is killed, all processes end and the host is named") {
     struct Case {
         std::string name;
         std::function<pid_t(const Process&)> victim;
@@ -84,7 +85,7 @@ TEST_CASE("Every part of torus-run on every host may be killed: all is gone, and
     }
 }
 
-TEST_CASE("A daemon that stands still is found out by its silence, and everything ends") {
+TEST_CASE("A stopped daemon is detected by its silence, and the whole job ends") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(
         cluster.job({"connect", "spawn-orphan", "print=ready", "sleep"}, {"--set", short_timeout}));
@@ -126,7 +127,7 @@ TEST_CASE("A daemon that stands still is found out by its silence, and everythin
     }
 }
 
-TEST_CASE("A job that is stopped as a whole for longer than the timeout loses nothing") {
+TEST_CASE("A job that is stopped as a whole for longer than the timeout continues") {
     const Cluster cluster("[2]", {"qa", "localhost"});
     const std::string go = cluster.folder().file("go");
     Process process(cluster.job({"connect", "print=ready", "wait-for=" + go, "barrier", "finalize"},
@@ -139,7 +140,7 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
     for (const pid_t pid : order) {
         kill(pid, SIGSTOP);
         REQUIRE(wait_for_state(pid, 'T'));
-        usleep(50'000);  // for who is told of it
+        usleep(50'000);  // until its parent knows
     }
     sleep(3);  // longer than the timeout: the test is that nothing happens
     std::reverse(order.begin(), order.end());
@@ -154,7 +155,7 @@ TEST_CASE("A job that is stopped as a whole for longer than the timeout loses no
     CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("Ranks that ask are told who died where and of what, before the job ends") {
+TEST_CASE("Ranks that watch get the rank, host and cause of a death before the job ends") {
     const Cluster cluster("[3]", {"qa", "qb", "localhost"});
     const Outcome outcome = run(cluster.job(
         {"connect", "watch", "barrier", "1:kill=9", "deaths=1", "abort=9,lost my neighbour"}));
@@ -167,7 +168,7 @@ TEST_CASE("Ranks that ask are told who died where and of what, before the job en
     CHECK(count(outcome.errors, "): lost my neighbour") == 2);
 }
 
-TEST_CASE("With --keep-going the others go on when a rank dies, and meet without it") {
+TEST_CASE("With --keep-going the others go on when a rank dies, and exchange data without it") {
     const Cluster cluster("[3]", {"qa", "qb", "localhost"});
     const Outcome outcome = run(cluster.job({"connect", "watch", "barrier", "1:kill=9", "deaths=1",
                                              "barrier", "exchange-living", "finalize"},
@@ -180,7 +181,7 @@ TEST_CASE("With --keep-going the others go on when a rank dies, and meet without
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("With --keep-going the exit code is that of the ranks that end by themselves") {
+TEST_CASE("With --keep-going the ranks that end by themselves decide the exit code") {
     const auto code_of = [](const std::string& script) {
         return run({torus_run, "--keep-going", "-np", "3", "/bin/sh", "-c", script}).code;
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// torus-run over several hosts: jobs that go well, their streams, their end, and signals. The hosts
-// are made up, see cluster.h.
+// torus-run over several hosts: successful jobs, their streams, their end, and signals. The hosts
+// are fictitious, see cluster.h.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace torusmp::torus_run::test::hosts_test {
 
 // ---- an orderly job ----
 
-TEST_CASE("Ranks of several hosts exchange what they have and know who is on their host") {
+TEST_CASE("Ranks of several hosts exchange data and know the ranks of their host") {
     const Cluster cluster("[2]", {"qa", "qb"}, "ranks_per_node = [2]");
     const Outcome outcome = run(
         cluster.job({"connect", "exchange", "barrier", "exchange-large", "report", "finalize"}));
@@ -67,7 +67,7 @@ TEST_CASE("More ranks than hosts fill the hosts, and fewer take the hosts named 
     const Outcome map = run(cluster.start({"/bin/true"}, {"-np", "8", "--display-map"}));
     CHECK_THAT(map.output,
                Contains("torus-run: qa: ranks 0, 1\n") && Contains("torus-run: qd: ranks 6, 7\n"));
-    // Ranks exchange, so their torus is that of the launcher.
+    // Ranks exchange data, so their torus must be the torus of the launcher.
     const Outcome outcome =
         run(cluster.job({"connect", "exchange", "barrier", "report", "finalize"}, {"-np", "8"}));
     CHECK(outcome.code == 0);
@@ -133,7 +133,7 @@ TEST_CASE("A list of hosts without a geometry file names the command that finds 
     CHECK(sorted_lines(one.output) == Words{"qa 0", "qa 1"});
 }
 
-TEST_CASE("On every host ranks find our libraries behind the folders that the user names") {
+TEST_CASE("On every host ranks find our libraries after the folders of the user") {
     const Cluster cluster("[2]", {"qa", "localhost"});
     Words words = cluster.start({"/bin/sh", "-c", "echo $LD_LIBRARY_PATH"});
     words.insert(words.begin(), {"/usr/bin/env", "LD_LIBRARY_PATH=/of/user"});
@@ -144,7 +144,7 @@ TEST_CASE("On every host ranks find our libraries behind the folders that the us
     CHECK(sorted_lines(outcome.output) == Words{line, line});
 }
 
-TEST_CASE("Where a node is a block in two dimensions its ranks do not follow each other") {
+TEST_CASE("If a node is a block in two dimensions, its ranks are not consecutive") {
     const Cluster cluster("[2, 2]", {"qa", "qb", "qc", "qd"}, "ranks_per_node = [2, 1]");
     const Outcome outcome = run(cluster.job({"connect", "report", "exchange", "finalize"}));
     INFO(outcome.errors);
@@ -155,7 +155,7 @@ TEST_CASE("Where a node is a block in two dimensions its ranks do not follow eac
     CHECK(lines[5] == "torus-run rank 5 of 8, local 5 7");
 }
 
-TEST_CASE("One of the hosts may be this one, which needs no agent") {
+TEST_CASE("This host may be one of the hosts, and needs no agent") {
     const Cluster cluster("[3]", {"qa", "localhost", "qc"});
     const Outcome outcome = run(cluster.job({"connect", "exchange", "report", "finalize"}));
     INFO(outcome.errors);
@@ -165,7 +165,7 @@ TEST_CASE("One of the hosts may be this one, which needs no agent") {
 }
 
 TEST_CASE(
-    "Environment, working directory and file mask are carried, what belongs to a host is not") {
+    "Environment, working directory and file mask are passed on, but not variables of a host") {
     const Cluster cluster("[2]", {"qa", "qb"});
     const std::string show = "umask 0057; exec \"$0\" \"$@\"";
     Words command =
@@ -181,7 +181,7 @@ TEST_CASE(
                 fmt::format("1 dark blue /home/of/qb {0} {0} 0057", folder)});
 }
 
-TEST_CASE("A host that greets users on both streams is still a host") {
+TEST_CASE("A host that prints a greeting on both streams can be used") {
     const Cluster cluster("[2]", {"noisy-a", "noisy-b"});
     const Outcome outcome = run(cluster.job({"connect", "exchange", "print=done", "finalize"}));
     CHECK(outcome.code == 0);
@@ -189,7 +189,7 @@ TEST_CASE("A host that greets users on both streams is still a host") {
     CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("A verbose job names hosts, ranks and what an agent says") {
+TEST_CASE("A verbose job prints hosts, ranks and the output of agents") {
     const Cluster cluster("[2]", {"noisy-a", "qb"});
     const Outcome outcome = run(cluster.job({"connect", "finalize"}, {"--verbose"}));
     CHECK(outcome.code == 0);
@@ -198,7 +198,7 @@ TEST_CASE("A verbose job names hosts, ranks and what an agent says") {
     CHECK_CONTAINS(outcome.errors, "host noisy-a: Use of this machine is watched.");
 }
 
-TEST_CASE("More hosts than are reached at a time all take part") {
+TEST_CASE("More hosts than the limit of concurrent connections take part") {
     Words hosts;
     for (int i = 0; i < 40; ++i) hosts.push_back(fmt::format("q{:02}", i));
     const Cluster cluster("[40]", hosts);
@@ -225,7 +225,7 @@ TEST_CASE("Output of other hosts keeps its rank and stream, tagged or not") {
     CHECK(sorted_lines(tagged.errors) == Words{"[0] err", "[1] err"});
 }
 
-TEST_CASE("A slow reader loses nothing of what other hosts print") {
+TEST_CASE("A slow reader loses no output of other hosts") {
     constexpr int lines = 40'000;
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(cluster.start(
@@ -263,7 +263,7 @@ TEST_CASE("Standard input reaches rank 0 on another host, however long it is") {
     }
 }
 
-TEST_CASE("A rank 0 on another host that does not read its input ends like any other") {
+TEST_CASE("A rank 0 on another host that does not read its input ends normally") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Words command = cluster.job({"connect", "barrier", "finalize"});
     command.insert(command.begin(), {"/bin/sh", "-c", "yes | \"$0\" \"$@\""});
@@ -274,7 +274,7 @@ TEST_CASE("A rank 0 on another host that does not read its input ends like any o
 
 // ---- the end ----
 
-TEST_CASE("The failing rank's code, signal or text comes from whatever host it is on") {
+TEST_CASE("The failing rank's code, signal or text is reported from any host") {
     const Cluster cluster("[3]", {"qa", "qb", "qc"});
     struct Case {
         std::string step;
@@ -299,7 +299,7 @@ TEST_CASE("The failing rank's code, signal or text comes from whatever host it i
     }
 }
 
-TEST_CASE("A rank that fails because another was killed does not hide who was killed") {
+TEST_CASE("A rank that fails because another was killed does not hide the killed rank") {
     // Rank 0 fails because of the death of rank 1 as soon as that is reaped, on a host that is
     // heard first.
     const Cluster cluster("[2]", {"localhost", "qb"});
@@ -336,7 +336,7 @@ TEST_CASE("A timeout ends the ranks of every host") {
     CHECK(process.all_gone());
 }
 
-TEST_CASE("What ranks leave behind on another host is ended and told") {
+TEST_CASE("Processes that ranks leave behind on another host are ended and reported") {
     const Cluster cluster("[2]", {"qa", "qb"});
     Process process(cluster.job({"connect", "1:spawn-orphan", "finalize"}));
     const Outcome outcome = process.wait();
@@ -359,7 +359,7 @@ TEST_CASE("Signals reach the ranks of every host") {
     CHECK(count(outcome.output, "caught it\n") == 3);
 }
 
-TEST_CASE("The daemons of all hosts tell what ranks do that do not say it themselves") {
+TEST_CASE("The daemons of all hosts report the state of ranks that do not report it themselves") {
     const Cluster cluster("[3]", {"qa", "localhost", "qc"});
     Process process(cluster.job({"connect", "print=ready", "sleep"}));
     REQUIRE(process.wait_for_output("ready\n", 3));
@@ -382,7 +382,7 @@ TEST_CASE("A second SIGINT kills ranks of other hosts that ignore the first") {
     CHECK(process.all_gone());
 }
 
-TEST_CASE("A user who stops the whole job for longer than the timeout loses nothing") {
+TEST_CASE("A user can stop the whole job for longer than the timeout") {
     const Cluster cluster("[2]", {"qa", "localhost"});
     const std::string go = cluster.folder().file("go");
     Process process(cluster.job({"connect", "print=ready", "wait-for=" + go, "barrier", "finalize"},
@@ -401,7 +401,9 @@ TEST_CASE("A user who stops the whole job for longer than the timeout loses noth
 
 // ---- over the torus ----
 
-TEST_CASE("Over the torus each host is reached from a neighbour, and all works as over a network") {
+TEST_CASE(
+    "Over the torus each host is reached from a neighbour, and everything works as over a "
+    "network") {
     const Cluster cluster("[2, 4]", {"q00", "q01", "q02", "q03", "q10", "q11", "q12", "q13"},
                           "[launch]\nthrough = \"torus\"");
     Process process(cluster.job(
@@ -438,7 +440,7 @@ TEST_CASE("Over the torus a host that is lost cuts off those behind it, and both
     CHECK_CONTAINS(outcome.errors, "; 2 more hosts behind it are cut off");
 }
 
-TEST_CASE("Over the torus a failure far away and the user's signals travel the tree") {
+TEST_CASE("Over the torus failures of far hosts and signals of the user pass through the tree") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"},
                           "periodic = [false]\n[launch]\nthrough = \"torus\"");
     const Outcome failed = run(cluster.job({"connect", "barrier", "3:exit=7", "sleep"}));
@@ -475,7 +477,7 @@ TEST_CASE("Over the torus daemons are started around cables that are dead") {
     CHECK(around.errors.empty());
     CHECK(count(around.output, "torus-run rank ") == 4);
     CHECK_CONTAINS(cluster.folder().read("reached"), "qd > qc\nqc > qb\n");
-    // What happens on the host behind is reported, too.
+    // Events on the host behind are reported, too.
     const Outcome failed = run(cluster.job({"connect", "barrier", "1:exit=7", "sleep"}));
     CHECK(failed.code == 7);
     CHECK_CONTAINS(failed.errors, "rank 1 (host qb, pid ");
@@ -488,7 +490,7 @@ TEST_CASE("Over the torus daemons are started around cables that are dead") {
     CHECK(cut.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("What both ends of a dead cable report is said once, and so is its return") {
+TEST_CASE("A dead cable is reported once although both ends report it, and so is its return") {
     const Cluster cluster("[3]", {"qa", "qb", "qc"});
     const Words death{"connect",        "0:link=0,1,0,no carrier,", "0:link=0,1,1,,1 2 1 1",
                       "1:link=1,0,0,,", "1:link=1,0,1,,0 2 0 0",    "barrier"};
@@ -508,7 +510,7 @@ TEST_CASE("What both ends of a dead cable report is said once, and so is its ret
     CHECK(returned.code == 0);
     CHECK_CONTAINS(returned.errors, cable + " was dead for ");
     CHECK(returned.lines_of_torus_run() == 1);
-    // A report that cannot be true is that of a rank gone wrong.
+    // An impossible report comes from a broken rank, which ends the job.
     const Outcome lie = run(cluster.job({"connect", "1:link=0,0,0,,", "barrier", "finalize"}));
     CHECK(lie.code == 1);
     CHECK_CONTAINS(lie.errors, "rank 1 (host qb, pid ");

@@ -21,7 +21,7 @@ SSHD = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:/sbin")
 
 
 class Run:
-    """One torus-run, its output in files so that nothing blocks. Ended with the test whatever happens."""
+    """One torus-run with its output in files, so it never blocks. It is ended with the test in any case."""
 
     def __init__(self, test, words, stdin=subprocess.DEVNULL):
         self.test, self.output, self.errors = test, test.path("output"), test.path("errors")
@@ -42,7 +42,7 @@ class Run:
         eventually(f"{times} times '{line}'", there)
 
     def end(self, code=None):
-        """(output, errors); `code` None: any but 0."""
+        """(output, errors); `code` None: any code except 0."""
         self.process.wait(PATIENCE)
         output, errors = self.text(self.output), self.text(self.errors)
         right = self.process.returncode == code if code is not None else self.process.returncode != 0
@@ -76,7 +76,7 @@ class HostsTest(TestbedTest):
 
 
 class Network(HostsTest):
-    def test_every_rank_runs_on_its_own_node_and_meets_the_others(self):
+    def test_every_rank_runs_on_its_own_node_and_connects_to_the_others(self):
         self.up("2x2x2", "--ranks-per-node", "2x1x1")
         output, errors = self.job("connect", "exchange", "barrier", "report", "finalize").end(0)
         self.assertEqual(errors, "")
@@ -109,7 +109,7 @@ class Network(HostsTest):
                                   options=("-H", f"{self.hosts[3]},{self.hosts[0]}")).end(2)
         self.assertIn("d0m", errors)
 
-    def test_a_node_that_goes_is_named_and_nothing_is_left_of_the_job(self):
+    def test_a_node_that_is_lost_is_named_and_nothing_is_left_of_the_job(self):
         self.up("2x2x2")
         run = self.job("connect", "spawn-orphan", "print=ready", "sleep")
         run.wait_for("ready", 8)
@@ -142,13 +142,13 @@ class Cables(HostsTest):
     """Jobs that start while cables are dead."""
 
     def start(self, *options):
-        """What torus-run says of a job that starts and ends well, and the dead cables that its ranks were told."""
+        """The messages of torus-run for a job that starts and ends well, and the dead cables that its ranks print."""
         output, errors = self.job("connect", "dead-cables", "exchange", "barrier", "finalize",
                                   options=options).end(0)
-        told = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("dead cables of rank")}
+        dead = {line.split(": ", 1)[1] for line in output.splitlines() if line.startswith("dead cables of rank")}
         self.assertEqual(output.count("dead cables of rank"), len(self.hosts))
-        self.assertEqual(len(told), 1, output)
-        return errors.splitlines(), told.pop()
+        self.assertEqual(len(dead), 1, output)
+        return errors.splitlines(), dead.pop()
 
     def warning(self, a, b, why, over):
         """The line about the cable between two ends, each a node and a device; the first one leaves upwards."""
@@ -156,23 +156,23 @@ class Cables(HostsTest):
         return (f"torus-run: warning: the cable from {ends[0]} to {ends[1]} is dead: {why}; "
                 f"the job uses a detour over {over}")
 
-    def test_in_a_torus_of_pairs_the_other_cable_carries_what_a_dead_one_did(self):
+    def test_in_a_torus_of_pairs_the_other_cable_replaces_a_dead_one(self):
         self.up("2x2x2")
         tool("cut", self.testbed, "3:0+")
-        errors, told = self.start()
+        errors, dead = self.start()
         self.assertEqual(errors, [self.warning((3, "0+"), (7, "0-"), f"d0p of {self.hosts[3]} is down",
                                                "the other cable between them")])
-        self.assertEqual(told, "3:0+")
+        self.assertEqual(dead, "3:0+")
         tool("heal", self.testbed)
         self.assertEqual(self.start(), ([], "none"))
 
     def test_in_a_ring_of_two_one_cable_is_enough_and_none_is_not(self):
         self.up("2")
         subprocess.run(["ip", "-n", self.hosts[1], "link", "del", "d0m"], check=True)
-        errors, told = self.start()
+        errors, dead = self.start()
         self.assertEqual(errors, [self.warning((0, "0+"), (1, "0-"), f"{self.hosts[0]} has no device d0p",
                                                "the other cable between them")])
-        self.assertEqual(told, "0:0+")
+        self.assertEqual(dead, "0:0+")
         tool("cut", self.testbed, "1:0+")
         started = self.path("started")
         errors = self.job(f"touch={started}").end(2)[1]
@@ -184,13 +184,13 @@ class Cables(HostsTest):
         self.assertFalse(os.path.exists(started))
         self.expect_hosts_empty()
 
-    def test_several_dead_cables_are_a_line_each_and_a_wrong_mtu_is_a_warning_only(self):
+    def test_several_dead_cables_cause_a_line_each_and_a_wrong_mtu_only_a_warning(self):
         self.up("3x3x2")
         tool("cut", self.testbed, "0:0+")          # node 0 to node 6
         tool("cut", self.testbed, "7:1-")          # node 11 comes down to node 7 by 1+
         tool("set", self.testbed, "2", "0+", "mtu", "1500")
-        errors, told = self.start()
-        self.assertEqual(told, "0:0+ 11:1+")
+        errors, dead = self.start()
+        self.assertEqual(dead, "0:0+ 11:1+")
         self.assertEqual(len(errors), 3, errors)
         self.assertIn(self.warning((0, "0+"), (6, "0-"), f"d0p of {self.hosts[0]} is down", self.hosts[12]), errors)
         self.assertIn(self.warning((11, "1+"), (7, "1-"), f"d1m of {self.hosts[7]} is down", self.hosts[9]), errors)
@@ -214,21 +214,21 @@ class Cables(HostsTest):
         run = self.job("connect", "print=ready", "sleep")
         run.wait_for("ready", 8)
         with kernel.inside(self.hosts[7]):   # its d0p leads to d0m of node 3
-            nobody = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
-            nobody.bind(("d0p", 0))
-        self.addCleanup(nobody.close)
+            stranger = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+            stranger.bind(("d0p", 0))
+        self.addCleanup(stranger.close)
         frame = b"\xff" * 6 + b"\x02\0\0\0\0\1" + b"\x88\xb5" + bytes(50)   # a protocol that no host has
         warning = f"torus-run: warning: the kernel of host {self.hosts[3]} counts "
 
-        def told():
+        def warned():
             for _ in range(200):
-                nobody.send(frame)
+                stranger.send(frame)
             time.sleep(0.1)
             return warning in run.text(run.errors)
-        eventually("the warning", told)
+        eventually("the warning", warned)
         self.assertRegex(run.text(run.errors), warning + r"[0-9]+ rx_dropped in [0-9]+ packets on d0m; torus-check")
         for _ in range(60):
-            told()
+            warned()
         self.assertEqual(run.text(run.errors).count("warning"), 1, run.text(run.errors))
         run.process.terminate()
         run.end()
@@ -236,7 +236,7 @@ class Cables(HostsTest):
 
 
 class TreeCables(HostsTest):
-    """No network but the torus: daemons are reached from neighbour to neighbour, over cables that die meanwhile."""
+    """Only the torus as a network: daemons are reached from neighbour to neighbour, over cables that die meanwhile."""
 
     def serve(self):
         agent = os.path.join(SOURCE, "tests", "testbed", "link_agent.py")
@@ -337,7 +337,7 @@ class Restarts(HostsTest):
         return self.run_on_testbed("--set", "transport.timeout=3s", *options, *self.heat("plate", every))
 
     def wait_for_checkpoint(self, run, restart):
-        """Steps beyond those with which this start began."""
+        """Returns the number of steps since this start."""
         def there():
             self.assertIsNone(run.process.poll(), run.text(run.errors))
             text = run.text(run.output)
@@ -393,7 +393,7 @@ class Restarts(HostsTest):
 @unittest.skipUnless(SSHD and os.geteuid() == 0 and not os.environ.get("TESTBED_WAS_USER"),
                      "needs sshd (Debian: openssh-server) and root")
 class Ssh(HostsTest):
-    """Real ssh to a real sshd on every node, over links that have nothing but IPv6 link-local addresses."""
+    """Real ssh to a real sshd on every node, over links with only IPv6 link-local addresses."""
 
     def setUp(self):
         super().setUp()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a job ends: by a failure, a timeout or a signal, and what is left of it: nothing.
+// The end of a job by a failure, a timeout or a signal. Nothing of the job must remain.
 #include <fmt/format.h>
 #include <signal.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ TEST_CASE("The first failing rank's exit code is the job's, and is reported once
     CHECK(outcome.seconds < hang_guard.count());
 }
 
-TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
+TEST_CASE("A rank killed by a signal ends the job, and the signal is named") {
     const Outcome outcome = run(job(3, {"connect", "1:kill=11", "barrier", "finalize"}));
     CHECK(outcome.code == 128 + SIGSEGV);
     CHECK_CONTAINS(outcome.errors, "rank 1 (host ");
@@ -37,7 +37,7 @@ TEST_CASE("A rank killed by a signal ends the job and the signal is named") {
     CHECK(count(outcome.errors, "\n") == 1);  // and no rank that waited for it reports it again
 }
 
-TEST_CASE("What ranks note is reported where the job goes on, and is no echo where it ends") {
+TEST_CASE("A note of a rank is reported if the job goes on, and not repeated if the job ends") {
     SECTION("it ends") {
         const Outcome outcome =
             run(job(3, {"connect", "note=the link is dead", "barrier", "1:exit=3", "sleep"}));
@@ -55,7 +55,7 @@ TEST_CASE("What ranks note is reported where the job goes on, and is no echo whe
         CHECK(outcome.lines_of_torus_run() == 1);
         CHECK_CONTAINS(outcome.errors, "torus-run: rank 1 (host ");
     }
-    SECTION("there is no launcher") {
+    SECTION("without a launcher") {
         CHECK(run({rank_program, "connect", "note=alone"}).errors == "alone\n");
     }
 }
@@ -84,7 +84,7 @@ TEST_CASE("Ranks get SIGTERM and time to tidy up when another has failed") {
     CHECK(outcome.output == "tidy\n");
 }
 
-TEST_CASE("abort() gives the exit code and its text names the rank") {
+TEST_CASE("abort() sets the exit code, and its text is printed with the rank") {
     const Outcome outcome =
         run(job(4, {"connect", "barrier", "3:abort=42,no convergence", "sleep"}));
     CHECK(outcome.code == 42);
@@ -93,14 +93,14 @@ TEST_CASE("abort() gives the exit code and its text names the rank") {
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("Leaving without a word is a failure, also with exit code 0") {
+TEST_CASE("An exit without finalize is a failure, even with exit code 0") {
     const Outcome outcome = run(job(3, {"connect", "barrier", "2:exit=0", "sleep"}));
     CHECK(outcome.code == 1);
     CHECK_CONTAINS(outcome.errors, "rank 2");
     CHECK_CONTAINS(outcome.errors, "exited with code 0 without MPI_Finalize or QMP_finalize");
 }
 
-TEST_CASE("A rank that sees the end of another one before torus-run does is not the cause") {
+TEST_CASE("A rank that notices the end of another one before torus-run is not the cause") {
     const TemporaryFolder folder;
     const std::string pid = folder.file("pid");
     const Outcome outcome = run(job(2, {"connect", "barrier", "1:half-end=" + pid,
@@ -151,13 +151,13 @@ TEST_CASE("Two processes cannot both be one rank") {
     CHECK_CONTAINS(outcome.errors, "only one of the processes");
 }
 
-TEST_CASE("A process that connects twice is told so") {
+TEST_CASE("A process that connects twice gets an error") {
     const Outcome outcome = run(job(1, {"connect", "connect"}));
     CHECK(outcome.code == 70);
     CHECK_CONTAINS(outcome.errors, "a second time");
 }
 
-TEST_CASE("A timeout ends the job and names the ranks that still ran") {
+TEST_CASE("A timeout ends the job and names the ranks that were still running") {
     const Outcome outcome =
         run(job(3, {"connect", "1:finalize", "1:exit=0", "sleep"}, {"--timeout", "0.5"}));
     CHECK(outcome.code == 124);
@@ -200,7 +200,7 @@ TEST_CASE("A second SIGINT kills ranks that ignore the first") {
     CHECK(process.all_gone());
 }
 
-TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
+TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT continues them") {
     Process process(job(2, {"connect", fmt::format("trap={},stopping", SIGTSTP),
                             fmt::format("trap={},woken", SIGCONT), "finalize",
                             // At once: the leak checker stops the process in its own way, and a
@@ -217,7 +217,7 @@ TEST_CASE("SIGTSTP stops torus-run and its ranks, SIGCONT wakes them") {
     CHECK(count(outcome.output, "woken\n") == 2);
 }
 
-TEST_CASE("A daemon that is stopped is reported with what to do, and the job goes on with it") {
+TEST_CASE("A stopped daemon is reported with the remedy, and the job continues with it") {
     TemporaryFolder folder;
     Process process(
         job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "barrier", "finalize"}));
@@ -235,7 +235,7 @@ TEST_CASE("A daemon that is stopped is reported with what to do, and the job goe
     CHECK(outcome.lines_of_torus_run() == 1);
 }
 
-TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is reported") {
+TEST_CASE("A stopped torus-run misses no events, and reports the end of its job") {
     TemporaryFolder folder;
     Process process(
         job(2, {"connect", "print=ready", "wait-for=" + folder.file("go"), "finalize"}));
@@ -253,14 +253,14 @@ TEST_CASE("A torus-run that is stopped misses nothing, and the end of its job is
 
 // ---- nothing is left behind ----
 
-TEST_CASE("What ranks leave behind is ended with the job, in whatever session it hides") {
+TEST_CASE("Processes that ranks leave behind are ended with the job, in any session") {
     SECTION("after a failure") {
         Process process(job(2, {"connect", "spawn-orphan", "barrier", "1:exit=4", "sleep"}));
         const Outcome outcome = process.wait();
         CHECK(outcome.code == 4);
         CHECK(process.all_gone());
     }
-    SECTION("after an orderly end, with a word about it") {
+    SECTION("after an orderly end, with a message") {
         // The orphan holds our pipes; only its end lets wait() return.
         Process process(job(2, {"connect", "spawn-orphan", "finalize"}));
         const Outcome outcome = process.wait();
@@ -271,8 +271,8 @@ TEST_CASE("What ranks leave behind is ended with the job, in whatever session it
 }
 
 TEST_CASE("SIGKILL of torus-run's processes leaves nothing behind") {
-    // Under a shell, so that the rank is no child of the daemon; one orphan in a session of its
-    // own.
+    // The rank runs under a shell, so it is not a child of the daemon. One orphan has its own
+    // session.
     const bool kill_front = GENERATE(true, false);
     Process process(script(3, "$P connect spawn-orphan print=ready sleep; true"));
     REQUIRE(process.wait_for_output("ready\n", 3));
@@ -286,7 +286,8 @@ TEST_CASE("SIGKILL of torus-run's processes leaves nothing behind") {
     if (!kill_front) CHECK_CONTAINS(outcome.errors, "daemon process");
 }
 
-TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and their groups") {
+TEST_CASE(
+    "SIGKILL of both processes of torus-run at the same time ends the ranks and their groups") {
     Process process(script(3, "setsid $P connect print=ready sleep & sleep 600 & wait"));
     REQUIRE(process.wait_for_output("ready\n", 3));
     const pid_t daemon = process.daemon();
@@ -298,7 +299,7 @@ TEST_CASE("SIGKILL of both of torus-run's processes at once ends the ranks and t
     CHECK(process.all_gone());
 }
 
-TEST_CASE("torus-run uses no file, and no socket with a name but that for observers") {
+TEST_CASE("torus-run uses no file, and no named socket except the one for observers") {
     TemporaryFolder folder, runtime;
     Process process(job(2, {"connect", "exchange", "print=ready", "sleep"}),
                     {"TMPDIR=" + folder.path(), "XDG_RUNTIME_DIR=" + runtime.path()});

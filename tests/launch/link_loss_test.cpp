@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links are told to lose packets, from what kernels count.
+// The links that are reported to lose packets, found from the counters of the kernels.
 #include "programs/torus_run/daemon/link_loss.h"
 
 #include <catch2/catch.hpp>
@@ -29,8 +29,8 @@ struct Host {
                 }
             }
     }
-    // How often each device is reported in so many looks.
-    std::map<std::string, int> told(int looks, int packets) {
+    // Counts the reports on each device in a number of samples.
+    std::map<std::string, int> reports(int looks, int packets) {
         std::map<std::string, int> found;
         LinkLoss loss{"sent"};
         loss.add(all, indices);
@@ -52,20 +52,20 @@ TEST_CASE("Loss: a cable that loses a few packets in a hundred is reported once,
         for (const int packets : {5, 100, 3000})
             for (unsigned seed = 0; seed < 20; ++seed) {
                 CAPTURE(loss, packets, seed);
-                CHECK(Host(seed, loss).told(300, packets) ==
+                CHECK(Host(seed, loss).reports(300, packets) ==
                       std::map<std::string, int>{{"eth1", 1}});
             }
 }
 
-TEST_CASE("Loss: what healthy cables lose is not told") {
+TEST_CASE("Loss: the losses of healthy cables are not reported") {
     for (const double loss : {0.0, 1e-6, 1e-4, 1e-3, 5e-3})
         for (unsigned seed = 0; seed < 20; ++seed) {
             CAPTURE(loss, seed);
-            CHECK(Host(seed, loss).told(400, 500).empty());
+            CHECK(Host(seed, loss).reports(400, 500).empty());
         }
 }
 
-TEST_CASE("Loss: what a silent cable did not carry is another fault") {
+TEST_CASE("Loss: a silent cable is a different fault") {
     Host host(1, 0);
     LinkLoss loss{"sent"};
     loss.add(host.all, indices);
@@ -80,7 +80,7 @@ TEST_CASE("Loss: what a silent cable did not carry is another fault") {
     CHECK(loss.add(host.all, indices).empty());
 }
 
-TEST_CASE("Loss: what was lost before the job, or on other devices, is no matter of it") {
+TEST_CASE("Loss: packets lost before the job, or on other devices, are not counted") {
     std::vector<TcpTraffic> all{{1, 1}, {2, 9}};
     all[0].packets = 1000;
     all[0].lost = 900;
@@ -99,7 +99,8 @@ TEST_CASE("Loss: what was lost before the job, or on other devices, is no matter
               {"eth2", "10 % of the packets sent on eth2 are lost (30 of 300)"}});
 }
 
-TEST_CASE("Loss: what arrives is named as what arrives, and a new session counts anew") {
+TEST_CASE(
+    "Loss: the loss of arriving packets is named as such, and a new session starts new counters") {
     LinkLoss loss{"received"};
     std::vector<TcpTraffic> all{{1, 2}};
     all[0].packets = 5000;

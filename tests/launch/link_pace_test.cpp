@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which links are told to be slow while a job runs, from intervals that are drawn.
+// The links that are reported as slow while a job runs, found from random intervals.
 #include "programs/torus_run/daemon/link_pace.h"
 
 #include <catch2/catch.hpp>
@@ -40,8 +40,8 @@ struct Host {
     std::mt19937 random;
 };
 
-// What is reported in `intervals` of them, by device.
-std::multiset<std::string> told(Host& host, int intervals, double load) {
+// The devices reported in a number of intervals, once per report.
+std::multiset<std::string> reports(Host& host, int intervals, double load) {
     LinkPace pace;
     std::multiset<std::string> devices;
     for (int i = 0; i < intervals; ++i)
@@ -53,7 +53,7 @@ std::multiset<std::string> told(Host& host, int intervals, double load) {
 }  // namespace
 
 // A slow link that a slower one holds up is busy for little of the time, and may not be noticed.
-TEST_CASE("Slow links: whichever holds the others up is reported once, and none that is not slow") {
+TEST_CASE("Slow links: each link that delays the others is reported once, and no other link") {
     for (unsigned seed = 1; seed <= 200; ++seed) {
         INFO("seed " << seed);
         Host host(seed);
@@ -66,7 +66,7 @@ TEST_CASE("Slow links: whichever holds the others up is reported once, and none 
         const auto slowest =
             std::min_element(host.rates.begin(), host.rates.end(),
                              [](const auto& a, const auto& b) { return a.second < b.second; });
-        const auto found = told(host, 12, 0.7);
+        const auto found = reports(host, 12, 0.7);
         CHECK(found.count(slowest->first) == slow.count(slowest->first));
         for (const std::string& device : found) {
             CHECK(slow.contains(device));
@@ -75,16 +75,16 @@ TEST_CASE("Slow links: whichever holds the others up is reported once, and none 
     }
 }
 
-TEST_CASE("Slow links: all equally fast, a program that sends little, and a moment's delay") {
+TEST_CASE("Slow links: equal links, little traffic and a short delay are not reported") {
     for (unsigned seed = 1; seed <= 100; ++seed) {
         INFO("seed " << seed);
         Host host(seed);
         const double rate = host.draw(1, 2000);
         for (auto& it : host.rates) it.second = rate * host.draw(0.7, 1);
-        CHECK(told(host, 20, host.draw(0, 1)).empty());
+        CHECK(reports(host, 20, host.draw(0, 1)).empty());
         // Hardly anything is sent: it does not matter whether one link takes longer.
         host.rates["d1m"] = rate / 50;
-        CHECK(told(host, 20, 0.001).empty());
+        CHECK(reports(host, 20, 0.001).empty());
     }
     LinkPace pace;
     for (int i = 0; i < 30; ++i) {
@@ -94,15 +94,15 @@ TEST_CASE("Slow links: all equally fast, a program that sends little, and a mome
     }
 }
 
-TEST_CASE("Slow links: two links say nothing about each other") {
+TEST_CASE("Slow links: two links are not compared with each other") {
     Host host(1);
     host.rates = {{"d0p", 100}, {"d0m", 2}};
-    CHECK(told(host, 10, 0.9).empty());
+    CHECK(reports(host, 10, 0.9).empty());
     host.rates["d1p"] = 100;
-    CHECK(told(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
+    CHECK(reports(host, 10, 0.9) == std::multiset<std::string>{"d0m"});
 }
 
-TEST_CASE("Slow links: a message says both rates") {
+TEST_CASE("Slow links: a message contains both rates") {
     LinkPace pace;
     const std::map<std::string, LinkPace::Sent> sent{
         {"eth1", {20'000'000, 5s}}, {"eth2", {20'000'000, 160ms}}, {"eth3", {20'000'000, 170ms}}};

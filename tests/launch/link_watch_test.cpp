@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-run's daemons tell of the counters of their links.
+// The reports of torus-run's daemons on the counters of their links.
 #include "programs/torus_run/daemon/link_watch.h"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,8 @@ using Troubles = std::vector<LinkTrouble>;
 
 namespace link_watch_test {
 
-TEST_CASE("Counters of links: what rises is reported once for each link, and only of links") {
+TEST_CASE(
+    "Counters of links: a rising counter is reported once for each link, and only for links") {
     std::map<std::string, LinkCounters> kernel{{"eth0", {}}, {"eth1", {}}, {"eth2", {}}};
     const auto count = [&](const char* device, LinkCounters::Counter which, std::uint32_t by) {
         kernel[device].set(which, kernel[device][which] + by);
@@ -45,13 +46,13 @@ TEST_CASE("Counters of links: what rises is reported once for each link, and onl
     CHECK(busy.compare(kernel).empty());
 }
 
-TEST_CASE("Speed of links: connections are added up by device, whichever come and go") {
+TEST_CASE("Speed of links: connections are added up by device while connections open and close") {
     using torusmp::base::TcpTraffic;
     using namespace std::chrono_literals;
     const std::map<std::string, unsigned> indices{{"eth1", 1}, {"eth2", 2}, {"eth3", 3}};
     LinkWatch watch({"eth1", "eth2", "eth3"});
     constexpr std::uint64_t mega = 1'000'000, second = 1'000'000;
-    // By now eth1 has carried as much as it likes, and device 9 is no link.
+    // The bytes that eth1 carried before do not count, and device 9 is not a link.
     std::vector<TcpTraffic> now{{11, 1, 900 * mega, second}, {12, 2, 0, 0}, {19, 9, 0, 0}};
     CHECK(watch.compare(now, indices, 5s).empty());
     for (int look = 1; look <= 6; ++look) {

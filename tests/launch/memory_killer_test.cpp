@@ -41,7 +41,7 @@ class System {
     TemporaryFolder folder_;
 };
 
-TEST_CASE("The kernel's log names the process that it killed, and no other one") {
+TEST_CASE("The kernel's log names only the process that it killed") {
     const System system;
     system.write("dev/kmsg", "6,1,1,-;Out of memory: Killed process 4711 (of an earlier job)\n");
     MemoryKiller killer(system.root());
@@ -54,7 +54,7 @@ TEST_CASE("The kernel's log names the process that it killed, and no other one")
           "start fewer ranks on this host, or raise the limit");
 }
 
-TEST_CASE("A counter of the control group says that the kernel killed a process, once for each") {
+TEST_CASE("A counter of the control group reports each process that the kernel killed, once") {
     const System system;
     SECTION("version 2") {
         system.write("proc/self/cgroup", "0::/jobs/17\n");
@@ -82,7 +82,7 @@ TEST_CASE("A counter of the control group says that the kernel killed a process,
                        Contains("memory/jobs/memory.limit_in_bytes is 300 MiB"));
         CHECK(killer.describe(3, 0).empty());
     }
-    SECTION("none, but the host has one, of all its processes") {
+    SECTION("only a counter of all processes of the host") {
         system.write("proc/vmstat", "pgfault 7\noom_kill 1\n");
         MemoryKiller killer(system.root());
         CHECK(killer.describe(1, MiB).empty());
@@ -93,7 +93,7 @@ TEST_CASE("A counter of the control group says that the kernel killed a process,
     }
 }
 
-TEST_CASE("A system that tells nothing gives no reason") {
+TEST_CASE("A system without records of killed processes gives no reason") {
     const TemporaryFolder empty;
     CHECK(MemoryKiller(empty.path()).describe(1, MiB).empty());
 }
@@ -105,7 +105,8 @@ bool put(const fs::path& file, std::uint64_t number) {
     return bool(out);
 }
 
-// A control group below that of this process, with a limit in bytes; nothing: none can be made.
+// A control group below the group of this process, with a limit in bytes; nothing if it cannot be
+// created.
 std::optional<fs::path> make_group(std::uint64_t limit) {
     for (const config::ControlGroup& above : config::control_groups("memory")) {
         const fs::path folder = above.folder / fmt::format("torusmp-test-{}", getpid());

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs the rank program under Open MPI's mpirun, which speaks PMIx, and under launchers that speak
-# nothing we know.
+# Runs the rank program under Open MPI's mpirun, which uses PMIx, and under launchers with an
+# unknown protocol.
 #   open_mpi.sh RANK_PROGRAM
-# Exit code 77: skipped, for want of the package.
+# Exit code 77: skipped, because the package is not installed.
 set -uo pipefail
 # For a build with the address sanitizer.
 export LSAN_OPTIONS=print_suppressions=0:suppressions=$(dirname "$(readlink -f "$0")")/lsan.supp

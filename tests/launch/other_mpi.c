@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Stands for the library of another MPI: only its name counts. */
+/* Stands for the library of another MPI: only its name matters. */
 int MPI_Init(int* argc, char*** argv);
 int MPI_Init(int* argc, char*** argv) {
     (void)argc;

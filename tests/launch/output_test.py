@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What ranks print leaves them line by line, whatever it goes to: called as FILE TORUS_RUN PROGRAM..., real programs in
-C, C++, Fortran and Python that flush nothing."""
+"""The output of ranks is passed on line by line to any destination. Called as FILE TORUS_RUN PROGRAM..., with programs
+in C, C++, Fortran and Python that do not flush."""
 
 import os
 import subprocess
@@ -82,14 +82,14 @@ class Output(unittest.TestCase):
             self.assertEqual(code, 128 + 9, errors)
             self.assertEqual(self.printed(), self.first_lines(2))
 
-    def test_blocks_stay_until_they_are_full_where_that_is_set(self):
+    def test_blocks_stay_until_they_are_full_if_that_is_set(self):
         for program in self.each():
             self.start(program, 1, "--set", "launch.output=blocks")
             self.assertEqual(self.printed(), [])
             self.assertEqual(self.finish(), (0, ""))
             self.assertEqual(len(self.printed()), 3)
 
-    def test_what_the_user_says_of_a_language_counts(self):
+    def test_settings_of_the_user_for_a_language_have_priority(self):
         for program in self.each():
             if program.endswith(".py"):
                 self.start(program, 1, variables={"PYTHONUNBUFFERED": ""})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is said of cables that lead elsewhere while a job starts.
+// The reports on cables that lead elsewhere while a job starts.
 #include "programs/torus_run/daemon/plug_news.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ using Catch::Matchers::StartsWith;
 using config::Plug;
 using config::Plugs;
 
-// What all hosts hear, with some plugs of the grid exchanged.
+// The packets that all hosts hear, with some plugs of the grid exchanged.
 class Wiring {
   public:
     explicit Wiring(const Grid& grid) : grid_(grid) {
@@ -45,7 +45,7 @@ class Wiring {
         heard_[far] = {plug.node, name};
     }
     const Plugs& heard() const { return heard_; }
-    // What daemons report.
+    // The plugs that differ from the settings.
     Plugs differing(const config::Settings& settings) const {
         Plugs differing = heard_;
         for (const auto& [here, far] : expected_of(settings))
@@ -58,7 +58,7 @@ class Wiring {
         return config::follow_plugs(settings, differing(settings),
                                     [&](const Plug& plug) { return heard_.count(plug) != 0; });
     }
-    // Whether each link of these settings has the devices of a cable that is there.
+    // True if each link of these settings has the devices of an existing cable.
     bool fits(const config::Settings& settings) const {
         const Plugs expected = expected_of(settings);
         return expected.size() == heard_.size() &&
@@ -67,7 +67,7 @@ class Wiring {
                    return found != heard_.end() && found->second == ends.second;
                });
     }
-    // What daemons report: those that hear another than the expected one.
+    // The verdict on the reports of daemons: each reports a peer other than the expected one.
     std::optional<PlugNews::Verdict> verdict(PlugNews& news) const {
         const Plugs expected = Wiring(grid_).heard();
         const PlugNews::Clock::time_point now(1h);
@@ -101,7 +101,7 @@ class Wiring {
 
 }  // namespace
 
-TEST_CASE("Where nothing is exchanged, nothing is said of plugs") {
+TEST_CASE("Without exchanged plugs nothing is reported about them") {
     const Grid grid({4, 2});
     PlugNews news(grid.settings);
     CHECK(config::find_plug_faults(grid.settings, Wiring(grid).heard()).empty());
@@ -109,7 +109,7 @@ TEST_CASE("Where nothing is exchanged, nothing is said of plugs") {
     CHECK_FALSE(news.next());
 }
 
-TEST_CASE("Two exchanged devices of a host in a ring are named, and no job starts") {
+TEST_CASE("Two exchanged devices of a host in a ring are named, and the job does not start") {
     for (const int size : {3, 4, 7}) {
         const Grid grid({size});
         Wiring wiring(grid);
@@ -125,7 +125,7 @@ TEST_CASE("Two exchanged devices of a host in a ring are named, and no job start
     }
 }
 
-TEST_CASE("In a ring of two the exchange is that of one of the hosts") {
+TEST_CASE("In a ring of two, exchanged cables are reported for one of the hosts") {
     const Grid grid({2});
     Wiring wiring(grid);
     wiring.exchange({1, "d0p"}, {1, "d0m"});
@@ -136,7 +136,7 @@ TEST_CASE("In a ring of two the exchange is that of one of the hosts") {
     CHECK_THAT(verdict->refusal, StartsWith("the devices d0m and d0p of n0 are exchanged: "));
 }
 
-TEST_CASE("Jobs go around the exchanged cables of a torus that they do not cut apart") {
+TEST_CASE("Jobs use detours around exchanged cables that do not split the torus") {
     const Grid grid({4, 4});
     Wiring wiring(grid);
     wiring.exchange({5, "d0p"}, {5, "d1m"});
@@ -160,7 +160,7 @@ TEST_CASE("Cables of several hosts that are exchanged are named one by one") {
     for (const std::string& line : verdict->lines) CHECK_THAT(line, Contains(" leads to "));
 }
 
-TEST_CASE("Settings without detours let no job go around an exchange") {
+TEST_CASE("Without detours in the settings no job starts with exchanged cables") {
     const Grid grid({4, 4}, "[routing]\ndetour = false\n");
     Wiring wiring(grid);
     wiring.exchange({5, "d0p"}, {5, "d1m"});

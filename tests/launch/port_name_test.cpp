@@ -10,7 +10,7 @@ namespace port_name_test {
 
 using torusmp::launch::PortName;
 
-TEST_CASE("A port's name is read as it was written") {
+TEST_CASE("The name of a port is unchanged after writing and reading") {
     std::set<std::string> names;
     for (const char* host : {"", "n0", "a.b.c", "fe80::1"}) {
         const PortName port = PortName::random(host);
@@ -24,7 +24,7 @@ TEST_CASE("A port's name is read as it was written") {
     CHECK(names.size() == 4);
 }
 
-TEST_CASE("Text that is not a port's name is refused") {
+TEST_CASE("Text that is not the name of a port is refused") {
     const std::string good = PortName::random("n0").text();
     const std::size_t shortest = good.size() - 3;
     CHECK(PortName::read(good.substr(0, shortest)));

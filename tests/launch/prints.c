@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// prints FILE [kill]: prints before and after MPI_Init and flushes nothing; makes FILE.RANK, waits
+// prints FILE [kill]: prints before and after MPI_Init without a flush; creates FILE.RANK, waits
 // for FILE, and ends, or is killed.
 #include <mpi.h>
 #include <signal.h>

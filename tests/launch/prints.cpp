@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As prints.c, by std::cout, without a flush.
+// The same as prints.c with std::cout, without a flush.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! As prints.c, in Fortran, without a flush.
+! The same as prints.c in Fortran, without a flush.
 program prints
     use, intrinsic :: iso_c_binding, only: c_int
     implicit none

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""As prints.c, in Python without MPI: its rank is told by the environment."""
+"""The same as prints.c, in Python without MPI: the rank comes from the environment."""
 
 import os
 import signal

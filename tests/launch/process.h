@@ -57,7 +57,7 @@ class Process {
     pid_t daemon() const;
     // The daemon that is a child of this process.
     pid_t head() const;
-    // Of those, the ones of this name (comm) whose environment has this "NAME=value".
+    // The same, limited to a process name (comm) and to a variable "NAME=value" in the environment.
     std::vector<pid_t> marked(const std::string& name, const std::string& variable) const;
 
   private:

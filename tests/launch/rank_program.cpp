@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank for the tests of torus-run: its arguments are steps, done in order. "RANK:step" is done by
-// that rank only.
+// A rank for the tests of torus-run. It takes the steps in its arguments in order. Only rank RANK
+// takes the step "RANK:step".
 //
 //   connect exchange exchange-large barrier finalize    the bootstrap's calls, results checked
-//   print=TEXT error=TEXT        one line to standard output, standard error
-//   note=TEXT                    something seen, which the launcher may know better
-//   echo                         standard input, with "in: " before each line
+//   print=TEXT error=TEXT        prints a line to standard output, standard error
+//   note=TEXT                    an observation, which the launcher may replace by its own
+//   echo                         prints standard input, with "in: " before each line
 //   exit=CODE kill=SIGNAL abort=CODE,TEXT
-//   sleep                        ten minutes: far longer than any test waits
+//   sleep                        sleeps ten minutes, far longer than any test waits
 //   trap=SIGNAL,TEXT             catches the signal, prints TEXT and ends orderly
 //   wait-for=FILE touch=FILE     meeting points with the test
 //   half-end=FILE                writes its pid to FILE; its main thread ends, another one lives
-//   for
-//                                0.3 s: the process has closed its descriptors and is not gone
-//   await-half-end=FILE          waits for that of another rank
-//   eat=MEBIBYTES                touches as much memory
+//                                for 0.3 s: the process has closed its descriptors but exists
+//   await-half-end=FILE          waits for the half-end of another rank
+//   eat=MEBIBYTES                touches so much memory
 //   spawn-orphan                 leaves a grandchild in a session of its own, asleep
-//   system=COMMAND               a child through the shell
-//   report                       name, rank, size and local ranks
-//   dead-cables                  the cables that it was told are dead
+//   system=COMMAND               runs COMMAND in a shell
+//   report                       prints name, rank, size and local ranks
+//   dead-cables                  prints the cables that the launcher reported as dead
 //   link=DIRECTION,PEER,STATE,WHY,HOPS   a report of a link; STATE and HOPS (DIRECTION RANK ...) as
 //                                numbers
 //   watch                        asks to be notified of deaths
 //   deaths=N                     waits until N ranks are dead and prints each
-//   exchange-living              an exchange where the dead give nothing
+//   exchange-living              an exchange in which dead ranks have no part
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -64,7 +63,7 @@ Bootstrap& joined() {
     return *bootstrap;
 }
 
-// What rank r contributes: r+1 numbers (many more in the large variant) that depend on the rank.
+// The contribution of a rank: r+1 numbers (many more in the large variant) that depend on the rank.
 std::vector<std::byte> contribution(int rank, std::size_t factor) {
     std::vector<std::byte> bytes(std::size_t(rank) * factor);
     for (std::size_t i = 0; i < bytes.size(); ++i)

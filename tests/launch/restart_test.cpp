@@ -41,7 +41,7 @@ const char* const killed =
 
 }  // namespace
 
-TEST_CASE("All ranks start again when one is killed, and know how often they did") {
+TEST_CASE("All ranks start again when one is killed, and know the number of restarts") {
     const Outcome outcome = run(
         script(3,
                "echo start $TORUSMP_RESTART; [ $TORUSMP_RANK$TORUSMP_RESTART = 10 ] && kill -9 $$; "
@@ -61,7 +61,7 @@ TEST_CASE("All ranks start again when one is killed, and know how often they did
                                    killed));
 }
 
-TEST_CASE("Without the option nothing is restarted, and no variable says so") {
+TEST_CASE("Without the option nothing is restarted, and the variable is not set") {
     const Outcome outcome =
         run(script(2, "echo [$TORUSMP_RESTART]; kill -9 $$"), {"TORUSMP_RESTART=7"});
     CHECK(outcome.code == 128 + SIGKILL);
@@ -83,7 +83,8 @@ TEST_CASE("A job that dies each time is ended after its restarts, with the last 
     CHECK(outcome.lines_of_torus_run() == 7);
 }
 
-TEST_CASE("What a program ends itself is not a death; what a signal ends is, also under a shell") {
+TEST_CASE(
+    "A program that exits has not died; a program ended by a signal has, also under a shell") {
     const auto starts = [](const std::string& what) {
         const Outcome outcome = run(script(2, "echo start $TORUSMP_RESTART; " + what, restarts(1)));
         INFO(what << "\n" << outcome.errors);
@@ -110,7 +111,7 @@ TEST_CASE("A job that its user ends is not started again") {
     }
 }
 
-TEST_CASE("the option --timeout counts over all starts") {
+TEST_CASE("the limit of --timeout includes all starts") {
     const Outcome outcome =
         run(script(1, "sleep 0.3; kill -9 $$", restarts(1000, {"--timeout", "2"})));
     INFO(outcome.errors);
@@ -173,7 +174,7 @@ Outcome lose(const Cluster& cluster, const std::string& host, const Words& optio
 
 }  // namespace
 
-TEST_CASE("A host whose daemon died is used again if there is no other") {
+TEST_CASE("A host whose daemon died is used again if no other host is left") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"});
     const Outcome outcome = lose(cluster, "qb", restarts(1));
     INFO(outcome.errors);
@@ -218,7 +219,7 @@ TEST_CASE("Spares and hosts that are left out are not used at first") {
     CHECK(ranks({"--without", "downc", "-host", "qa,qb,downc"}) == Words{"0 qa", "1 qb"});
 }
 
-TEST_CASE("Without spares, fewer hosts take more ranks each, unless their number is given") {
+TEST_CASE("Without spares, fewer hosts get more ranks each, unless the number of ranks is given") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"});
     const auto start = [&](const Words& options) { return lose(cluster, "qb", options, true); };
     SECTION("more ranks on each") {
@@ -250,7 +251,7 @@ TEST_CASE("Without spares, fewer hosts take more ranks each, unless their number
     }
 }
 
-TEST_CASE("Wrong options of restarts are found before anything starts") {
+TEST_CASE("Wrong options of restarts are reported before anything starts") {
     const Cluster cluster("[4]", {"qa", "qb", "qc", "qd"});
     const auto refusal = [&](const Words& options) {
         const Outcome outcome = run(cluster.job({"print=started"}, options));

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 # Starts a Slurm of its own on this host (munged, slurmctld, slurmd, all in one temporary folder and,
-# so that no other program takes a port of theirs, in a network namespace), runs the rank program
+# to keep their ports free, in a network namespace), runs the rank program
 # under srun, and takes everything down again.
 #   slurm.sh RANK_PROGRAM TORUS_RUN
-# Exit code 77: skipped, for want of a package or of root.
+# Exit code 77: skipped, because a package or root is missing.
 set -uo pipefail
 # For a build with the address sanitizer.
 export LSAN_OPTIONS=print_suppressions=0:suppressions=$(dirname "$(readlink -f "$0")")/lsan.supp
@@ -27,14 +27,14 @@ ip link set lo up
 ip link add here type veth peer name there
 ip address add 10.0.0.1/24 dev here
 ip link set here up
-# What the prologue watches.
+# The devices that the prologue watches.
 ip link add cable type veth peer name far_end
 ip link set cable up
 ip link set far_end up
 
 folder=$(mktemp -d /tmp/torusmp-slurm.XXXXXX)
 pids=()
-# Backwards: slurmd, slurmctld, munged. Each is our own child, so its pid is nobody else's.
+# Backwards: slurmd, slurmctld, munged. Each is our own child, so no other process can have its pid.
 clean_up() {
     for ((i = ${#pids[@]} - 1; i >= 0; --i)); do kill "${pids[i]}" 2>/dev/null; done
     for ((tries = 0; tries < 50; ++tries)); do

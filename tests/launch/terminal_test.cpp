@@ -108,7 +108,7 @@ class Terminal {
 
 }  // namespace
 
-TEST_CASE("What is typed on a terminal reaches rank 0") {
+TEST_CASE("Input typed on a terminal reaches rank 0") {
     Terminal terminal(true, "echo");
     terminal.type("hello\n\x04");
     std::string text;
@@ -117,7 +117,7 @@ TEST_CASE("What is typed on a terminal reaches rank 0") {
     CHECK(count(text, "in: hello") == 1);
 }
 
-TEST_CASE("In the background torus-run is not stopped for its terminal's input") {
+TEST_CASE("In the background torus-run is not stopped by its terminal's input") {
     Terminal terminal(false, "print=done");
     terminal.type("for the shell\n");
     std::string text;

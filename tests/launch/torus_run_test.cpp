@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // torus-run as its users see it: every test starts the real program with small helper programs.
-// Here jobs that go well, their streams, and ranks without torus-run.
+// This file has successful jobs, their streams, and ranks without torus-run.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,7 +16,7 @@ namespace torusmp::torus_run::test::torus_run_test {
 
 // ---- an orderly job ----
 
-TEST_CASE("Ranks that never connect are a job like any other") {
+TEST_CASE("Ranks that never connect are a normal job") {
     const Outcome outcome =
         run({torus_run, "-np", "4", "/bin/sh", "-c", "echo $TORUSMP_RANK/$TORUSMP_SIZE"});
     CHECK(outcome.code == 0);
@@ -24,7 +24,7 @@ TEST_CASE("Ranks that never connect are a job like any other") {
     CHECK(outcome.errors.empty());
 }
 
-TEST_CASE("64 ranks exchange what they have, of any length, and share one secret") {
+TEST_CASE("64 ranks exchange data of any length, and share one secret") {
     const Outcome outcome =
         run(job(64, {"connect", "exchange", "barrier", "exchange", "barrier", "finalize"}));
     INFO(outcome.errors);
@@ -46,14 +46,14 @@ TEST_CASE("Each rank learns its number, the size and its local peers") {
                                                 "torus-run rank 2 of 3, local 0 1 2"});
 }
 
-TEST_CASE("Without a number of ranks the torus says how many ranks there are") {
+TEST_CASE("Without a number of ranks the torus determines it") {
     const Outcome outcome =
         run({torus_run, "--torus", "3x2", "/bin/sh", "-c", "echo $TORUSMP_RANK"});
     CHECK(outcome.code == 0);
     CHECK(sorted_lines(outcome.output).size() == 6);
 }
 
-TEST_CASE("Options behind the program's name belong to the program") {
+TEST_CASE("Options after the program's name belong to the program") {
     const Outcome outcome =
         run({torus_run, "-np", "1", "/bin/echo", "-np", "7", "--torus", "--help"});
     CHECK(outcome.code == 0);
@@ -80,7 +80,7 @@ TEST_CASE("Two programs under mpirun are one job, with folders and variables of 
           Words{"0 0/3 all " + here, "1 1/3 all own sub", "1 2/3 all own sub"});
 }
 
-TEST_CASE("Ranks find our libraries behind the folders that the user names") {
+TEST_CASE("Ranks find our libraries after the folders of the user") {
     const std::string ours = LIBRARY_FOLDER;
     const auto path_of_ranks = [](const Words& settings, const Words& command) {
         Words words{"/usr/bin/env"};
@@ -107,7 +107,7 @@ TEST_CASE("Ranks find our libraries behind the folders that the user names") {
     CHECK(path_of_ranks({"LD_LIBRARY_PATH=/a"}, own) == "/own:" + ours + "\n");
 }
 
-TEST_CASE("A folder to start in holds the program, and must be there") {
+TEST_CASE("The start folder contains the program, and must exist") {
     const TemporaryFolder folder;
     std::filesystem::create_symlink("/bin/pwd", folder.path() + "/where");
     const Outcome outcome = run({torus_run, "-np", "1", "-wdir", folder.path(), "./where"});
@@ -118,7 +118,7 @@ TEST_CASE("A folder to start in holds the program, and must be there") {
     CHECK_CONTAINS(refused.errors, "cannot enter the working directory '/nowhere': No such file");
 }
 
-TEST_CASE("A list of hosts that is this one says how many ranks there are") {
+TEST_CASE("A list of hosts with only this host determines the number of ranks") {
     const Outcome outcome = run({torus_run, "-host", "localhost:3", "/bin/echo", "x"});
     INFO(outcome.errors);
     CHECK(outcome.output == "x\nx\nx\n");
@@ -171,7 +171,7 @@ TEST_CASE("Tagged lines are whole, with rank and stream kept apart") {
     CHECK(sorted_lines(outcome.errors) == Words{"[0] e", "[1] e", "[2] e", "[3] e"});
 }
 
-TEST_CASE("A line that a rank writes in two parts stays whole, and a question comes at once") {
+TEST_CASE("A line that a rank writes in two parts stays whole, and a prompt appears immediately") {
     TemporaryFolder folder;
     const std::string printed = folder.file("printed");
     // A full buffer first, as stdio cuts what a program prints.
@@ -189,7 +189,7 @@ TEST_CASE("A line that a rank writes in two parts stays whole, and a question co
           Words{std::string(4096, '0') + "end", "Name? It is Ada.", "other"});
 }
 
-TEST_CASE("Both streams of a rank keep their order where they lead to one place") {
+TEST_CASE("Both streams of a rank keep their order if they lead to the same file") {
     TemporaryFolder folder;
     const std::string both = folder.file("both");
     const Outcome outcome =
@@ -203,7 +203,7 @@ TEST_CASE("Both streams of a rank keep their order where they lead to one place"
     CHECK(folder.read("both") == expected);
 }
 
-TEST_CASE("A full disk behind standard output is reported as that, and harms no rank") {
+TEST_CASE("A full disk at standard output is reported as such, and does not harm ranks") {
     const std::string option = GENERATE("", "--tag-output");
     TemporaryFolder folder;
     const Outcome outcome =
@@ -233,7 +233,7 @@ TEST_CASE("A slow reader loses no tagged line") {
     CHECK(count(outcome.output, fmt::format("[1] line {} of many\n", lines)) == 1);
 }
 
-TEST_CASE("Standard input goes to rank 0 and to no other") {
+TEST_CASE("Standard input goes only to rank 0") {
     Process process(job(2, {"echo"}, {"--tag-output"}));
     process.type("hello\nworld\n");
     process.close_input();
@@ -244,7 +244,7 @@ TEST_CASE("Standard input goes to rank 0 and to no other") {
 
 // ---- other launchers ----
 
-TEST_CASE("A launcher that cannot be talked to is named, and no silent single rank runs") {
+TEST_CASE("A launcher that cannot be reached is named, and no single rank runs silently") {
     struct Case {
         Words environment;
         std::string expected;
@@ -273,7 +273,7 @@ TEST_CASE("A launcher that cannot be talked to is named, and no silent single ra
     }
 }
 
-TEST_CASE("A process that stands alone is a job of one") {
+TEST_CASE("A single process is a job of one rank") {
     const Words alone[] = {
         {},
         {"OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_SIZE=1"},
@@ -292,7 +292,7 @@ TEST_CASE("A process that stands alone is a job of one") {
     }
 }
 
-TEST_CASE("abort() of a single process gives its code and text") {
+TEST_CASE("abort() of a single process sets its code and prints its text") {
     const Outcome outcome = run({rank_program, "connect", "abort=3,over"});
     CHECK(outcome.code == 3);
     CHECK_CONTAINS(outcome.errors, "aborted with code 3: over");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Daemons of a torus whose cables die and come back while ranks run: what they tell the head, and
-// the head tells them, arrives once and in order, whatever connections are lost at whatever frame.
+// Daemons of a torus whose cables die and come back while ranks run. All frames between the head
+// and the daemons arrive once and in order, whichever connections are lost at whichever frame.
 #include "programs/torus_run/tree/tree_repair.h"
 
 #include <catch2/catch.hpp>
@@ -228,18 +228,18 @@ class Daemons : private TreeRepair::Listener {
     }
     void node_speaks() {
         const int node = int(dice() % unsigned(torus_.size()));
-        if (node != head_) tell(node, DaemonFrame::output, number(++at(node).up.sent));
+        if (node != head_) send_lasting(node, DaemonFrame::output, number(++at(node).up.sent));
     }
     void beat() {
         repair_.beat(now);
         for (int node = 0; node < torus_.size(); ++node)
-            if (node != head_) tell_now(node, DaemonFrame::alive, at(node).streams.taken());
+            if (node != head_) send_now(node, DaemonFrame::alive, at(node).streams.taken());
     }
 
-    void tell(int node, DaemonFrame kind, const SharedBytes& bytes) {
-        tell_now(node, DaemonFrame::lasting, at(node).streams.add(kind, bytes));
+    void send_lasting(int node, DaemonFrame kind, const SharedBytes& bytes) {
+        send_now(node, DaemonFrame::lasting, at(node).streams.add(kind, bytes));
     }
-    void tell_now(int node, DaemonFrame kind, const SharedBytes& bytes) {
+    void send_now(int node, DaemonFrame kind, const SharedBytes& bytes) {
         pass_up(node, {kind, std::uint32_t(node), bytes});
     }
     void pass_up(int node, const Sent& sent) {
@@ -276,13 +276,13 @@ class Daemons : private TreeRepair::Listener {
     }
     void child_joined(int parent, int child) {
         if (parent == head_) return repair_.joined(parent, child);
-        tell(parent, DaemonFrame::joined, share(Packer().add(child).take()));
+        send_lasting(parent, DaemonFrame::joined, share(Packer().add(child).take()));
     }
 
     void child_lost(int parent, int child, Cut how) {
         if (parent == head_) return repair_.cut(parent, child, how, "is silent");
         const auto bytes = Packer().add(child).add(std::uint32_t(how)).add("is silent").take();
-        tell(parent, DaemonFrame::cut, share(bytes));
+        send_lasting(parent, DaemonFrame::cut, share(bytes));
     }
 
     // A daemon is joined by another one, or cannot be.
@@ -347,9 +347,9 @@ class Daemons : private TreeRepair::Listener {
         if (sent.kind == DaemonFrame::taken) return it.streams.confirmed(frame.body);
         if (sent.kind == DaemonFrame::resume) {
             it.streams.confirmed(frame.body);
-            tell_now(node, DaemonFrame::resumed, it.streams.taken());
+            send_now(node, DaemonFrame::resumed, it.streams.taken());
             return it.streams.again(
-                [&](const SharedBytes& bytes) { tell_now(node, DaemonFrame::lasting, bytes); });
+                [&](const SharedBytes& bytes) { send_now(node, DaemonFrame::lasting, bytes); });
         }
         REQUIRE(sent.kind == DaemonFrame::lasting);
         const auto inner = it.streams.take(frame.body);
@@ -392,7 +392,7 @@ class Daemons : private TreeRepair::Listener {
 
 }  // namespace
 
-TEST_CASE("What daemons tell each other arrives once and in order, whatever cables die meanwhile") {
+TEST_CASE("Frames between daemons arrive once and in order, whichever cables die meanwhile") {
     const std::vector<Torus> tori{Torus(std::vector{3}), Torus(std::vector{4}),
                                   Torus(std::vector{2, 2, 2}), Torus(std::vector{3, 3, 2}),
                                   Torus(std::vector{4, 3}, {false, true})};
@@ -414,7 +414,7 @@ TEST_CASE("What daemons tell each other arrives once and in order, whatever cabl
     run(472);  // cables come and go faster than the tree is repaired
 }
 
-TEST_CASE("A daemon that no cable reaches is waited for as long as it waits, and then lost") {
+TEST_CASE("A daemon that no cable reaches is lost after the time that it waits itself") {
     const bool comes_back = GENERATE(true, false);
     for (const int head : {0, 1}) {
         CAPTURE(comes_back, head);

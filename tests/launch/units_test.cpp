@@ -57,7 +57,7 @@ class Pipe {
 
 }  // namespace
 
-TEST_CASE("A gathering is complete when every rank has joined, and gives bytes by rank") {
+TEST_CASE("A gathering is complete when every rank has joined, and returns the bytes by rank") {
     Gathering gathering(3);
     CHECK_FALSE(gathering.open());
     CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("cc")));
@@ -95,7 +95,7 @@ TEST_CASE("A gathering refuses calls that contradict each other") {
     CHECK_FALSE(gathering.complete());
 }
 
-TEST_CASE("A frame that arrives in pieces is given out once, whole") {
+TEST_CASE("A frame that arrives in pieces is returned once, whole") {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     Channel channel{base::Descriptor(ends[0])};
@@ -117,7 +117,7 @@ TEST_CASE("A frame that arrives in pieces is given out once, whole") {
     CHECK_FALSE(channel.next(frame));
 }
 
-TEST_CASE("A frame with a lying length is refused and nothing is allocated for it") {
+TEST_CASE("A frame with a false length is refused without an allocation") {
     int ends[2];
     REQUIRE(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0);
     Channel channel{base::Descriptor(ends[0])};
@@ -131,7 +131,7 @@ TEST_CASE("A frame with a lying length is refused and nothing is allocated for i
     CHECK(channel.damaged());
 }
 
-TEST_CASE("Tagged lines go out whole, and the last is finished at the end") {
+TEST_CASE("Tagged lines are written whole, and the last is completed at the end") {
     Pipe pipe;
     Sink sink(pipe.writer());
     Lines tagger(12, true);
@@ -153,7 +153,7 @@ TEST_CASE("A tagged line that never ends is cut") {
     CHECK(sink.full());
 }
 
-TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before long") {
+TEST_CASE("Lines are written whole and unchanged, and a flushed partial line is written soon") {
     using namespace std::chrono_literals;
     Pipe pipe;
     Sink sink(pipe.writer());
@@ -173,7 +173,7 @@ TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before
     REQUIRE(sink.pump());
     CHECK(pipe.text() == "three\n");
 
-    // What ends with a full buffer goes on with the next.
+    // A line that fills the buffer continues in the next one.
     lines.take(std::string(4096, 'x'), sink);
     CHECK(sink.empty());
     CHECK(*lines.write_time() > begun + 10s);
@@ -187,7 +187,7 @@ TEST_CASE("Lines go out whole as they are, and what is flushed unfinished before
     CHECK_FALSE(lines.write_time());
 }
 
-TEST_CASE("A sink whose disk is full drops what does not fit and tries again") {
+TEST_CASE("A sink whose disk is full drops the output that does not fit, and tries again") {
     const base::Descriptor full(open("/dev/full", O_WRONLY | O_CLOEXEC));
     Sink sink(full.get());
     sink.add("lost");
@@ -202,7 +202,7 @@ TEST_CASE("A sink whose disk is full drops what does not fit and tries again") {
     CHECK(pipe.text() == "kept");
 }
 
-TEST_CASE("A sink without a reader takes nothing more and holds nothing back") {
+TEST_CASE("A sink without a reader accepts no output and keeps none") {
     struct sigaction ignore {
     }, before{};
     ignore.sa_handler = SIG_IGN;
@@ -229,7 +229,7 @@ TEST_CASE("A sink never blocks on a reader that does not read") {
     CHECK_FALSE(sink.empty());
 }
 
-TEST_CASE("Ends of processes read like sentences, with the exit code of a shell") {
+TEST_CASE("Ends of processes are described in sentences, with the exit code of a shell") {
     CHECK(describe_end(3 << 8) == "exited with code 3");
     CHECK(describe_end(SIGKILL) == "was killed by SIGKILL (Killed)");
     CHECK(describe_end(SIGABRT | 0x80) == "was killed by SIGABRT (Aborted), core dumped");
@@ -237,7 +237,7 @@ TEST_CASE("Ends of processes read like sentences, with the exit code of a shell"
     CHECK(exit_code_of(SIGKILL) == 137);
 }
 
-TEST_CASE("A limit that does not hold the job is reported with its value and what is needed") {
+TEST_CASE("A limit that is too low for the job is reported with its value and the required value") {
     const std::vector<Limit> limits{
         {"processes", "ulimit -u (RLIMIT_NPROC)", 4096, 100, 3996},
         {"processes", "pids.max", 4096, 101, 3996},
@@ -254,7 +254,7 @@ TEST_CASE("A limit that does not hold the job is reported with its value and wha
     CHECK(exceeded(limits_for(1, 4), 1).empty());
 }
 
-TEST_CASE("A gathering does not wait for who is gone, before or within a call") {
+TEST_CASE("A gathering does not wait for ranks that have ended, before or within a call") {
     Gathering gathering(3);
     gathering.leave(1);
     gathering.leave(1);
@@ -263,7 +263,7 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     CHECK_FALSE(gathering.join(2, launch::FrameKind::exchange, 0, bytes("c")));
     REQUIRE(gathering.complete());
     gathering.finish();
-    // What a rank gave before it went still counts.
+    // The contribution of a rank that has left still counts.
     CHECK_FALSE(gathering.join(2, launch::FrameKind::barrier, 1, {}));
     gathering.leave(2);
     CHECK_FALSE(gathering.complete());
@@ -274,7 +274,7 @@ TEST_CASE("A gathering does not wait for who is gone, before or within a call") 
     CHECK(gathering.complete());
 }
 
-TEST_CASE("What daemons tell each other comes out as it went in") {
+TEST_CASE("Frames between daemons are unchanged after encoding and decoding") {
     HostOrder order;
     order.job.node = 3;
     order.job.host = "qcd003";
@@ -326,7 +326,7 @@ TEST_CASE("What daemons tell each other comes out as it went in") {
         CHECK_THROWS_AS(decode_start(std::span(bytes_of_start).first(length)), PackingError);
 }
 
-TEST_CASE("A message between daemons that is cut short, or lies about a count, is refused") {
+TEST_CASE("A message between daemons that is truncated, or has a false count, is refused") {
     HostOrder order;
     order.job.ranks = {1, 2, 3};
     order.job.programs = {{0, "a", {"a", "b"}, {}, ""}};
@@ -339,7 +339,7 @@ TEST_CASE("A message between daemons that is cut short, or lies about a count, i
     CHECK_THROWS_AS(decode_order(lying), PackingError);
 }
 
-TEST_CASE("The tree over the torus reaches every node by a shortest way") {
+TEST_CASE("The tree over the torus reaches every node on a shortest path") {
     const std::vector<int> dims{3, 4, 2};
     const routing::Torus nodes(dims);
     const int start = GENERATE(0, 13);
@@ -356,7 +356,7 @@ TEST_CASE("The tree over the torus reaches every node by a shortest way") {
     CHECK(subtree_of(parents, start).size() == 24);
 }
 
-TEST_CASE("A message for a node below goes to the child on the way, and to none for others") {
+TEST_CASE("A message for a node below goes only to the child on the path") {
     const std::vector<int> parents{-1, 0, 1, 1, 0};
     CHECK(next_on_the_way(parents, -1, 3) == 0);
     CHECK(next_on_the_way(parents, 0, 3) == 1);
@@ -368,7 +368,7 @@ TEST_CASE("A message for a node below goes to the child on the way, and to none 
     CHECK(subtree_of(parents, 4) == std::vector<int>{4});
 }
 
-TEST_CASE("Ranks are listed in few words") {
+TEST_CASE("Ranks are listed as ranges") {
     CHECK(list_ranks({}) == "no rank");
     CHECK(list_ranks({3}) == "rank 3");
     CHECK(list_ranks({3, 9}) == "ranks 3 and 9");
@@ -376,7 +376,7 @@ TEST_CASE("Ranks are listed in few words") {
     CHECK(list_ranks({1, 3, 5}) == "ranks 1, 3, 5");
 }
 
-TEST_CASE("A handler may forget a descriptor whose event has already been taken") {
+TEST_CASE("A handler may remove a descriptor whose event has already been read") {
     Loop loop;
     Pipe first, second;
     int heard = 0;
@@ -395,7 +395,7 @@ TEST_CASE("A handler may forget a descriptor whose event has already been taken"
     CHECK(heard == 1);
 }
 
-TEST_CASE("Variables of a host or a login are not carried to another") {
+TEST_CASE("Variables of a host or a login are not passed to another host") {
     for (const char* name : {"HOME", "HOSTNAME", "SSH_CONNECTION", "XDG_RUNTIME_DIR", "DISPLAY"})
         CHECK(belongs_to_a_host(name));
     for (const char* name : {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "HOMEWORK", "LANG"})

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ranks in windows: under gdb in tmux, in xterm on a display of its own, and under gdb there.
+"""Ranks in windows: under gdb in tmux, in xterm on a separate display, and under gdb in xterm.
 Called as windows_test.py TORUS_RUN RANK_PROGRAM. Skipped where these programs are missing, or gdb may not attach."""
 import os
 import shutil

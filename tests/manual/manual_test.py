@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Man pages and completions against what they are made of: each option, setting and function is
+"""Man pages and completions against their sources: each option, setting and function is
 found, and shells offer it. Takes the build tree's folder of the manual, PROGRAM=PATH..., and the
 sources.
 
@@ -26,7 +26,7 @@ OPTION = re.compile(r"(?:^|[\s\[,])(--?[a-z][\w-]*)", re.M)
 
 
 def plain(page):
-    """A page as one reads it."""
+    """Returns a page as it is displayed."""
     text = page.read_text()
     text = re.sub(r"\\f[BR]|\\&", "", text)
     for name, char in ((r"\-", "-"), (r"\(aq", "'"), (r"\(ti", "~"), (r"\(ga", "`"), (r"\(ha", "^"), (r"\e", "\\")):
@@ -42,7 +42,7 @@ def declared(name):
 
 
 class Pages(unittest.TestCase):
-    def test_every_option_stands_in_the_page_of_its_program(self):
+    def test_every_option_is_in_the_page_of_its_program(self):
         for name in PROGRAMS:
             options = declared(name)
             self.assertGreater(len(options), 4, name)
@@ -52,7 +52,7 @@ class Pages(unittest.TestCase):
             for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXAMPLES", "EXIT STATUS", "SEE ALSO"):
                 self.assertIn(f'.SH "{section}"', text, name)
 
-    def test_every_setting_stands_in_the_page_of_the_file(self):
+    def test_every_setting_is_in_the_page_of_the_file(self):
         reference = subprocess.run([PROGRAMS["torus-info"], "--reference"], capture_output=True, text=True,
                                    check=True).stdout
         text = plain(MADE / "man/man5/torus.toml.5")
@@ -126,7 +126,7 @@ class Bash(unittest.TestCase):
         }.items():
             self.assertEqual(self.offers(line), expected, line)
 
-    def test_what_follows_the_program_is_the_program_s(self):
+    def test_arguments_after_the_program_belong_to_the_program(self):
         self.assertIn("bash", self.offers("torus-run -np 4 ba"))
         self.assertEqual(self.offers("torus-run -np 4 ./prog --bi"), set())
         self.assertEqual(self.offers("torus-run --set transport.tokens=8 ./prog --bi"), set())
@@ -134,7 +134,7 @@ class Bash(unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("zsh"), "no zsh")
 class Zsh(unittest.TestCase):
-    # What a user sees after the tabulator key, in a terminal of zsh's own.
+    # The text that a user sees after the tab key, in a terminal of zsh.
     SCRIPT = textwrap.dedent("""
         zmodload zsh/zpty
         zpty -b shell zsh -f -i

@@ -275,8 +275,8 @@ static void infos(void) {
     CHECK(MPI_Info_free(&info) == MPI_SUCCESS);
 }
 
-/* Infos and error classes at any time: 0 before MPI_Init, 1 in between, 2 after MPI_Finalize. CHECK
- * cannot tell of a rank before and after. */
+/* Infos and error classes work at any time: stage 0 is before MPI_Init, 1 in between, 2 after
+ * MPI_Finalize. CHECK cannot name the rank in stages 0 and 2. */
 static MPI_Info early;
 static int works(int stage) {
     MPI_Info copy;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the two sides of a communicator of processes that have joined exchange. */
+/* The messages that the two sides of an inter-communicator of joined processes exchange. */
 #ifndef BOTH_SIDES_H
 #define BOTH_SIDES_H
 
@@ -7,7 +7,7 @@
 
 #define MARK 4711
 
-/* Of the parents' thread that talks. */
+/* The number of the parents' thread that communicates. */
 static _Thread_local int thread_number;
 #define LARGE (1 << 18) /* ints */
 
@@ -73,8 +73,7 @@ static inline void from_groups(MPI_Comm inter, MPI_Group whole, int children) {
     MPI_Group_free(&other);
 }
 
-/* What both sides do in most cases: messages of all sizes, collectives, one communicator of both.
- */
+/* Both sides exchange messages of all sizes, call collectives, and merge to one communicator. */
 static inline void talk(MPI_Comm inter, int children) {
     int rank, size, remote, i, sum = 0, word = 0, total = 0, merged_rank, merged_size;
     int* data = malloc(LARGE * sizeof(int));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A program of cases: PROGRAM [CASE...] runs those named, or all. Each case works on any number of
- * processes unless it says otherwise, and leaves nothing behind that disturbs the next. */
+/* A program of cases: PROGRAM [CASE...] runs the named cases, or all. Each case works on any number
+ * of processes unless it says otherwise, and leaves nothing behind that disturbs the next. */
 #ifndef CASES_H
 #define CASES_H
 

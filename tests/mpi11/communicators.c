@@ -236,7 +236,7 @@ static void names_and_hints(void) {
     CHECK(strcmp(name, "MPI_COMM_WORLD") == 0 && length == 14);
     CHECK(MPI_Info_create(&info) == MPI_SUCCESS);
     CHECK(MPI_Info_set(info, "mpi_assert_no_any_tag", "true") == MPI_SUCCESS);
-    CHECK(MPI_Info_set(info, "what_nobody_knows", "true") == MPI_SUCCESS);
+    CHECK(MPI_Info_set(info, "an_unknown_key", "true") == MPI_SUCCESS);
     CHECK(MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &copy) == MPI_SUCCESS);
     CHECK(MPI_Comm_get_name(copy, name, &length) == MPI_SUCCESS && length == 0 && name[0] == 0);
     CHECK(MPI_Comm_get_info(copy, &used) == MPI_SUCCESS);
@@ -278,7 +278,7 @@ static void communicator_errors(void) {
         CHECK_CLASS(MPI_Comm_create(MPI_COMM_SELF, world, &out), MPI_ERR_GROUP);
         CHECK(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_ARE_FATAL) == MPI_SUCCESS);
     }
-    /* What the leader gets wrong is an error for all of its group. */
+    /* A mistake of the leader is an error for all of its group. */
     CHECK_CLASS(MPI_Intercomm_create(copy, 0, MPI_COMM_WORLD, ranks, 0, &out), MPI_ERR_RANK);
     CHECK_CLASS(MPI_Intercomm_create(copy, 0, MPI_COMM_NULL, 0, 0, &out), MPI_ERR_COMM);
     CHECK_CLASS(MPI_Intercomm_create(copy, ranks, MPI_COMM_WORLD, 0, 0, &out), MPI_ERR_RANK);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Arrays that are dealt out to a grid of processes: all parts together are the array, each element
- * once, and each process has what an enumeration by hand gives it, in the order of memory. */
+/* Arrays that are distributed over a grid of processes: all parts together are the array, with each
+ * element once, and each process has the elements of a plain enumeration, in the order of memory.
+ */
 #include "cases.h"
 
 enum { most_dims = 4, most_elements = 5000 };
@@ -10,7 +11,7 @@ typedef struct {
     int sizes[most_dims], distributions[most_dims], arguments[most_dims], grid[most_dims];
 } Array;
 
-/* Which process of a dimension's has index i: from the definition, one index at a time. */
+/* The process of a dimension that has index i: from the definition, one index at a time. */
 static int owner(const Array* array, int dim, int i) {
     int block = array->arguments[dim];
     const int n = array->sizes[dim], p = array->grid[dim];
@@ -122,7 +123,7 @@ static void tiles(void) {
     MPI_Type_free(&spaced);
 }
 
-/* What the standard shows: 100 x 200 x 300 in two, whole and cyclic, in small. */
+/* The standard's example (100 x 200 x 300 in two, whole and cyclic) in small. */
 static void by_hand(void) {
     const int sizes[] = {4, 6}, kinds[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
     const int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, 2}, grid[] = {2, 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes: what they describe, and messages of them. */
+/* Datatypes: the data that they describe, and messages of them. */
 #include "pass_on.h"
 
 #include <limits.h>
@@ -199,7 +199,7 @@ static void random_types(void) {
         pass_on(out, count, type, packed, bytes, MPI_BYTE, &status);
         MPI_Get_count(&status, MPI_BYTE, &found);
         CHECK(found == bytes);
-        /* What the sender packed, unpacked here over zeros, is its memory with holes. */
+        /* The packed message, unpacked over zeros, is the sender's memory with holes. */
         fill(in, memory, left);
         memset(expected, 0, memory);
         position = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is sent, received and packed by datatypes of the program, in cases. */
+/* Messages and packed data with derived datatypes, in cases. */
 #include "pass_on.h"
 
 /* The six faces of an array with a halo, inner faces to outer ones. */

@@ -3,8 +3,8 @@
  *
  *   deaths_on_links VICTIM|none READY
  *
- * The victim kills itself in the tenth round; with none, the test ends a host when the file READY is
- * there. Each other process prints what it can do afterwards: "goes on with N", or "cannot agree" if
+ * The victim kills itself in the tenth round; with none, the test ends a host when the file READY
+ * exists. Each other process prints its state afterwards: "goes on with N", or "cannot agree" if
  * the library refuses agreement and shrinking with MPI_ERR_UNSUPPORTED_OPERATION. */
 #include <mpi-ext.h>
 #include <signal.h>

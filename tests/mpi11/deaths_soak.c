@@ -128,7 +128,7 @@ static MPI_Comm survivors(void) {
     return made;
 }
 
-/* Whether all calls of all processes have succeeded. The result and the error are the same on all. */
+/* True if all calls of all processes have succeeded. All get the same result and the same error. */
 static int agree(int well, int answer[2]) {
     int flag = ~(1 << (mine + 1)) & (well ? ~0 : ~1);
     const int code = MPIX_Comm_agree(living, &flag);

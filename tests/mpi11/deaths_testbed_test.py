@@ -28,21 +28,21 @@ class Deaths(TestbedTest):
                                  self.ready], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
     def end(self, job, code):
-        """What each rank has printed. All have ended, so nothing has hung."""
+        """Returns the output of each rank. All ranks must have ended."""
         try:
-            told = job.communicate(timeout=60)[0]
+            output = job.communicate(timeout=60)[0]
         finally:
             job.kill()
             job.communicate()
-        self.assertEqual(job.returncode, code, told)
-        return dict(re.findall(r"(?m)^rank (\d+) (goes on with \d+|cannot agree)$", told)), told
+        self.assertEqual(job.returncode, code, output)
+        return dict(re.findall(r"(?m)^rank (\d+) (goes on with \d+|cannot agree)$", output)), output
 
     def expect_dead_process(self, victim, size, outcome, *arguments):
-        found, told = self.end(self.job(victim, *arguments), 0)
-        self.assertEqual(set(found), {str(rank) for rank in range(size)} - {str(victim)}, told)
-        self.assertEqual(set(found.values()), {outcome}, told)
-        lines = re.findall(r"(?m)^torus-run: .*$", told)
-        self.assertEqual(len(lines), 1, told)
+        found, output = self.end(self.job(victim, *arguments), 0)
+        self.assertEqual(set(found), {str(rank) for rank in range(size)} - {str(victim)}, output)
+        self.assertEqual(set(found.values()), {outcome}, output)
+        lines = re.findall(r"(?m)^torus-run: .*$", output)
+        self.assertEqual(len(lines), 1, output)
         self.assertRegex(lines[0], r"the other ranks continue$")
 
     def test_hosts_that_are_all_cabled_with_each_other_go_on_without_a_process(self):
@@ -59,7 +59,7 @@ class Deaths(TestbedTest):
                 with self.subTest(use=use, dims=dims):
                     self.expect_dead_process(victim, size, f"goes on with {size - 1}", "--set", f"transport.use={use}")
 
-    def test_where_no_path_is_left_agreement_is_refused_and_nothing_hangs(self):
+    def test_if_no_path_is_left_agreement_is_refused_and_nothing_hangs(self):
         self.up("4", "--open", "0")
         for use in USES:
             with self.subTest(use=use):
@@ -70,9 +70,9 @@ class Deaths(TestbedTest):
         job = self.job("none")
         eventually("the ranks communicate", lambda: os.path.exists(self.ready) or job.poll() is not None)
         tool("kill-node", self.testbed, "5")
-        found, told = self.end(job, 0)
-        self.assertEqual(set(found), set("0123467"), told)
-        self.assertEqual(set(found.values()), {"goes on with 7"}, told)
+        found, output = self.end(job, 0)
+        self.assertEqual(set(found), set("0123467"), output)
+        self.assertEqual(set(found.values()), {"goes on with 7"}, output)
 
 
 if __name__ == "__main__":

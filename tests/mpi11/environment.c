@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Infos of the environment: as MPI_INFO_ENV, in the program's own words, and before MPI_Init. */
+/* Infos of the environment: as MPI_INFO_ENV, from arguments of the program, and before MPI_Init. */
 #include "cases.h"
 
 static MPI_Info early;

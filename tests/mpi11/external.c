@@ -257,7 +257,7 @@ static void structures(void) {
     MPI_Type_free(&fields);
 }
 
-/* What one rank packs travels as bytes and is unpacked by another. */
+/* One rank packs data, which is sent as bytes and unpacked by another rank. */
 static void travels(void) {
     const double out[] = {me + 0.25, -1.0 / (me + 1)};
     const int next = (me + 1) % ranks, last = (me + ranks - 1) % ranks;

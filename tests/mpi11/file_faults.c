@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Files that cannot be had, shrink or vanish, and disks that are full: the class of the standard on
- * every rank, and words that name host and path.
+/* Files that cannot be opened, shrink or vanish, and full disks: every rank gets the error class of
+ * the standard and a message that names host and path.
  *
  *   file_faults CASE [FOLDER]
  */
@@ -222,7 +222,7 @@ static void vanishes(void) {
     open_must_fail(MPI_MODE_RDONLY, MPI_ERR_NO_SUCH_FILE);
 }
 
-/* What a file system with quotas answers, or one whose server has lost the file. Rank 0 alone fails,
+/* Errors of a file system with quotas, or of one whose server has lost the file. Only rank 0 fails,
  * and all ranks of the collective return the error. The next calls work. */
 static void refused(const char* what, int error, int expected) {
     int code;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random views, offsets, hints and calls on one file, against a model of its bytes that every rank
- * keeps; at the end rank 0 reads the file as any program does. Rank 0 is on the host of the disk.
+ * keeps; at the end rank 0 reads the file without MPI. Rank 0 is on the host of the disk.
  *
  *   file_soak SEED CALLS [FOLDER]
  */

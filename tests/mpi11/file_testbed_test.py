@@ -13,7 +13,7 @@ from cable_testbeds import TIMEOUT, run_under_faults                   # noqa: E
 from harness import TestbedTest, eventually, main, tool                # noqa: E402
 from netns.testbed import Testbed                                      # noqa: E402
 
-# How many random schedules of cables; the long run is FILE_SCHEDULES=100.
+# The number of random schedules of cables; the long run is FILE_SCHEDULES=100.
 SCHEDULES = int(os.environ.get("FILE_SCHEDULES", 3))
 HIDDEN = os.path.join(SOURCE, "tests", "mpi11", "on_hidden_disk.sh")
 
@@ -34,7 +34,7 @@ class Files(TestbedTest):
         return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
 
     def run_hidden(self, *program, code=0, **how):
-        """Both streams of a job whose ranks but the first see nothing in the folder."""
+        """Returns both streams of a job in which only the first rank sees the contents of the folder."""
         done = subprocess.run(self.command(*program, **how), text=True, timeout=200, capture_output=True)
         text = done.stdout + done.stderr
         self.assertTrue(done.returncode == code if code is not None else done.returncode != 0,
@@ -44,7 +44,7 @@ class Files(TestbedTest):
     def on_disk(self, folder=""):
         return sorted(os.listdir(os.path.join(self.disk, folder)))
 
-    def test_random_calls_move_what_the_model_moves(self):
+    def test_random_calls_move_the_same_bytes_as_the_model(self):
         self.up("2x2x2")
         for seed in "12":
             self.run_hidden(SOAK, seed, "150", self.disk, at=f"{self.disk}={self.testbed}-0")
@@ -63,7 +63,7 @@ class Files(TestbedTest):
                                            lambda: len(self.on_disk()) == 2 or job.poll() is not None))
                 self.assertEqual(self.on_disk(), ["below"])
 
-    def test_a_folder_that_one_host_alone_has_needs_no_setting(self):
+    def test_a_folder_that_only_one_host_has_needs_no_setting(self):
         self.up("2x2")
         self.run_hidden(SOAK, "3", "100", os.path.join(self.disk, "below"))
         self.run_hidden(FAULTS, "made", os.path.join(self.disk, "below"))
@@ -72,45 +72,45 @@ class Files(TestbedTest):
         os.rename(os.path.join(self.disk, "below", "made"), os.path.join(self.disk, "made"))
         self.run_hidden(FAULTS, "made", self.disk)
 
-    def test_where_a_new_file_would_live_is_not_guessed(self):
+    def test_the_host_of_a_new_file_is_not_guessed(self):
         self.up("2")
         zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
-        told = self.run_hidden(FAULTS, "made", self.disk, code=None)
-        self.assertIn(f"cannot open {self.disk}/made: hosts {zero} and {one} have different file systems there", told)
-        self.assertIn("MPI_ERR_BAD_FILE", told)
-        self.assertIn(f'Set io.at to say which host has it, like io.at = {{ "{self.disk}" = "HOST" }}', told)
-        told = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=elsewhere", code=None)
-        self.assertIn(f'io.at has "{self.disk}" = "elsewhere", but that host has no rank', told)
-        told = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=each", code=None)
-        self.assertIn("every host has a file of its own there", told)
+        output = self.run_hidden(FAULTS, "made", self.disk, code=None)
+        self.assertIn(f"cannot open {self.disk}/made: hosts {zero} and {one} have different file systems there", output)
+        self.assertIn("MPI_ERR_BAD_FILE", output)
+        self.assertIn(f'Set io.at to say which host has it, like io.at = {{ "{self.disk}" = "HOST" }}', output)
+        output = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=elsewhere", code=None)
+        self.assertIn(f'io.at has "{self.disk}" = "elsewhere", but that host has no rank', output)
+        output = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=each", code=None)
+        self.assertIn("every host has a file of its own there", output)
         self.assertEqual(self.on_disk(), ["below"])
         self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}={zero}")
         self.assertEqual(self.on_disk(), ["below", "made"])
 
-    def test_torus_info_says_what_would_be_done_and_why(self):
+    def test_torus_info_shows_the_access_to_a_file_with_the_reason(self):
         self.up("2")
         zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
         path = f"{self.disk}/below/x"
-        told = self.run_hidden(INFO, "--path", path)
-        self.assertRegex(told, rf"(?m)^  {zero} .* the folder +directly$")
-        self.assertRegex(told, rf"(?m)^  {one} +tmpfs torusmp_other on {self.disk} +nothing \(No such file or directory\) +"
+        output = self.run_hidden(INFO, "--path", path)
+        self.assertRegex(output, rf"(?m)^  {zero} .* the folder +directly$")
+        self.assertRegex(output, rf"(?m)^  {one} +tmpfs torusmp_other on {self.disk} +nothing \(No such file or directory\) +"
                                rf"through rank 0 on host {zero}$")
-        self.assertRegex(told, rf"(?m)^Why: only host {zero} has the folder \(\w+\)\.$")
-        told = self.run_hidden(INFO, "--path", f"{self.disk}/x", code=1)
-        self.assertRegex(told, rf"(?m)^  {one} .* the folder +not at all$")
-        self.assertIn(f"It cannot be opened: hosts {zero} and {one} have different file systems there", told)
-        told = self.run_hidden(INFO, "--path", f"{self.disk}/x", at=f"{self.disk}={one}")
-        self.assertRegex(told, rf"(?m)^  {zero} .* through rank 1 on host {one}$")
-        self.assertIn(f'Why: io.at has "{self.disk}" = "{one}".', told)
+        self.assertRegex(output, rf"(?m)^Why: only host {zero} has the folder \(\w+\)\.$")
+        output = self.run_hidden(INFO, "--path", f"{self.disk}/x", code=1)
+        self.assertRegex(output, rf"(?m)^  {one} .* the folder +not at all$")
+        self.assertIn(f"It cannot be opened: hosts {zero} and {one} have different file systems there", output)
+        output = self.run_hidden(INFO, "--path", f"{self.disk}/x", at=f"{self.disk}={one}")
+        self.assertRegex(output, rf"(?m)^  {zero} .* through rank 1 on host {one}$")
+        self.assertIn(f'Why: io.at has "{self.disk}" = "{one}".', output)
 
-    def test_a_rank_that_dies_is_said_to_have_been_writing_the_file(self):
+    def test_the_report_of_a_dead_rank_names_the_file_that_it_was_writing(self):
         self.up("2x2")
         path = f"{self.disk}/below/torusmp_killed"
         for victim in "0", "3":   # beside the disk, and far from it
             with self.subTest(victim):
-                told = self.run_hidden(FAULTS, f"killed_{victim}", f"{self.disk}/below", code=None)
+                output = self.run_hidden(FAULTS, f"killed_{victim}", f"{self.disk}/below", code=None)
                 # Rank 3 is under a shell.
-                self.assertRegex(told, rf"torus-run: rank {victim} \(host {self.testbed}-{victim}, pid \d+\) (was killed by "
+                self.assertRegex(output, rf"torus-run: rank {victim} \(host {self.testbed}-{victim}, pid \d+\) (was killed by "
                                        rf"SIGKILL \(Killed\)|ended .*) while writing {path}; the job is ended")
                 # Old bytes or new ones, none foreign.
                 with open(path, "rb") as file:
@@ -120,7 +120,7 @@ class Files(TestbedTest):
                     self.assertIn(set(found[i:i + row]) - {0}, [set(), {i // row % ranks + 1}])
                 os.unlink(path)
 
-    def test_the_host_of_the_disk_is_named_when_it_goes(self):
+    def test_the_host_of_the_disk_is_named_when_it_is_lost(self):
         self.up("2x2")
         path = f"{self.disk}/below/torusmp_killed"
         job = subprocess.Popen(self.command(FAULTS, "written", f"{self.disk}/below"), text=True,
@@ -129,16 +129,16 @@ class Files(TestbedTest):
         self.addCleanup(job.kill)
         eventually("the file is written", lambda: os.path.exists(path) and os.path.getsize(path) > 0)
         tool("kill-node", self.testbed, "0")
-        told = job.communicate(timeout=100)[0]
+        output = job.communicate(timeout=100)[0]
         self.assertNotEqual(job.returncode, 0)
-        self.assertRegex(told, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
+        self.assertRegex(output, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
 
     def test_a_file_of_another_host_is_not_deleted_here(self):
         self.up("2")
         zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
-        told = self.run_hidden(FAULTS, "deleted", self.disk, at=f"{self.disk}={zero}")
+        output = self.run_hidden(FAULTS, "deleted", self.disk, at=f"{self.disk}={zero}")
         self.assertIn(f'rank 1 on host {one} cannot delete {self.disk}/deleted: io.at has "{self.disk}" = "{zero}". '
-                      "Call MPI_File_delete on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE", told)
+                      "Call MPI_File_delete on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE", output)
         self.assertEqual(self.on_disk(), ["below"])
 
     def test_a_rank_that_waits_for_the_disk_names_its_call(self):
@@ -148,23 +148,23 @@ class Files(TestbedTest):
         self.addCleanup(job.stdout.close)
         self.addCleanup(job.wait)
         self.addCleanup(job.terminate)
-        told, wanted = "", {"rank 1": "MPI_File_get_size", "rank 2": "MPI_File_write_at"}
+        output, wanted = "", {"rank 1": "MPI_File_get_size", "rank 2": "MPI_File_write_at"}
         for line in job.stdout:
-            told += line
+            output += line
             wanted = {rank: call for rank, call in wanted.items() if not (rank in line and call in line)}
             if not wanted:
                 return
-        self.fail(f"the job ended without a word of {wanted}\n{told}")
+        self.fail(f"the job ended and did not name {wanted}\n{output}")
 
-    def test_what_the_disk_refuses_has_its_class_on_every_rank(self):
+    def test_errors_of_the_disk_have_their_class_on_every_rank(self):
         self.up("2x2")
         at = f"{self.disk}={self.testbed}-0"
         for case, mount in ("full", "size=4m"), ("read_only", "ro"), ("permissions", "-"), ("names", "-"), \
                 ("limited", "-"), ("shrinks", "-"), ("vanishes", "-"):
             with self.subTest(case):
                 self.run_hidden(FAULTS, case, self.disk, at=at, mount=mount)
-        told = self.run_hidden(FAULTS, "made", self.disk, at=at, mount="ro", code=None)
-        self.assertIn(f"rank 0 on host {os.uname().nodename} cannot open {self.disk}/made: Read-only file system", told)
+        output = self.run_hidden(FAULTS, "made", self.disk, at=at, mount="ro", code=None)
+        self.assertIn(f"rank 0 on host {os.uname().nodename} cannot open {self.disk}/made: Read-only file system", output)
 
 
 if __name__ == "__main__":

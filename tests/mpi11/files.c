@@ -355,7 +355,7 @@ static void handlers(void) {
     CHECK_CLASS(MPI_File_read_at(file, -1, &value, 1, MPI_INT, MPI_STATUS_IGNORE), MPI_ERR_ARG);
     CHECK(handled == 3);
     CHECK(MPI_File_set_errhandler(MPI_FILE_NULL, MPI_ERRORS_RETURN) == MPI_SUCCESS);
-    /* What goes wrong at the end still finds the file, which is then closed all the same. */
+    /* The error handler of a failed close still gets the file, which is then closed. */
     CHECK(MPI_File_set_errhandler(file, handler) == MPI_SUCCESS);
     MPI_Errhandler_free(&handler);
     MPI_Barrier(MPI_COMM_WORLD);
@@ -365,7 +365,7 @@ static void handlers(void) {
     CHECK(handled == 4 && file == MPI_FILE_NULL);
 }
 
-/* What is wrong with the arguments of one rank ends the call on all, and the next call works. */
+/* Wrong arguments of one rank end the call on all ranks, and the next call works. */
 static void one_is_wrong(void) {
     int value = me, back = -1, wrong = ranks - 1;
     MPI_Request request;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Generalized requests: which of the program's functions is called when, with what, and where its
- * errors and what it fills go. MPI_THREAD_MULTIPLE. */
+/* Generalized requests: the calls of the program's functions, their arguments, their errors and the
+ * statuses that they fill. Uses MPI_THREAD_MULTIPLE. */
 #include "cases.h"
 
 #include <pthread.h>
@@ -8,7 +8,7 @@
 
 typedef struct {
     int queries, frees, cancels; /* calls so far */
-    int cancelled_when_complete; /* what the cancel function was told */
+    int cancelled_when_complete; /* the argument of the cancel function */
     int count, tag;              /* for the status */
     int query_code, free_code;   /* what the functions return */
 } State;
@@ -190,7 +190,7 @@ static void cancelled(void) {
     check_ended(&state, request, &status);
 }
 
-/* What the functions return is what the call returns; of two, the later one's. */
+/* The call returns the error of the function; if two fail, the error of the later one. */
 static void errors(void) {
     State state, states[several];
     MPI_Request request, requests[several];

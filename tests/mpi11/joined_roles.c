@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One side of processes that join, as the test that starts it wants it (spawn_test.py):
+/* One side of processes that join, in the role that the test (spawn_test.py) selects:
  *     joined_roles accept|connect SERVICE ROUNDS [ROOT]
  *     joined_roles apart SERVICE
  *     joined_roles parent CHILD-ROLE CHILDREN
  *     joined_roles spread CHILDREN ROUNDS
- *     joined_roles leaves CHILDREN CODE FILE: ends before its children, which end with that code once
- *     there is that file
- *     joined_roles again HOST: starts a child on that host, and with it two more
- * and as a child: joined_roles child ROLE. Prints one line at each step that the test waits for. */
+ *     joined_roles leaves CHILDREN CODE FILE: ends before its children, which end with CODE once
+ *     FILE exists
+ *     joined_roles again HOST: starts a child on HOST, and with it two more
+ * and as a child: joined_roles child ROLE. Prints a line at each step that the test waits for. */
 #include "both_sides.h"
 
 #include <signal.h>
@@ -64,7 +64,7 @@ static void expect(int code, int expected) {
     if (code != MPI_SUCCESS) printf("%s\n", text);
 }
 
-/* What the first rank publishes, the last one, on another host, finds; and mistakes there. */
+/* The last rank, on another host, finds the name that the first rank publishes. Mistakes fail. */
 static void names_of_other_hosts(const char* service) {
     char port[MPI_MAX_PORT_NAME] = "", found[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;

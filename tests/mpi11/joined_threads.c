@@ -77,7 +77,7 @@ static MPI_Comm joined(const Work* work, MPI_Comm comm) {
     return inter;
 }
 
-/* The first process of the parents opens a port, and tells the first child. */
+/* The first process of the parents opens a port and sends its name to the first child. */
 static void agree_on_port(Work* work, MPI_Comm inter, int parent) {
     work->accepts = parent;
     work->port[0] = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The functions with counts of 64 bits, but for the collectives: messages in all their forms,
- * packing, datatypes and their arguments, operations, and how counts that are too large are
- * refused. */
+/* The functions with counts of 64 bits, except the collectives: messages in all their forms,
+ * packing, datatypes and their arguments, operations, and the refusal of counts that are too large.
+ */
 #include "cases.h"
 
 #include <limits.h>

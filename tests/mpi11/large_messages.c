@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages of more than 2^32 bytes. Their buffers are large in addresses alone: one small file,
- * mapped again and again, with memory of its own at the end. The length of the file divides no
- * power of two, so that bytes which some 32 bits sent astray spoil what is there. */
+/* Messages of more than 2^32 bytes. Their buffers are large only in addresses: one small file,
+ * mapped many times, with separate memory at the end. The length of the file does not divide a
+ * power of two, so bytes written to a truncated address of 32 bits corrupt the data. */
 #define _GNU_SOURCE
 #include "cases.h"
 

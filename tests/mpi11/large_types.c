@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Datatypes made with counts of 64 bits, and those made by precision and range: what they describe
- * and their arguments. */
+/* Datatypes with counts of 64 bits, and datatypes by precision and range: their data and their
+ * arguments. */
 #include "cases.h"
 
 #include <limits.h>
@@ -20,8 +20,8 @@ static void check_size(MPI_Datatype type, MPI_Count size, MPI_Count lb, MPI_Coun
     CHECK(found_lb >= lb && found_lb + found_extent <= lb + extent);
 }
 
-/* What the constructor was given: `integers` ints, the counts, and `types` of old. Ends the type.
- */
+/* Checks the constructor's arguments: `integers` ints, the counts, and `types` old types. Frees the
+ * type. */
 static void check_recipe(MPI_Datatype type, int combiner, int integers,
                          const int* expected_integers, int counts, const MPI_Count* expected,
                          int types, const MPI_Datatype* olds) {
@@ -40,7 +40,7 @@ static void check_recipe(MPI_Datatype type, int combiner, int integers,
     CHECK_CLASS(MPI_Type_get_contents_c(type, ni, na, nc - 1, nd, found_integers, addresses, found,
                                         found_types),
                 MPI_ERR_ARG);
-    /* int cannot tell of it, though these counts may be small. */
+    /* The queries with int fail, although these counts may be small. */
     CHECK_CLASS(MPI_Type_get_envelope(type, &narrow, &narrow, &narrow, &narrow), MPI_ERR_TYPE);
     CHECK_CLASS(MPI_Type_get_contents(type, 16, 16, 16, found_integers, addresses, found_types),
                 MPI_ERR_TYPE);
@@ -106,7 +106,7 @@ static void datatypes(void) {
     check_recipe(type, MPI_COMBINER_RESIZED, 0, NULL, COUNTS(-huge, 2 * huge), 1, ints);
 }
 
-/* Small types made either way are the same in a message, and the wide queries tell of both. */
+/* Small types made either way are the same in a message, and the wide queries describe both. */
 static void narrow_types(void) {
     const int lengths[] = {2, 1}, places[] = {3, 0};
     const MPI_Count wide_lengths[] = {2, 1}, wide_places[] = {3, 0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What programs do wrong, where errors return: handles that never were any, buffers that overlap,
- * and what is left for the program after a call has failed. */
+/* Mistakes of programs, with errors returned: handles that were never valid, buffers that overlap,
+ * and the state of the program after a failed call. */
 #include "cases.h"
 
 #include <pthread.h>
@@ -137,7 +137,7 @@ static void error_details(void) {
         CHECK(pthread_join(thread, NULL) == 0);
         CHECK(strcmp(other, "MPI_ERR_RANK: invalid rank") == 0);
     }
-    /* What the program reports itself does not hide it. */
+    /* An error that the program itself reports does not hide it. */
     CHECK(MPI_Comm_create_errhandler(listen, &handler) == MPI_SUCCESS);
     CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler) == MPI_SUCCESS);
     CHECK(MPI_Comm_call_errhandler(MPI_COMM_WORLD, code) == MPI_SUCCESS);
@@ -156,7 +156,7 @@ static void error_details(void) {
     CHECK(strstr(text, "8 bytes") && strstr(text, "room for 4"));
     MPI_Error_string(code, other, &length);
     CHECK(strstr(other, "8 bytes") && strstr(other, "MPI_Waitall"));
-    /* What the program has added stays as it is. */
+    /* Codes and texts that the program has added do not change. */
     CHECK(MPI_Add_error_code(MPI_ERR_OTHER, &code) == MPI_SUCCESS);
     CHECK(MPI_Add_error_string(code, "own") == MPI_SUCCESS);
     MPI_Error_string(code, text, &length);

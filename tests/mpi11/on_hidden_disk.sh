@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# Runs one rank's program where only rank 0 has what is in a folder: all others see an empty one of their own, and
-# leave it empty, or the test fails.
-#   on_hidden_disk.sh FOLDER OPTIONS COMMAND...     OPTIONS: how rank 0 mounts a disk of its own there; "-": it does not
+# Runs one rank's program so that only rank 0 sees the contents of a folder. Every other rank sees an empty folder of
+# its own and must leave it empty.
+#   on_hidden_disk.sh FOLDER OPTIONS COMMAND...     OPTIONS: the options of rank 0's mount of a disk there; "-": no mount
 folder=$1
 options=$2
 shift 2

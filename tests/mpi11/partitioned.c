@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Partitioned messages: numbers of partitions that differ at the two ends, datatypes, order, threads
+/* Partitioned messages: different numbers of partitions at the two ends, datatypes, order, threads
  * that mark partitions at the same time, mistakes. */
 #include "cases.h"
 
@@ -229,7 +229,7 @@ static void mistakes(void) {
     MPI_Request_free(&send);
     MPI_Request_free(&receive);
     MPI_Request_free(&plain);
-    /* a receive that nobody answers, and messages to nobody */
+    /* a receive without a sender, and messages to MPI_PROC_NULL */
     MPI_Precv_init(data, 2, 3, MPI_INT, 0, 4, comm, MPI_INFO_NULL, &receive);
     MPI_Request_free(&receive);
     MPI_Psend_init(data, 8, 1, MPI_INT, MPI_PROC_NULL, 0, comm, MPI_INFO_NULL, &send);

@@ -204,7 +204,7 @@ static void probes(void) {
     }
 }
 
-static void nobody(void) {
+static void null_process(void) {
     MPI_Status status;
     MPI_Request request;
     MPI_Message message;
@@ -356,7 +356,7 @@ static const Case cases[] = {
     {"persistent", persistent},
     {"buffered", buffered},
     {"probes", probes},
-    {"nobody", nobody},
+    {"null_process", null_process},
     {"exchanges", exchanges},
     {"wrong_arguments", wrong_arguments},
     {"queries", queries},

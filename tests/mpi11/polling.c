@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls that return without waiting, repeated until something changes, where ranks share a core:
- * each yields it, or the rank that could change something would wait for the end of a time slice. */
+/* Calls that return without waiting, repeated until something changes, on ranks that share a core.
+ * Each call must yield the core, or the other rank would wait for the end of a time slice. */
 #include "cases.h"
 
 #include <sys/syscall.h>

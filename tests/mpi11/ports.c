@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Groups that meet: over ports, names of ports, and sockets. As a child (argv[1] is "child") this
- * program joins its parent over a socket, too. */
+/* Groups that connect: over ports, names of ports, and sockets. As a child (argv[1] is "child")
+ * this program joins its parent over a socket, too. */
 #include "both_sides.h"
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How datatypes were made: what their envelopes and contents say of every constructor. */
+/* The construction of datatypes: the envelopes and contents of every constructor. */
 #include "cases.h"
 
 /* What MPI_Type_get_envelope and MPI_Type_get_contents must say; frees the type. */

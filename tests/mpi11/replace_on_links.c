@@ -45,7 +45,7 @@ static int exchange(MPI_Comm comm, int round) {
     return MPI_SUCCESS;
 }
 
-/* Whether all members live and have succeeded. */
+/* True if all members live and have succeeded. */
 static int succeeded(MPI_Comm comm, int code) {
     int agreed = code == MPI_SUCCESS;
     if (!agreed) MPIX_Comm_revoke(comm);

@@ -43,7 +43,7 @@ class Replaced(TestbedTest):
         self.run_heat(2, 1)
 
     def up_mesh(self):
-        """Four hosts that are all cabled with each other; returns their cables as a setting."""
+        """Makes four hosts with cables between all pairs. Returns the cables as a setting."""
         self.testbed = self.name()
         pairs = list(itertools.combinations(range(4), 2))
         tool("up", "4", "--name", self.testbed, "--cables", ",".join(f"{a}:e{b}-{b}:e{a}" for a, b in pairs))
@@ -90,14 +90,14 @@ class Replaced(TestbedTest):
         self.lose(["2+3"], [(3, 2), (1, 3)], *mesh, "--spares", f"{self.testbed}-3", "-ppn", "2")
 
     def test_two_ranks_on_a_torus_of_which_the_other_hosts_are_spares(self):
-        """The second new process is two hops away, over hosts that only pass messages on."""
+        """The second new process is two hops away, over hosts that only relay messages."""
         self.testbed = self.name()
         tool("up", "2x2x2", "--name", self.testbed)
         hosts = [f"{self.testbed}-{node}" for node in (2, 3, 4, 5, 6, 7)]
         self.lose(["host 1", "1", "host 3"], [(2, 1), (3, 1), (2, 1)], "--spares", ",".join(hosts))
 
     def test_a_torus_with_one_spare_loses_relays(self):
-        """Each dead process relayed packets of others, in the first job and in those that follow."""
+        """Each dead process relayed packets of others, in the first job and in the following jobs."""
         self.testbed = self.name()
         tool("up", "2x2x2", "--name", self.testbed)
         self.lose(["3", "5", "host 6", "2"], [(7, 3), (3, 5), (5, 6), (2, 2)], "--spares", f"{self.testbed}-7")

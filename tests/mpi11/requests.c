@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Requests that are cancelled, freed early or looked at, in cases. */
+/* Requests that are cancelled, freed early or queried, in cases. */
 #include "ring_messages.h"
 
 static void cancel(void) {
@@ -26,8 +26,8 @@ static void cancel(void) {
     }
 }
 
-/* Of a message to oneself it is known at once whether the cancel came in time: who finds that it
- * did not receives the message. */
+/* The result of a cancel of a message to the rank itself is known immediately: if the cancel was
+ * too late, the rank receives the message. */
 static void cancel_to_oneself(void) {
     MPI_Request request;
     MPI_Status status;

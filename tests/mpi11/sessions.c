@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Sessions: PROGRAM [before|beside|after|late|late_some|late_children|alone] [code]. Each way works
- * on any number of processes. */
+/* Sessions: PROGRAM [before|beside|after|late|late_some|late_children|alone] [code]. Each order
+ * works on any number of processes. */
 #include <mpi.h>
 
 #include <stdio.h>
@@ -145,7 +145,7 @@ static void errors(MPI_Session session) {
     MPI_Group group;
     MPI_Info info;
     int n;
-    CHECK(class_of(MPI_Group_from_session_pset(session, "mpi://NOBODY", &group)) == MPI_ERR_ARG);
+    CHECK(class_of(MPI_Group_from_session_pset(session, "mpi://UNKNOWN", &group)) == MPI_ERR_ARG);
     CHECK(class_of(MPI_Session_get_pset_info(session, "", &info)) == MPI_ERR_ARG);
     CHECK(class_of(MPI_Session_get_nth_pset(session, MPI_INFO_NULL, 99, &n, NULL)) == MPI_ERR_ARG);
     MPI_Session_create_errhandler(on_error, &handler);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Processes that join: programs that start others, and jobs that meet. As a child (argv[1] is
- * "child") this program does what the case in argv[2] expects of it. */
+/* Processes that join: programs that start others, and jobs that connect. As a child (argv[1] is
+ * "child") this program has its part of the case in argv[2]. */
 #include "both_sides.h"
 
 #include <unistd.h>
@@ -392,7 +392,7 @@ static void between(void) {
     MPI_Comm_free(&half);
 }
 
-/* What says to programs which rank they are is the child's, not its parent's. */
+/* The variables with the rank have the values of the child, not of its parent. */
 static void check_variable(const char* name, int value) {
     const char* const text = getenv(name);
     CHECK(text != NULL && atoi(text) == value);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs that start apart and meet, and what is left when one side of joined processes dies:
+"""Jobs that start separately and connect, and the state after one side of joined processes dies:
 spawn_test.py TORUS_RUN JOINED_ROLES."""
 import contextlib
 import os
@@ -26,7 +26,7 @@ def eventually(what, condition):
 
 
 def introduction(secret, *hosts):
-    """What a caller of a port sends first."""
+    """Returns the first bytes that a caller of a port sends."""
     def packed(text):
         return len(text).to_bytes(8, "little") + text
     message = packed(secret) + len(hosts).to_bytes(8, "little") + b"".join(map(packed, hosts))
@@ -81,7 +81,7 @@ class Joined(unittest.TestCase):
         self.assertEqual(os.listdir(names) if os.path.isdir(names) else [], [])
 
     def line(self, job, start):
-        """The next line of a job that begins so; the rest of it."""
+        """Waits for the next line of a job with this prefix. Returns the rest of the line."""
         for text in job.stdout:
             if text.startswith(start + " "):
                 return text[len(start) + 1:].rstrip("\n")
@@ -89,7 +89,7 @@ class Joined(unittest.TestCase):
 
     # ---- jobs that meet ----
 
-    def test_two_jobs_meet_by_a_name(self):
+    def test_two_jobs_connect_by_a_name(self):
         first = self.start("accept", "meeting", 3, ranks=2)
         second = self.start("connect", "meeting", 3, ranks=3)
         self.assertEqual(self.finish(second), "")
@@ -200,11 +200,11 @@ class Joined(unittest.TestCase):
             self.open_gate()
             text = self.finish(job, code)
             self.assertEqual(len([line for line in text.splitlines() if line.startswith("child ")]), 2, text)
-            told = [line for line in text.splitlines() if not line.startswith("child ")]
+            messages = [line for line in text.splitlines() if not line.startswith("child ")]
             if code == 0:
-                self.assertEqual(told, [])
+                self.assertEqual(messages, [])
             else:
-                self.assertRegex(told[-1], r"processes that rank 1 \(.*\) started have ended with code 5\Z")
+                self.assertRegex(messages[-1], r"processes that rank 1 \(.*\) started have ended with code 5\Z")
             os.remove(self.gate)
             self.expect_no_trace()
 

@@ -57,7 +57,7 @@ class Joined(TestbedTest):
         for number, hosts in ("3", 3), ("12", 6), ("4", 4):
             networks = set(self.finish(self.start(ROLES, "spread", number, "1")).split())
             self.assertEqual(len(networks), hosts)
-        # A job on a part that is no box starts others on its own hosts.
+        # A job on hosts that do not form a box starts others on its own hosts.
         for number, hosts in ("5", 5), ("10", 5), ("3", 3):
             job = self.start(ROLES, "spread", number, "1", options=["-np", "5"])
             self.assertEqual(len(set(self.finish(job).split())), hosts)
@@ -76,21 +76,21 @@ class Joined(TestbedTest):
         self.assertEqual(len(networks), 5)
         self.expect_no_trace()
 
-    def test_two_jobs_meet(self):
+    def test_two_jobs_connect(self):
         first = self.start(ROLES, "accept", "meeting", "2")
         second = self.start(ROLES, "connect", "meeting", "2", options=["-np", "16"])
         self.assertEqual(self.finish(second), "")
         self.finish(first)
         self.expect_no_trace()
 
-    def test_roots_on_different_hosts_meet(self):
+    def test_roots_on_different_hosts_connect(self):
         first = self.start(ROLES, "accept", "meeting", "2", "1")
         second = self.start(ROLES, "connect", "meeting", "2", "6")
         self.assertEqual(self.finish(second), "")
         self.assertRegex(self.finish(first), f"^port torusmp-port:[0-9a-f:]*:{self.hosts()[1]}\n$")
         self.expect_no_trace()
 
-    def test_jobs_on_different_hosts_of_a_torus_meet(self):
+    def test_jobs_on_different_hosts_of_a_torus_connect(self):
         hosts = self.hosts()
         first = self.start(ROLES, "accept", "meeting", "2", "1", options=["--host", ",".join(hosts[:4])])
         second = self.start(ROLES, "connect", "meeting", "2", "1", options=["--host", ",".join(hosts[6:])])

@@ -133,7 +133,7 @@ static void agree(void) {
     shrink(before - 1);
 }
 
-/* A revocation ends what the others wait for, also large messages that nobody receives. */
+/* A revocation ends what the others wait for, also large messages without a receiver. */
 static void revoked(void) {
     static char large[300000];
     int got, flag = 0, flags = 5;

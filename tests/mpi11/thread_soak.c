@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* thread_soak SEED ROUNDS: threads that cancel, detach, disconnect, probe and complete each other's
- * requests at once, in any order. A round that finds something wrong names its seed. Each wait ends
- * by what another thread or rank does, so one that is not woken hangs. */
+ * requests concurrently, in any order. A failed round prints its seed. Each wait ends by an action
+ * of another thread or rank, so a wait without a wake-up hangs. */
 #include "cases.h"
 
 #include <pthread.h>

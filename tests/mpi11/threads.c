@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* MPI_THREAD_MULTIPLE: several threads call at once, in cases. Each case starts its own threads. */
+/* MPI_THREAD_MULTIPLE: several threads make calls concurrently, in cases. Each case starts its own
+ * threads. */
 #include "cases.h"
 
 #include <pthread.h>
@@ -22,7 +23,7 @@ static void in_threads(void* (*work)(void*)) {
     for (w = 0; w < workers; w++) CHECK(pthread_join(threads[w], NULL) == 0);
 }
 
-/* Messages of many sizes in one communicator, told apart by the thread's tag. */
+/* Messages of many sizes in one communicator, distinguished by the thread's tag. */
 static void* by_tags_work(void* number) {
     const int w = (int)(intptr_t)number;
     int* out = malloc(sizeof(int) * large);
@@ -180,7 +181,7 @@ static void* making_work(void* number) {
         CHECK(MPI_Sendrecv(&out, 1, MPI_INT, (r + 1) % n, 0, &in, 1, MPI_INT, (r + n - 1) % n, 0,
                            half, MPI_STATUS_IGNORE) == MPI_SUCCESS &&
               in == out);
-        /* All threads of one communicator, told apart by tags. */
+        /* All threads use one communicator and different tags. */
         CHECK(MPI_Comm_group(half, &group) == MPI_SUCCESS);
         CHECK(MPI_Comm_create_group(MPI_COMM_WORLD, group, w, &by_group) == MPI_SUCCESS);
         in = -1;

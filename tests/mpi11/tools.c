@@ -148,7 +148,7 @@ static void enumeration(void) {
     length = sizeof name;
     CHECK(MPI_T_enum_get_item(states, 2, &value, name, &length) == MPI_SUCCESS);
     CHECK(value == 2 && strcmp(name, "detour") == 0);
-    length = 4; /* cut, and the whole length told */
+    length = 4; /* the name is cut, and the whole length returned */
     MPI_T_enum_get_item(states, 2, &value, name, &length);
     CHECK(length == 7 && strcmp(name, "det") == 0);
     CHECK(MPI_T_enum_get_item(states, 4, &value, name, &length) == MPI_T_ERR_INVALID_INDEX);
@@ -227,7 +227,7 @@ int main(int argc, char** argv) {
     if (MPI_T_cvar_get_num(&number) != MPI_T_ERR_NOT_INITIALIZED) return 1;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     if (MPI_T_pvar_session_create(&session) != MPI_SUCCESS) return 1;
-    /* no CHECK may fail before MPI_Init: it would have nobody to tell */
+    /* no CHECK may fail before MPI_Init, because it could not report the failure */
     settings_before();
     names();
     MPI_Init(&argc, &argv);

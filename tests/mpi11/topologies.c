@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Cartesian grids, graphs and what a program may ask of the machine, in cases. */
+/* Cartesian grids, graphs and queries of the machine, in cases. */
 #include "cases.h"
 
 #include <torusmp_mpi.h>
@@ -310,7 +310,7 @@ static void distributed_graph(void) {
     free(all), free(weights), free(found), free(found_weights);
 }
 
-/* The machine as it tells of itself. */
+/* The machine as the library describes it. */
 static void machine(void) {
     int ndims, d[TORUSMP_MAX_DIMENSIONS], wrap[TORUSMP_MAX_DIMENSIONS], i, r, length;
     int at[TORUSMP_MAX_DIMENSIONS], there[TORUSMP_MAX_DIMENSIONS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Messages that a rank does not ask for yet: what they take of its memory, and that all come. */
+/* Unexpected messages: their memory is bounded, and all of them arrive. */
 #include "cases.h"
 
 enum { FLOOD = 11, OTHER = 12, LIMIT = 64 << 10 /* KiB: the default of transport.unexpected */ };
@@ -33,7 +33,8 @@ static void flood(int bytes, int mebibytes) {
         }
     } else {
         const double begun = MPI_Wtime();
-        /* What is under way when sources hear that they are to wait, and some for the heap. */
+        /* The limit plus messages under way when sources get the request to wait, plus some heap.
+         */
         const long most = before + LIMIT + (ranks - 1) * 4096L + 16384;
         int there = 0, from;
         while (MPI_Wtime() - begun < patience) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The windows that cases work on, of each make. */
+/* The windows for cases, one of each kind. */
 #ifndef WINDOW_MAKES_H
 #define WINDOW_MAKES_H
 

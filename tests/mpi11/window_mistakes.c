@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What calls of windows refuse. */
+/* The errors of calls on windows. */
 #include "window_makes.h"
 
 static MPI_Win failed_on;
@@ -105,7 +105,7 @@ static void unattached(void) {
     code = MPI_Put(&value, 1, MPI_INT64_T, right, all[right], 1, MPI_INT64_T, window);
     if (code == MPI_SUCCESS) code = MPI_Win_flush(right, window);
     CHECK_CLASS(code, MPI_ERR_RMA_RANGE);
-    CHECK(MPI_Win_flush(right, window) == MPI_SUCCESS); /* told once */
+    CHECK(MPI_Win_flush(right, window) == MPI_SUCCESS); /* reported only once */
     /* Two pieces that follow each other. */
     CHECK(MPI_Put(both, 2, MPI_INT64_T, right, at(right, 0), 2, MPI_INT64_T, window) ==
           MPI_SUCCESS);

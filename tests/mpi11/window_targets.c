@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows whose target calls nothing, large accesses, ranks that want one lock, and what mpi.check
- * finds. */
+/* Windows whose target makes no calls, large accesses, ranks that compete for a lock, and the
+ * findings of mpi.check. */
 #include "cases.h"
 
 #include <stdint.h>

@@ -13,7 +13,7 @@ from cable_testbeds import TIMEOUT, run_under_faults     # noqa: E402
 from harness import TestbedTest, eventually, main, tool  # noqa: E402
 from netns.testbed import Testbed                        # noqa: E402
 
-# How many random schedules of cables for each transport; the long run is WINDOW_SCHEDULES=50.
+# The number of random schedules of cables for each transport; the long run is WINDOW_SCHEDULES=50.
 SCHEDULES = int(os.environ.get("WINDOW_SCHEDULES", 1))
 USES = os.environ.get("WINDOW_USE", "tcp ethernet").split()
 SHAPES = os.environ.get("WINDOW_SHAPES", "2x2x2 3x3x2").split()

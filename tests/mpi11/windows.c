@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Windows: how they are made, every access and every kind of epoch. window_mistakes.c has what is
- * refused. */
+/* Windows: their creation, every access and every kind of epoch. window_mistakes.c has the errors.
+ */
 #include "cases.h"
 
 #include <stdint.h>
@@ -65,13 +65,13 @@ static void making(void) {
     CHECK(MPI_Win_fromint(MPI_Win_toint(MPI_WIN_NULL)) == MPI_WIN_NULL);
     MPI_Info_create(&info);
     MPI_Info_set(info, "no_locks", "true");
-    MPI_Info_set(info, "nobody_knows_this", "true");
+    MPI_Info_set(info, "an_unknown_key", "true");
     MPI_Win_set_info(win, info);
     MPI_Info_free(&info);
     CHECK(MPI_Win_get_info(win, &info) == MPI_SUCCESS);
     MPI_Info_get(info, "no_locks", 8, name, &flag);
     CHECK(flag && strcmp(name, "true") == 0);
-    MPI_Info_get(info, "nobody_knows_this", 8, name, &flag);
+    MPI_Info_get(info, "an_unknown_key", 8, name, &flag);
     CHECK(!flag);
     MPI_Info_free(&info);
     deletions = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* QMP and MPI in one program, on one Runtime: with_qmp qmp|mpi|hidden FIRST_TO_END, where the first
- * word says which comes up first (hidden: QMP alone, MPI only by QMP_get_hidden_comm). */
+ * word selects the one that starts first (hidden: only QMP, and MPI by QMP_get_hidden_comm). */
 #include "cases.h"
 
 #include <qmp.h>

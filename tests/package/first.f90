@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! What a user writes first.
+! The first program of a user.
 program first
   use mpi
   implicit none

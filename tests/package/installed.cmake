@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs all of it, stripped, looks for paths that would not bear a move, and uninstalls it. Needs
+# Installs everything, stripped, searches for paths that would prevent a move, and uninstalls it. Needs
 # BUILD (build tree), WORK (a folder that may be wiped), LIB (the libraries' folder in a prefix),
 # READELF.
 include(${CMAKE_CURRENT_LIST_DIR}/../commands.cmake)
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/prefix)
-file(WRITE "${WORK}/prefix/of somebody else" "")
+file(WRITE "${WORK}/prefix/of another package" "")
 set(prefix ${WORK}/prefix)
 must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix} --strip)
 
@@ -51,7 +51,7 @@ endforeach()
 
 must(${CMAKE_COMMAND} --build ${BUILD} --target uninstall)
 file(GLOB_RECURSE left LIST_DIRECTORIES TRUE RELATIVE ${prefix} ${prefix}/*)
-if(NOT left STREQUAL "of somebody else")
+if(NOT left STREQUAL "of another package")
   message(FATAL_ERROR "what is left: ${left}")
 endif()
 file(REMOVE_RECURSE ${WORK})

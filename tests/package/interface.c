@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the last release promised, against the headers of today: compiling this fails where a
- * function or a constant is no longer what programs were built with. Then the SONAME must change,
- * or the change must not be. Additions are no matter; make_interface.py lists them for the next
- * release. */
+/* The interface of the last release, against the headers of today: this does not compile if a
+ * function or a constant has changed since programs were built with it. Then either the SONAME must
+ * change, or the change must be undone. Additions are allowed; make_interface.py lists them for the
+ * next release. */
 #include <mpi.h>
 #include <qmp.h>
 #include <torusmp_mpi.h>

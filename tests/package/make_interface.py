@@ -24,7 +24,7 @@ def functions(text):
 
 
 def constants(text):
-    """Names of numbers. Those of MPI are handles, mostly, and the standard's; tests/mpi11 has them."""
+    """Returns the names of constants, except the constants of MPI, which tests/mpi11 checks."""
     code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
     names = re.findall(r"^#define ((?:QMP|TORUSMP)_[A-Z_0-9]+) \(?[0-9(]", code, re.M)
     for body in re.findall(r"enum \w+ \{(.*?)\}", code, re.S):
@@ -33,7 +33,7 @@ def constants(text):
 
 
 def values(names):
-    """Lines that state them; the compiler knows."""
+    """Returns the lines that state their values, which the compiler computes."""
     with tempfile.TemporaryDirectory() as folder:
         for header in HEADERS:
             pathlib.Path(folder, header.name).write_text(header.read_text())

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Clean roots of a release of Debian, for prove and newcomer: source this file with $here set, then
-# call `prepare NAME SUITE`. Whoever ends well sets $passed.
+# call `prepare NAME SUITE`. A script that succeeds sets $passed.
 source_tree=$(cd "$here/../.." && pwd)
 
 prepare() {
@@ -21,7 +21,7 @@ prepare() {
 without_caches() { grep -vE '^//|^[[:alnum:]_.-]+:[A-Z]+=|^$' "$log"; }
 
 finish() {
-    # What is mounted is so in namespaces that are gone by now.
+    # The mounts are in namespaces that no longer exist.
     [ -n "$passed" ] || { echo "tests/package/$name: failed; the last lines of what it did:" >&2; without_caches | tail -n 60 >&2; }
     rm -rf --one-file-system "$work"
 }
@@ -82,7 +82,7 @@ lend_cache() {
     export CCACHE_DIR
     mkdir -p "$CCACHE_DIR" "$root/ccache" "$root/opt/ccache/lib"
     cp -L "$program" "$root/opt/ccache/ccache"
-    # The loader too: that of another release does not start with these libraries.
+    # The loader too: a loader of another release does not work with these libraries.
     ldd "$program" | awk '$3 ~ /^\// { print $3 }' | while read -r library; do cp -L "$library" "$root/opt/ccache/lib/"; done
     cp -L "$(ldd "$program" | awk '$1 ~ /^\/.*ld-linux/ { print $1 }')" "$root/opt/ccache/loader"
     cat >"$root/opt/ccache/launch" <<END

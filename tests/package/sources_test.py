@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a release promises of the sources: each names its licence, and all that name the version agree.
+"""The guarantees of a release about the sources: each file names its licence, and all mentions of the version agree.
 
     sources_test.py SOURCES [unittest's arguments]
 """
@@ -34,21 +34,21 @@ def is_source(path):
 
 
 class Licence(unittest.TestCase):
-    def test_every_source_names_it(self):
+    def test_every_source_names_the_licence(self):
         sources = [path for path in tracked() if path.exists() and is_source(path)]
         self.assertGreater(len(sources), 500)
         without = [str(path.relative_to(SOURCES)) for path in sources
                    if not any(LINE in line for line in path.read_text().split("\n")[:3])]
         self.assertEqual(without, [])
 
-    def test_it_is_the_one_of_the_file(self):
+    def test_the_licence_is_the_one_of_the_file(self):
         text = (SOURCES / "LICENSE").read_text()
         self.assertIn("BSD 3-Clause License", text)
         self.assertIn("The torusmp authors", text)
 
 
 class Version(unittest.TestCase):
-    def test_all_that_name_it_agree(self):
+    def test_all_mentions_of_the_version_agree(self):
         version = re.search(r"project\(torusmp VERSION (\d+\.\d+\.\d+)", (SOURCES / "CMakeLists.txt").read_text())[1]
         self.assertTrue((SOURCES / "debian/changelog").read_text().startswith(f"torusmp ({version})"))
         self.assertIn(f'version("{version}")', (SOURCES / "packaging/spack/package.py").read_text())
@@ -57,7 +57,7 @@ class Version(unittest.TestCase):
 
 
 class Includes(unittest.TestCase):
-    """Which sources are compiled again when a header changes."""
+    """The sources that are compiled again when a header changes."""
 
     @classmethod
     def setUpClass(cls):
@@ -74,7 +74,7 @@ class Includes(unittest.TestCase):
             new = {name for name, others in self.included.items() if not seen.isdisjoint(others)} - seen
         return sorted(name for name in seen if name.endswith(".cpp") and not name.startswith("tests/"))
 
-    def test_a_new_setting_of_core_compiles_few_of_them(self):
+    def test_a_new_setting_of_core_recompiles_few_sources(self):
         self.assertGreater(len(self.sources_that_see("core/options.h")), 100)
         for header in ("core/settings.h", "core/transport/api/settings.h", "core/transport/common/settings.h"):
             sources = self.sources_that_see(header)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What QMP programs rely on, one case at a time: cases NAME [-qmp-... flags]. Each case works on
- * any number of processes unless it says otherwise. */
+/* The requirements of QMP programs, one case per run: cases NAME [-qmp-... flags]. Each case works
+ * on any number of processes unless it says otherwise. */
 #include "cases.h"
 
 #include <signal.h>

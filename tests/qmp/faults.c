@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Misuse that must end in a clear message, one kind at a time: faults NAME. Every process runs the
- * same; those that are not at fault wait where the fault would leave them waiting for ever. */
+ * same program. The processes without the fault wait at the call that would never return. */
 #include "check.h"
 
 #include <signal.h>

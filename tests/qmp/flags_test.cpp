@@ -8,7 +8,7 @@ using namespace torusmp::qmp;
 
 namespace {
 
-// An argv that owns its words.
+// An argv that owns its strings.
 struct CommandLine {
     explicit CommandLine(std::vector<std::string> given) : words(std::move(given)) {
         for (std::string& word : words) argv.push_back(word.data());
@@ -35,7 +35,7 @@ std::string refusal(std::vector<std::string> words, int processes = 8) {
 
 }  // namespace
 
-TEST_CASE("Flags take all integers behind them and leave the other words in order") {
+TEST_CASE("Flags take all integers after them and leave the other words in order") {
     CommandLine line({"prog", "a", "-qmp-geom",      "2", "2", "2",  "b", "-qmp-alloc-map", "2",
                       "1",    "0", "-qmp-logic-map", "1", "0", "-x", "7", "-qmp-job",       "1",
                       "2",    "1"});
@@ -80,7 +80,7 @@ TEST_CASE("Fewer processes than the job has count for all other checks") {
     CHECK_THROWS_AS(check_flags(flags, 5), FlagError);
 }
 
-TEST_CASE("A wrong flag is reported with what was found and what was expected") {
+TEST_CASE("A wrong flag is reported with the word found and the words expected") {
     using Catch::Contains;
     CHECK_THAT(refusal({"p", "-qmp-geom", "2", "2"}),
                Contains("-qmp-geom: found 2 2") && Contains("grid of 4 nodes") && Contains("of 8"));
@@ -106,7 +106,7 @@ TEST_CASE("A wrong flag is reported with what was found and what was expected") 
     CHECK_THAT(refusal({"p", "-qmp-nmpi", "2", "3"}), Contains("expected one integer"));
 }
 
-TEST_CASE("A refused command line is left as it was") {
+TEST_CASE("A refused command line is not changed") {
     CommandLine line({"prog", "-qmp-geom", "2", "-qmp-job", "zero"});
     CHECK_THROWS_AS(line.take(), FlagError);
     CHECK(line.argc == 5);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The machine and its grids: what QMP tells of it, topologies, layouts, and the flags for them. */
+/* The machine and its grids: queries of QMP, topologies, layouts, and the flags for them. */
 #include "cases.h"
 
 #include <unistd.h>
@@ -39,7 +39,7 @@ static void the_torus_of_the_job(void) {
     for (d = 0; d < 3; d++) {
         sum[d] = mine[d];
         CHECK(mine[d] >= 0 && mine[d] < extents[d]);
-        /* Each coordinate is that of as many nodes. */
+        /* Each coordinate belongs to the same number of nodes. */
         CHECK(QMP_sum_int(&sum[d]) == QMP_SUCCESS);
         CHECK(sum[d] == 12 / extents[d] * (extents[d] * (extents[d] - 1) / 2));
     }
@@ -103,7 +103,7 @@ static void topology(void) {
     CHECK(QMP_logical_topology_is_declared() == QMP_FALSE);
     CHECK(QMP_get_logical_dimensions() == NULL);
     CHECK(QMP_get_logical_number_of_dimensions() == 0);
-    /* What is wrong is refused, and nothing is declared by it. */
+    /* Wrong arguments are refused and do not declare a topology. */
     dims[0] = nodes + 1;
     CHECK(QMP_declare_logical_topology(dims, 1) == QMP_INVALID_ARG);
     dims[0] = -nodes;

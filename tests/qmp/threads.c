@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* QMP_THREAD_MULTIPLE: several threads exchange at once, each on handles of its own. */
+/* QMP_THREAD_MULTIPLE: several threads exchange messages concurrently, each on its own handles. */
 #include "check.h"
 
 #include <pthread.h>

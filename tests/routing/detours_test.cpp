@@ -25,7 +25,7 @@ std::vector<Link> links_of(const Torus& torus) {
     return links;
 }
 
-// Now few of them, now nearly all.
+// Some dead links: sometimes few, sometimes nearly all.
 std::vector<Link> some_dead(Random& random, const Torus& torus) {
     const int share = between(random, 0, 3) == 0 ? between(random, 30, 90) : between(random, 0, 25);
     std::vector<Link> dead;
@@ -39,8 +39,8 @@ bool lives(const std::vector<Link>& dead, const Link& link) {
     return std::find(dead.begin(), dead.end(), link) == dead.end();
 }
 
-// Which ranks are joined, worked out in another way than the code does: labels flow along living
-// links until nothing changes.
+// The joined ranks, computed in another way than in the code: labels spread over living links until
+// nothing changes.
 std::vector<int> joined(const Torus& torus, const std::vector<Link>& dead) {
     std::vector<int> label;
     for (Rank rank = 0; rank < torus.size(); ++rank) label.push_back(rank);
@@ -142,7 +142,7 @@ std::vector<Hop> backwards(Rank from, const std::vector<Hop>& path) {
 
 }  // namespace
 
-TEST_CASE("whatever links are dead, every two ranks that living links join have a route",
+TEST_CASE("every two ranks that living links join have a route, whichever links are dead",
           "[detours]") {
     Random random{std::uint32_t(GENERATE(range(0, 300)))};
     const Torus torus = random_shape(random, 60).torus();
@@ -165,8 +165,7 @@ TEST_CASE("whatever links are dead, every two ranks that living links join have 
     REQUIRE(dependencies.acyclic());
 }
 
-TEST_CASE("the dead links that keep parts of a torus asunder are named, and none else",
-          "[detours]") {
+TEST_CASE("only the dead links that separate parts of a torus are named", "[detours]") {
     Random random{std::uint32_t(GENERATE(range(0, 300)))};
     const Torus torus = random_shape(random, 60).torus();
     const auto dead = some_dead(random, torus);
@@ -197,7 +196,7 @@ TEST_CASE("both ends of a dead link take the same detour", "[detours]") {
     auto dead = some_dead(random, torus);
     const Detours here(torus, dead);
     std::shuffle(dead.begin(), dead.end(), random);
-    if (!dead.empty()) dead.push_back(dead.front());  // told twice
+    if (!dead.empty()) dead.push_back(dead.front());  // named twice
     const Detours there(torus, dead);
     Dependencies dependencies(torus);
     for (const Link& link : here.parts().dead()) {
@@ -214,7 +213,7 @@ TEST_CASE("both ends of a dead link take the same detour", "[detours]") {
     REQUIRE(dependencies.acyclic());
 }
 
-TEST_CASE("the detour of a single dead link is the shortest that there is", "[detours]") {
+TEST_CASE("the detour of a single dead link is the shortest possible", "[detours]") {
     Random random{std::uint32_t(GENERATE(range(0, 100)))};
     const Torus torus = random_shape(random, 200).torus();
     const auto links = links_of(torus);
@@ -310,7 +309,7 @@ TEST_CASE("several dead links far apart have detours of three steps each", "[det
     CHECK(detours.parts().cut().empty());
 }
 
-TEST_CASE("a link is the same from both its ends", "[detours]") {
+TEST_CASE("a link is the same from both ends", "[detours]") {
     const Torus torus(std::vector{2, 3});
     CHECK(link_by(torus, 0, {1, -1}) == Link{2, 1});
     CHECK(link_by(torus, 2, {1, +1}) == Link{2, 1});

@@ -21,7 +21,7 @@ Embedding embed(const Dims& physical, const Dims& logical, const std::vector<boo
     return Embedding(logical, periodic, Torus(physical));
 }
 
-// Row-major coordinates, worked out apart from the code under test.
+// Row-major coordinates, computed independently of the code under test.
 Dims coordinates_of(int place, const Dims& extents) {
     Dims at(extents.size());
     for (std::size_t d = extents.size(); d-- > 0; place /= extents[d]) at[d] = place % extents[d];
@@ -105,7 +105,7 @@ int count_squares(const Torus& torus) {
 
 }  // namespace
 
-TEST_CASE("the machine's own grid is laid out as it is") {
+TEST_CASE("the machine's own grid is laid out unchanged") {
     Random random{std::uint32_t(GENERATE(range(0, 60)))};
     const Shape shape = random_shape(random, 800);
     const Embedding e(shape.extents, shape.periodic, shape.torus());
@@ -140,7 +140,8 @@ TEST_CASE(
     REQUIRE(e.dilation().maximum <= 1);
 }
 
-TEST_CASE("any grid over any torus is laid out one to one, and its dilation is reported truly") {
+TEST_CASE(
+    "any grid over any torus is laid out one to one, and its dilation is reported correctly") {
     Random random{std::uint32_t(GENERATE(range(0, 120)))};
     const Torus torus = random_shape(random, 150).torus();
     const Shape grid = random_grid(random, torus.size());
@@ -150,7 +151,7 @@ TEST_CASE("any grid over any torus is laid out one to one, and its dilation is r
     require_true_report(e);
 }
 
-TEST_CASE("every rank works out the same map") {
+TEST_CASE("every rank computes the same map") {
     Random random{std::uint32_t(GENERATE(range(0, 20)))};
     const Torus torus = random_shape(random, 400).torus();
     const Shape grid = random_grid(random, torus.size());
@@ -289,7 +290,7 @@ TEST_CASE("far larger and far finer grids are laid out within the bound on work"
     require_one_to_one(large);
 }
 
-TEST_CASE("an impossible grid is refused with what was found and what was expected") {
+TEST_CASE("an impossible grid is refused with the value found and the value expected") {
     CHECK_THROWS_WITH(embed({4, 4}, {4, 5}), Equals("the logical grid 4x5 has 20 positions, but "
                                                     "the "
                                                     "torus 4x4 has 16 ranks; expected equal "

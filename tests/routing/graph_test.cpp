@@ -201,7 +201,7 @@ TEST_CASE("detours lead around the dead cables of a graph") {
     CHECK_FALSE(Parts(torus, bridge).connected());
 }
 
-TEST_CASE("a graph that cannot be is refused") {
+TEST_CASE("an impossible graph is refused") {
     CHECK_THROWS_AS(graph_of(3, {{0, 1}}), std::invalid_argument);
     const GraphCable twice[] = {{0, 0, 1}, {0, 0, 1}};
     CHECK_THROWS_AS(Graph(2, twice), std::invalid_argument);

@@ -14,7 +14,7 @@ namespace living_paths_test {
 using namespace torusmp::routing;
 using namespace torusmp::routing::test;
 
-// A link in one direction: what a packet holds a slot of.
+// A link in one direction, of which a packet holds a slot.
 using Slot = std::pair<Rank, int>;
 
 bool leads_to_cycle(const Slot& slot, std::map<Slot, std::set<Slot>>& after,
@@ -28,7 +28,7 @@ bool leads_to_cycle(const Slot& slot, std::map<Slot, std::set<Slot>>& after,
     return false;
 }
 
-TEST_CASE("paths over living ranks join all that can be joined, and cannot deadlock") {
+TEST_CASE("paths over living ranks join all ranks that can be joined, and cannot deadlock") {
     Random random(23);
     for (int round = 0; round < 100; ++round) {
         const Shape shape = random_shape(random, 40);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A machine as its hosts see it: which port is wired to which.
+// A machine as its hosts see it: the pairs of connected ports.
 #pragma once
 
 #include <string>

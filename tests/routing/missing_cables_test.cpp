@@ -79,15 +79,14 @@ TEST_CASE("Several cables that are missing are found together") {
     }
 }
 
-TEST_CASE("The ends of a missing cable are found where a device is gone, too") {
+TEST_CASE("The ends of a missing cable are found even if a device is missing") {
     Machine machine = wire(Torus(std::vector{3, 3}));
     const Cable dead = kill(machine, 7);
     machine.idle.clear();
     CHECK(ends(complete(machine).missing) == std::set{ends(dead)});
 }
 
-TEST_CASE(
-    "Where hosts call their ports each in its own way, the nodes of a missing cable are found") {
+TEST_CASE("If the names of ports differ between hosts, the nodes of a missing cable are found") {
     std::mt19937 dice(6);
     Machine machine = wire(Torus(std::vector{3, 3, 2}));
     for (int node = 0; node < int(machine.names.size()); ++node) {
@@ -102,7 +101,7 @@ TEST_CASE(
     SECTION("and the ports that hear nothing") {
         CHECK(ends(complete(machine).missing) == std::set{ends(dead)});
     }
-    SECTION("without ports, if no port is there") {
+    SECTION("without ports, if no port exists") {
         machine.idle.clear();
         const Completion found = complete(machine);
         REQUIRE(found.missing.size() == 1);
@@ -128,8 +127,7 @@ TEST_CASE("A cable that is missing inside an open mesh is found, and its edges a
     }
 }
 
-TEST_CASE(
-    "A line is a ring with a dead cable only where both of its ends have a port that is idle") {
+TEST_CASE("A line is a ring with a dead cable only if both of its ends have an idle port") {
     Machine line = wire(Torus(std::vector{4}, {false}));
     CHECK(complete(line).missing.empty());
     line.idle = {{0, 1}};
@@ -142,7 +140,8 @@ TEST_CASE(
     CHECK(ring.torus.found->torus.periodic(0));
 }
 
-TEST_CASE("Cables that make no torus by any few more are refused with the reason for them alone") {
+TEST_CASE(
+    "Cables that no few others complete to a torus are refused with the reason without others") {
     Machine machine = wire(Torus(std::vector{4, 4}));
     std::swap(machine.cables[0].b, machine.cables[9].b);
     const Completion swapped = complete(machine);
@@ -159,7 +158,7 @@ TEST_CASE("Cables that make no torus by any few more are refused with the reason
     CHECK_FALSE(complete({{"a", "b"}, {}, {}}).torus.found);
 }
 
-TEST_CASE("A large machine with a few cables missing is not searched for ever") {
+TEST_CASE("The search ends on a large machine with a few missing cables") {
     std::mt19937 dice(7);
     Machine machine = wire(Torus(std::vector{8, 8, 8}));
     std::vector<Cable> dead;

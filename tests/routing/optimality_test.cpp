@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compares the embeddings of all small grids with the best there is, found by a plain search.
+// Compares the embeddings of all small grids with the best embedding, found by a plain search.
 #include <catch2/catch.hpp>
 #include <functional>
 #include <vector>
@@ -94,7 +94,7 @@ class Exhaustive {
 
 }  // namespace
 
-TEST_CASE("small grids are laid out with the least dilation there is") {
+TEST_CASE("small grids are laid out with the least possible dilation") {
     const int size = GENERATE(2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12);
     for (const Shape& physical : shapes_of(size)) {
         const Torus torus(physical.extents, physical.periodic);

@@ -10,7 +10,7 @@ using namespace torusmp::routing::test;
 
 namespace {
 
-// Follows the steps; each is along a link and comes nearer, so there is no loop.
+// Follows the steps. Each step uses a link and comes nearer, so the path cannot loop.
 Direction walk(const Torus& torus, Rank from, Rank to, Direction entrance) {
     Rank at = from;
     Direction last{};
@@ -26,7 +26,8 @@ Direction walk(const Torus& torus, Rank from, Rank to, Direction entrance) {
 
 }  // namespace
 
-TEST_CASE("two nodes leave by and are entered by the same links, over shortest paths both ways") {
+TEST_CASE(
+    "packets between two nodes use the same links at both ends, over shortest paths both ways") {
     const int seed = GENERATE(range(0, 40));
     Random random{std::uint32_t(seed)};
     const Torus torus = random_shape(random, 60).torus();
@@ -43,8 +44,8 @@ TEST_CASE("two nodes leave by and are entered by the same links, over shortest p
 }
 
 TEST_CASE(
-    "packets come to every link's address from everywhere, by that link where it lies on a "
-    "shortest path") {
+    "packets reach every link's address from everywhere, over that link if it lies on a shortest "
+    "path") {
     const int seed = GENERATE(range(0, 40));
     Random random{std::uint32_t(seed)};
     const Torus torus = random_shape(random, 60).torus();

@@ -69,7 +69,7 @@ std::size_t largest(const Partition& partition) {
     return most;
 }
 
-// How small the largest region can be at best, by Hall's theorem: some ranks have all the first
+// The least possible size of the largest region, by Hall's theorem: some ranks have all the first
 // steps of their shortest paths within a set of links, and share these.
 std::size_t least_largest(const Torus& torus, Rank root) {
     std::vector<int> ranks_of(std::size_t(1) << (2 * torus.dimensions()), 0);
@@ -116,7 +116,7 @@ TEST_CASE("regions hold shortest paths, make trees, share no arc, and send the f
     }
 }
 
-TEST_CASE("on tori and meshes with room the regions differ by one rank at most") {
+TEST_CASE("on tori and meshes with room the regions differ by at most one rank") {
     const auto [dims, periodic, root] = GENERATE(table<std::vector<int>, bool, Rank>({
         {{8, 8}, true, 0},
         {{4, 8, 8}, true, 17},

@@ -78,7 +78,7 @@ TEST_CASE("a grid is never laid out worse than in the order of the candidates") 
     }
 }
 
-TEST_CASE("the machine's dimensions in another order are turned to fit") {
+TEST_CASE("the machine's dimensions in another order are permuted to fit") {
     const Torus torus(std::vector{2, 3, 4});
     const auto ranks = place_grid(wrapped({4, 3, 2}), all_of(torus), torus);
     CHECK(dilation_of(wrapped({4, 3, 2}), ranks, torus).maximum == 1);
@@ -108,7 +108,7 @@ TEST_CASE("a smaller grid takes a part of the machine where its neighbours are n
     CHECK(dilation_of(column, place_grid(column, all_of(torus), torus), torus).maximum == 1);
 }
 
-TEST_CASE("members that fill no box are still laid out closer than at random") {
+TEST_CASE("members that do not fill a box are laid out closer than at random") {
     const Torus torus(std::vector{4, 4});
     std::vector<Rank> candidates{15, 0, 7, 2, 5, 9, 1, 12, 6, 4};
     const Grid line{{10}, {false}};
@@ -116,7 +116,7 @@ TEST_CASE("members that fill no box are still laid out closer than at random") {
     CHECK(closer(dilation_of(line, ranks, torus), dilation_of(line, candidates, torus)));
 }
 
-TEST_CASE("a torus given as a shuffled graph is found and laid out without dilation") {
+TEST_CASE("a torus given as a shuffled graph is recognized and laid out without dilation") {
     test::Random random(11);
     for (const auto& dims : {std::vector{4, 4, 4}, std::vector{3, 5}, std::vector{8, 2, 2}}) {
         const Torus torus(dims);
@@ -131,7 +131,7 @@ TEST_CASE("a torus given as a shuffled graph is found and laid out without dilat
 }
 
 TEST_CASE(
-    "a graph never takes more hops than in the order of the candidates, and often far fewer") {
+    "a graph never needs more hops than in the order of the candidates, and often far fewer") {
     test::Random random(13);
     std::int64_t before = 0, after = 0;
     for (int round = 0; round < 40; ++round) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tori and meshes recognized from their cables alone, whatever nodes, ports and cables are called.
+// Tori and meshes recognized only from their cables, whatever the names of nodes and ports.
 #include "routing/recognize.h"
 
 #include <algorithm>
@@ -193,7 +193,7 @@ TEST_CASE("Two cables exchanged make another torus at most, never a wrong one") 
     CHECK(refused > 50);
 }
 
-TEST_CASE("What is no torus is refused with the reason") {
+TEST_CASE("Cables that do not form a torus are refused with the reason") {
     using Catch::Matchers::Contains;
     const std::vector<std::string> names{"a", "b", "c", "d", "e", "f"};
     const auto reason = [&](std::size_t nodes, const std::vector<Cable>& cables) {

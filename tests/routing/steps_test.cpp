@@ -34,7 +34,8 @@ int half_rings(const Torus& torus) {
     return sum;
 }
 
-// The shapes that the collectives must be optimal on, roots in corners, in the middle and between.
+// The shapes on which the collectives must be optimal, with roots in corners, in the middle and
+// between.
 Named shape() {
     return GENERATE(
         Named{{8, 8}, true, 9}, Named{{4, 8, 8}, true, 100}, Named{{6, 8, 8}}, Named{{2, 2, 2}},
@@ -139,7 +140,8 @@ TEST_CASE("a message in pieces fills all disjoint trees, and no piece waits") {
     CHECK(result.steps == turns - 1 + height);
 }
 
-TEST_CASE("of messages that want one arc at once one goes, and each step of the others counts") {
+TEST_CASE(
+    "of several messages for one arc one is sent, and each waiting step of the others counts") {
     const Torus ring(std::vector{6});
     const Direction up{0, +1};
     // Three from rank 0 to rank 1 at once, and one to rank 2 that comes through at the same time.
@@ -157,7 +159,7 @@ TEST_CASE("of messages that want one arc at once one goes, and each step of the 
     CHECK(result.mean_on_an_arc == Approx(5 / 12.0));
 }
 
-TEST_CASE("what cannot be replayed is refused") {
+TEST_CASE("a schedule that cannot be replayed is refused") {
     const Torus line(std::vector{3}, {false});
     const std::vector<Message> off_the_edge = {{2, {{{0, +1}, 0}}, 0, {}}};
     CHECK_THROWS_AS(replay(line, off_the_edge), std::invalid_argument);

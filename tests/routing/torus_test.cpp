@@ -21,7 +21,7 @@ Shape shape_of(int seed, int max_size) {
     return random_shape(random, max_size);
 }
 
-// The links of a torus, told from coordinates alone: an oracle that shares nothing with the code.
+// The links of a torus, found from coordinates only: an oracle that shares nothing with the code.
 bool are_linked(const Torus& torus, const Coordinates& a, const Coordinates& b) {
     int differing = 0;
     bool step = false;
@@ -126,7 +126,7 @@ TEST_CASE(
     CHECK(torus.neighbour(1, {1, -1}) == 0);
 }
 
-TEST_CASE("a dimension that the torus does not have leads nowhere") {
+TEST_CASE("a dimension that the torus does not have has no neighbours") {
     const Torus torus(std::vector{3, 3});
     CHECK_FALSE(torus.neighbour(4, {2, +1}));
     CHECK_FALSE(torus.neighbour(4, {5, -1}));
@@ -167,7 +167,7 @@ TEST_CASE("the distance is a metric") {
 }
 
 TEST_CASE(
-    "the offset is the shorter way round, + where both are as long, and one cable in a ring of "
+    "the offset is the shorter way round, + if both are equally long, and one cable in a ring of "
     "two") {
     const Torus ring(std::vector{6}), line(std::vector{6}, {false});
     CHECK(ring.offset(0, 2, 0) == 2);
@@ -232,7 +232,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("dimensions with as many steps left are crossed lowest first") {
+TEST_CASE("dimensions with equally many remaining steps are crossed lowest first") {
     const Torus torus(std::vector{4, 4, 4});
     const std::vector<Hop> path = torus.path(0, torus.rank({1, 3, 1}));
     REQUIRE(path.size() == 3);
@@ -241,7 +241,7 @@ TEST_CASE("dimensions with as many steps left are crossed lowest first") {
     CHECK(path[2] == Hop{{2, +1}, torus.rank({1, 3, 1})});
 }
 
-TEST_CASE("there is no next hop and no path to oneself") {
+TEST_CASE("a rank has neither a next hop nor a path to itself") {
     const Torus torus(std::vector{3, 5, 1});
     for (Rank rank = 0; rank < torus.size(); ++rank) {
         REQUIRE_FALSE(torus.next_hop(rank, rank));
@@ -297,7 +297,7 @@ TEST_CASE("tori are equal when extents and wraparound are") {
     CHECK_FALSE(Torus(std::vector{4}) == Torus(std::vector{4, 1}));
 }
 
-TEST_CASE("an impossible torus is refused with what was found and what was expected") {
+TEST_CASE("an impossible torus is refused with the value found and the value expected") {
     const auto make = [](std::vector<int> dims, std::vector<bool> periodic = {}) {
         return Torus(dims, periodic);
     };

@@ -79,7 +79,7 @@ TEST_CASE("the dimension-ordered tree reaches every rank on a shortest path") {
     for (Rank rank = 0; rank < torus.size(); ++rank) {
         CAPTURE(rank);
         REQUIRE(tree.depth[std::size_t(rank)] == torus.distance(root, rank));
-        // The dimensions come in order: that of a step is never below that of the step before.
+        // The dimensions come in order: a step never has a lower dimension than the step before.
         const Rank parent = tree.parent[std::size_t(rank)];
         REQUIRE(
             (parent == root || tree.by[std::size_t(parent)] / 2 <= tree.by[std::size_t(rank)] / 2));
@@ -112,7 +112,7 @@ TEST_CASE("disjoint trees are not much higher than the furthest rank is away") {
     for (const SpanningTree& tree : disjoint_trees(torus, 1)) CHECK(tree.height() <= most);
 }
 
-TEST_CASE("disjoint trees use all that a corner has, except for rings of two beside open lines") {
+TEST_CASE("disjoint trees use all links of a corner, except for rings of two beside open lines") {
     Random random{std::uint32_t(GENERATE(range(0, 150)))};
     const Torus torus = random_shape(random, 300).torus();
     CAPTURE(torus.describe());
@@ -190,7 +190,7 @@ TEST_CASE("the balanced tree has shortest paths and no choice of arcs has a smal
     }
 }
 
-TEST_CASE("the balanced tree of a torus loads all directions alike, step by step") {
+TEST_CASE("the balanced tree of a torus loads all directions equally in each step") {
     for (const auto& dims : {std::vector{4, 8, 8}, std::vector{8, 8}, std::vector{5, 7, 3},
                              std::vector{4, 4, 2}, std::vector{2, 2, 2}}) {
         const Torus torus = named(dims);

@@ -76,8 +76,7 @@ TEST_CASE("a line visits every place of its box once, in single steps") {
     }
 }
 
-TEST_CASE(
-    "a ring visits every place once and comes home in single steps wherever that is possible") {
+TEST_CASE("a ring visits every place once and returns in single steps if that is possible") {
     Random random{std::uint32_t(GENERATE(range(0, 120)))};
     const std::vector<Piece> pieces = random_pieces(random);
     bool closed = size_of(pieces) == 2 || (pieces.size() > 1 && size_of(pieces) % 2 == 0);
@@ -104,7 +103,7 @@ TEST_CASE("an open box of odd sides has a ring with a single diagonal step") {
     }
 }
 
-TEST_CASE("no pieces make a walk of one place") {
+TEST_CASE("a walk of one place has no pieces") {
     const std::vector<Piece> none;
     for (bool ring : {false, true}) CHECK(candidate_walks(none, ring) == std::vector<Walk>{{{}}});
 }

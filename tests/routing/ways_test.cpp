@@ -56,7 +56,7 @@ TEST_CASE("both cables of a ring of two are ways to the neighbour") {
     CHECK(ways == std::vector<Direction>{{0, +1}, {0, -1}});
 }
 
-TEST_CASE("to a diagonal neighbour there is a way through each of both") {
+TEST_CASE("a diagonal neighbour has a path through each of the two neighbours between") {
     const Torus torus(std::vector{4, 4});
     const Rank to = torus.rank({1, 1});
     const auto ways = first_directions(torus, 0, to);
@@ -67,8 +67,8 @@ TEST_CASE("to a diagonal neighbour there is a way through each of both") {
 
 namespace {
 
-// How often each link of a rank is the last of a path, when all other ranks send it the same, each
-// evenly by all of its ways.
+// The load of each link of a rank as the last link of a path, when all other ranks send it the
+// same, evenly over all of their paths.
 std::vector<double> entrances(const Torus& torus, Rank to) {
     std::vector<double> loads(std::size_t(2 * torus.dimensions()));
     for (Rank from = 0; from < torus.size(); ++from) {
@@ -83,7 +83,7 @@ std::vector<double> entrances(const Torus& torus, Rank to) {
 
 }  // namespace
 
-TEST_CASE("what all send to one rank arrives on all of its links, evenly in equal dimensions") {
+TEST_CASE("packets from all to one rank arrive on all of its links, evenly in equal dimensions") {
     const auto [dims, least] = GENERATE(table<std::vector<int>, double>({{{2, 2, 2}, 1},
                                                                          {{3, 3, 3}, 1},
                                                                          {{4, 4, 4}, 1},
@@ -100,7 +100,7 @@ TEST_CASE("what all send to one rank arrives on all of its links, evenly in equa
     }
 }
 
-TEST_CASE("the last step alone decides on the next one") {
+TEST_CASE("only the last step decides the next one") {
     const Torus torus(std::vector{3, 3, 2});
     const Rank to = torus.rank({0, 0, 0});
     const Rank corner = torus.rank({1, 1, 1}), edge = torus.rank({0, 1, 1});

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests in a testbed share: the tool, testbeds with names of their own, and links seen from inside.
+"""Shared by tests in a testbed: the tool, testbeds with unique names, and links seen from inside.
 
 A test program calls main(), which gives exit 77 where namespaces cannot be made; as an ordinary user it
 goes on as root of a user namespace of its own.
@@ -38,7 +38,7 @@ def eventually(what, condition):
 
 
 def alive(pid):
-    """Whether a process runs; one that only waits to be reaped does not."""
+    """Returns True if a process runs; a zombie does not run."""
     try:
         with open(f"/proc/{pid}/stat") as f:
             return f.read().rpartition(")")[2].split()[0] not in "ZX"
@@ -47,7 +47,7 @@ def alive(pid):
 
 
 class TestbedTest(unittest.TestCase):
-    """Testbeds of this test have names of their own, and are gone after it however it ended."""
+    """Testbeds of a test have unique names, and are removed after it in any case."""
     made = itertools.count()
 
     def setUp(self):
@@ -119,7 +119,7 @@ def far_ends(plan, deaf=0):
 
 
 def udp_arrives(namespace, source, target_namespace, target):
-    """Whether a datagram gets through by the routes; sent again while it is on its way."""
+    """Returns True if a datagram arrives over the routes. It is sent repeatedly until then."""
     with kernel.inside(target_namespace):
         receiver = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         receiver.bind((target, 0))
@@ -139,13 +139,13 @@ def udp_arrives(namespace, source, target_namespace, target):
 
 
 def become_root():
-    """An ordinary user goes on as root of namespaces of its own."""
+    """Restarts an unprivileged user's test as root of its own namespaces."""
     os.environ["TESTBED_WAS_USER"] = "1"
     os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.orig_argv[1:]])
 
 
 def main():
-    """Runs the classes named on the command line, behind the words that the test takes for itself."""
+    """Runs the classes named on the command line, after the arguments of the test itself."""
     reason = kernel.why_impossible()
     if reason:
         print(f"skipped: network namespaces cannot be made here: {reason}")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""An agent for beds where no network but the torus joins the hosts, and no sshd is at hand.
+"""An agent for testbeds in which only the torus joins the hosts, without an sshd.
 
   link_agent.py serve            on each host: starts the programs that others ask for
   link_agent.py ADDRESS CMD...   starts CMD on the host that has this address on one of its links

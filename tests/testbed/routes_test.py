@@ -29,7 +29,7 @@ LONGEST = float(os.environ.get("ROUTES_LONGEST", 2))
 
 
 class Streams:
-    """A TCP stream between the addresses of every two nodes, each way, and the longest pause of each."""
+    """A TCP stream between the addresses of every two nodes, in both directions, and the longest pause of each."""
 
     def __init__(self, plan):
         self.ends = {(a, b): self.connect(plan, a, b) for a, b in itertools.permutations(plan.nodes(), 2)}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What rxe-vm plans, without any guest: rxe_vm_test.py TORUS_INFO."""
+"""The plans of rxe-vm, without any guest: rxe_vm_test.py TORUS_INFO."""
 import os
 import subprocess
 import sys
@@ -19,7 +19,7 @@ TORI = ("2", "3", "5", "2x2", "2x3", "4x3", "2x2x2", "3x2x4")
 
 class Routes(unittest.TestCase):
     def walk(self, wiring, start, end):
-        """The devices by which a packet arrives on its way to the address of `end`."""
+        """The devices through which a packet passes on its path to the address of `end`."""
         at, arrived = start, []
         while at != end.node:
             cable = next(e for e in wiring.ends(at) if e.place == wiring.way_to(at, end))
@@ -60,13 +60,13 @@ class Files(unittest.TestCase):
             self.assertIn(device, done.stdout)
 
     def test_bad_input_is_refused_with_one_message(self):
-        for words, told in ((["links", "2x"], "no torus"),
+        for words, part in ((["links", "2x"], "not a torus"),
                             (["links", "2", "--shape", "one", "--routes"], "--shape many"),
                             (["links", "2", "--mtu", "5"], "1280"), (["run", "2"], "which command"),
-                            (["links", "2", "--open", "7"], "no such dimension"), (["fly"], "fly")):
+                            (["links", "2", "--open", "7"], "unknown dimension"), (["fly"], "fly")):
             done = subprocess.run([os.path.join(HERE, "rxe-vm"), *words], text=True, capture_output=True)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(told, done.stderr)
+            self.assertIn(part, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
 
 

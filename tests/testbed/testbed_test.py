@@ -58,7 +58,7 @@ class PlannedRoutes(unittest.TestCase):
 
 
 class UpAndDown(TestbedTest):
-    def test_every_cable_leads_where_it_should_and_every_pair_of_nodes_is_routed(self):
+    def test_every_cable_has_the_planned_ends_and_every_pair_of_nodes_is_routed(self):
         name = self.name()
         tool("up", "3x2x2", "--open", "0", "--name", name, "--mbit", "100")
         plan = Plan(name, [3, 2, 2], open_dims=[0])
@@ -76,7 +76,7 @@ class UpAndDown(TestbedTest):
         tool("down", name)
         self.expect_no_trace(name)
 
-    def test_a_link_lets_no_more_pass_at_once_than_the_plan_says(self):
+    def test_a_link_has_at_most_the_planned_burst(self):
         name = self.name()
         tool("up", "2", "--name", name, "--mbit", "20", "--burst", "20000")
         shaped = subprocess.run(["tc", "-n", Plan(name, [2]).host(0), "-j", "qdisc", "show", "dev", "d0p"],
@@ -94,7 +94,7 @@ class UpAndDown(TestbedTest):
             address = plan.management_addresses(node)[0].split("/")[0]
             self.assertTrue(udp_arrives(plan.front(), front, plan.host(node), address))
 
-    def test_what_is_left_out_on_request_is_not_there(self):
+    def test_parts_omitted_on_request_do_not_exist(self):
         name = self.name()
         tool("up", "3x3", "--name", name, "--no-management", "--no-routes")
         plan = Plan(name, [3, 3], management=False)
@@ -115,10 +115,10 @@ class UpAndDown(TestbedTest):
         printed = tool("up", "2x1x3", "--open", "2", "--ranks-per-node", "1x2x1", "--name", name,
                        "--geometry", file).stdout
         self.assertIn(file, printed)
-        told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
-        self.assertEqual(told.returncode, 0, told.stderr)
-        self.assertIn("12", told.stdout)
-        self.assertIn(f"{name}-0", told.stdout)
+        info = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+        self.assertEqual(info.returncode, 0, info.stderr)
+        self.assertIn("12", info.stdout)
+        self.assertIn(f"{name}-0", info.stdout)
 
     def test_a_name_that_is_taken_is_refused_and_the_testbed_of_that_name_stays(self):
         name = self.name()
@@ -130,7 +130,7 @@ class UpAndDown(TestbedTest):
 
 
 class Wirings(TestbedTest):
-    def test_cables_lead_where_the_list_says_and_twins_hear_each_other(self):
+    def test_cables_have_the_ends_of_the_list_and_twins_hear_each_other(self):
         name = self.name()
         tool("up", "4", "--name", name, "--cables", "0-1,0-1,0:eth7-3:x,1:a+b-2:c+d")
         plan = Plan(name, [4], wiring="0-1,0-1,0:eth7-3:x,1:a+b-2:c+d")
@@ -156,13 +156,13 @@ class Wirings(TestbedTest):
 
 
 class Running(TestbedTest):
-    def test_the_exit_code_is_that_of_the_command_and_nothing_is_left(self):
+    def test_the_exit_code_comes_from_the_command_and_nothing_is_left(self):
         for command, status in (("exit 0", 0), ("exit 7", 7), ("kill -9 $$", 137)):
             name = self.name()
             tool("run", "2", "--name", name, "--", "sh", "-c", command, status=status)
             self.expect_no_trace(name)
 
-    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_where_it_was_told(self):
+    def test_the_command_finds_the_testbed_and_its_geometry_and_runs_on_the_named_node(self):
         name = self.name()
         said = tool("run", "2x2", "--name", name, "--", "sh", "-c",
                     f'echo $TORUS_TESTBED; cat $TORUSMP_CONFIG; ip -o link; ip netns exec {name}-3 echo agent works').stdout
@@ -174,7 +174,7 @@ class Running(TestbedTest):
         said = tool("run", "2x2", "--name", name, "--on", "3", "--", "ip", "-o", "addr").stdout
         self.assertIn("10.255.0.4/32", said)
 
-    def test_what_the_command_leaves_behind_on_the_nodes_is_killed(self):
+    def test_processes_that_the_command_leaves_on_the_nodes_are_killed(self):
         name, file = self.name(), self.path("pid")
         tool("run", "2", "--name", name, "--", "sh", "-c",
              f'ip netns exec {name}-1 sh -c \'trap "" TERM HUP; setsid sleep 1000 & echo $! > {file}\'')
@@ -209,7 +209,7 @@ class Killed(TestbedTest):
             self.assertFalse(alive(int(f.read())))
         self.expect_no_trace(name)
 
-    def test_a_testbed_whose_making_was_killed_at_any_stage_is_taken_down(self):
+    def test_a_testbed_whose_creation_was_killed_at_any_stage_is_taken_down(self):
         for stage in range(6):
             name = self.name()
             up = subprocess.Popen([TOOL, "up", "3x3", "--name", name], stdout=subprocess.DEVNULL)
@@ -276,7 +276,7 @@ class Faults(TestbedTest):
         self.assertNotIn("tbf", shown("tc", "-n", host, "qdisc", "show", "dev", "d0p"))
         self.assertEqual(far_ends(self.plan), self.good)
 
-    def test_a_killed_node_takes_its_processes_and_devices_along(self):
+    def test_a_killed_node_loses_its_processes_and_devices(self):
         sleeper = subprocess.Popen([TOOL, "exec", self.testbed, "1", "--", "sleep", "1000"])
         self.addCleanup(sleeper.wait)
         self.addCleanup(sleeper.kill)
@@ -296,44 +296,44 @@ class Rootless(TestbedTest):
         if os.environ.get("TESTBED_WAS_USER"):
             self.skipTest("these tests run without root already")
         os.chmod(self.folder.name, 0o777)
-        as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        if subprocess.run(as_nobody + ["test", "-x", TOOL]).returncode:
+        as_another_user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run(as_another_user + ["test", "-x", TOOL]).returncode:
             self.skipTest("an ordinary user may not read the sources here")
-        possible = subprocess.run(as_nobody + [TOOL, "possible"], text=True, capture_output=True)
+        possible = subprocess.run(as_another_user + [TOOL, "possible"], text=True, capture_output=True)
         if possible.returncode:
             self.skipTest(possible.stderr)
         script = f"{TOOL} cut $TORUS_TESTBED 0:0+ && {TOOL} heal $TORUS_TESTBED && ip netns && exit 9"
-        done = subprocess.run(as_nobody + [TOOL, "run", "2x2", "--name", name, "--mbit", "100", "--",
+        done = subprocess.run(as_another_user + [TOOL, "run", "2x2", "--name", name, "--mbit", "100", "--",
                                            "sh", "-c", script], text=True, capture_output=True)
         self.assertEqual(done.returncode, 9, done.stderr)
         self.assertIn(f"{name}-3", done.stdout)
         self.expect_no_trace(name)
-        refused = subprocess.run(as_nobody + [TOOL, "up", "2"], text=True, capture_output=True)
+        refused = subprocess.run(as_another_user + [TOOL, "up", "2"], text=True, capture_output=True)
         self.assertEqual(refused.returncode, 2)
         self.assertIn("torus-netns run", refused.stderr)
 
 
 class BadInput(TestbedTest):
-    def test_each_mistake_is_one_message_and_exit_code_2(self):
+    def test_each_mistake_causes_one_message_and_exit_code_2(self):
         for words, said in ((["up", "2x0"], "2x0"), (["up", "99x99"], "too large"), (["up"], "2x2x2"),
-                            (["up", "2", "--open", "3"], "no such dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
+                            (["up", "2", "--open", "3"], "unknown dimension"), (["up", "2", "--mbit", "x"], "--mbit"),
                             (["up", "2", "--name", "A B"], "A B"), (["up", "2", "--bogus", "1"], "--bogus"),
                             (["run", "2"], "which command"), (["down"], "which testbed"), (["down", "nosuch"], "nosuch"),
                             (["cut", "nosuch", "0:0+"], "nosuch"), (["fly"], "fly"),
-                            (["up", "3", "--cables", "0-3"], "'0-3' is no cable"),
+                            (["up", "3", "--cables", "0-3"], "'0-3' is not a cable"),
                             (["up", "3x3", "--cables", "0-1"], "number of nodes"),
                             (["up", "3", "--cables", "0:a-1:b,2:c-0:a"], "is on two cables")):
             done = tool(*words, status=2)
             self.assertIn(said, done.stderr)
             self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
 
-    def test_a_link_that_is_not_there_is_named_with_those_that_are(self):
+    def test_a_missing_link_is_named_with_the_existing_links(self):
         name = self.name()
         tool("up", "2", "--name", name)
         self.assertIn("d0p d0m", tool("cut", name, "0:1+", status=2).stderr)
-        self.assertIn("no node", tool("cut", name, "7:0+", status=2).stderr)
+        self.assertIn("is not a node", tool("cut", name, "7:0+", status=2).stderr)
         self.assertIn("unknown key", tool("set", name, "0", "0+", "speed", "9", status=2).stderr)
-        self.assertIn("there is no node", tool("agent", f"{name}-9", "true", status=2).stderr)
+        self.assertIn("does not exist", tool("agent", f"{name}-9", "true", status=2).stderr)
 
 
 if __name__ == "__main__":

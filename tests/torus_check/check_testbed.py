@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What tests of torus-check in testbeds of namespaces share. Arguments: SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+"""Shared by the tests of torus-check in testbeds of namespaces. Arguments: SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ class CheckTest(TestbedTest):
     before = []   # words before torus-check, to run it on a node
 
     def up(self, dims, *options, **planned):
-        """A testbed to be checked; self.plan and self.geometry are its."""
+        """Makes a testbed to check; self.plan and self.geometry describe it."""
         self.testbed = self.name()
         tool("up", dims, "--name", self.testbed, *options)
         self.plan = Plan(self.testbed, [int(d) for d in dims.split("x")], **planned)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A geometry file written from what hosts heard is one that leads to the same cables.
+// A geometry file written from the packets that hosts received has the same cables.
 #include "programs/torus_check/discover.h"
 #include "config/geometry.h"
 
@@ -216,7 +216,7 @@ TEST_CASE("Stars, trees and tori without some cables give the file of a graph") 
     check_file(torus, found);
 }
 
-TEST_CASE("A network that joins all hosts is left out, with a note") {
+TEST_CASE("A network that joins all hosts is omitted, with a note") {
     MadeUp machine({2, 3});
     for (int a = 0; a < 6; ++a)
         for (int b = 0; b < 6; ++b)
@@ -228,7 +228,7 @@ TEST_CASE("A network that joins all hosts is left out, with a note") {
     check_file(machine, found);
 }
 
-TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cables") {
+TEST_CASE("With two hosts and another network, the selected devices determine the cables") {
     MadeUp machine({2});
     machine.plug({0, "mgmt"}, {1, "mgmt"});
     CHECK_THAT(torus_check::discover(machine.names, machine.results, any_device, "").reason,
@@ -240,7 +240,7 @@ TEST_CASE("Of two hosts with a network besides, the wanted devices tell the cabl
     check_file(machine, found);
 }
 
-TEST_CASE("A cable that is missing has its place in the written file, and is reported") {
+TEST_CASE("A missing cable has its place in the written file, and is reported") {
     for (const auto& dims : {std::vector{2}, {4}, {2, 2, 2}, {3, 3, 2}}) {
         const MadeUp whole(dims);
         for (int node = 0; node < whole.torus.size(); ++node) {
@@ -256,7 +256,7 @@ TEST_CASE("A cable that is missing has its place in the written file, and is rep
                                            Contains(fmt::format("h{} dn0 (0", next)) &&
                                            Contains(" is missing or dead: nothing is heard at "
                                                     "either end; the file contains it anyway"));
-            // The file is that of the whole machine, whose cables are not all there now.
+            // The file describes the whole machine, including the missing cable.
             CHECK(found.geometry ==
                   torus_check::discover(whole.names, whole.results, any_device, "").geometry);
             CHECK(found.cables + 1 == std::size_t(whole.torus.size()) * dims.size());
@@ -276,7 +276,9 @@ TEST_CASE("A cable that answers at one end only is reported, with the end that h
     CHECK_THAT(found.geometry, Contains("dims = [3, 3]"));
 }
 
-TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no file is written") {
+TEST_CASE(
+    "A missing cable with an unknown device gets the name that most hosts use, or no file is "
+    "written") {
     MadeUp machine({3, 3});
     machine.pull({0, "up1"}, {1, "dn1"});
     std::erase_if(machine.host(1).facts.devices,
@@ -302,7 +304,7 @@ TEST_CASE("A missing cable whose device is unknown is that of most hosts, or no 
                                std::vector<std::string>{}));
 }
 
-TEST_CASE("A cable of which neither end has a device is not taken for a missing one") {
+TEST_CASE("A cable without a device at both ends is not reported as missing") {
     MadeUp machine({4});
     machine.pull({0, "up0"}, {1, "dn0"});
     machine.pull({3, "up0"}, {0, "dn0"});
@@ -336,7 +338,8 @@ TEST_CASE("Cables that do not join all hosts are refused, and the parts are name
     CHECK_THAT(found.reason, Contains("h2") && Contains("no such host"));
 }
 
-TEST_CASE("Agents that fail alike on all hosts are reported in one sentence, without the cables") {
+TEST_CASE(
+    "The same failure of the agents of all hosts is reported in one sentence, without the cables") {
     MadeUp silent({4});
     for (int node = 0; node < 4; ++node)
         silent.host(node) = {fmt::format("the agent ended with 255: ssh: connect to host h{} port "

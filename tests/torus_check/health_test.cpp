@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What has changed at the links of a host, and what is wrong with them.
+// The changes and the faults of the links of a host.
 #include "programs/torus_check/health.h"
 
 #include <catch2/catch.hpp>
@@ -41,7 +41,7 @@ struct Host {
 
 }  // namespace
 
-TEST_CASE("Health: nothing is reported of a host on which all is well and packets pass") {
+TEST_CASE("Health: nothing is reported for a healthy host") {
     Host host;
     for (int i = 0; i < 5; ++i) {
         host.count(LinkCounters::rx_packets, 0x70000000);  // wraps around
@@ -52,7 +52,8 @@ TEST_CASE("Health: nothing is reported of a host on which all is well and packet
     }
 }
 
-TEST_CASE("Health: a link that goes and comes back is reported once each, and is wrong meanwhile") {
+TEST_CASE(
+    "Health: the loss and the return of a link are reported once each, and it is wrong meanwhile") {
     Host host;
     host.look();
     host.looks["eth1"].carrier = false;
@@ -71,7 +72,7 @@ TEST_CASE("Health: a link that goes and comes back is reported once each, and is
     CHECK(dark.look().changes == Strings{"eth2 is down"});  // at the first look, too
 }
 
-TEST_CASE("Health: a link that has become slower is wrong until it is as fast as once") {
+TEST_CASE("Health: a link that has become slower is wrong until it is as fast as before") {
     Host host;
     host.look();
     host.looks["eth1"].megabits = 100;
@@ -86,7 +87,7 @@ TEST_CASE("Health: a link that has become slower is wrong until it is as fast as
     CHECK(host.look().changes == Strings{"eth1 has MTU 1500, previously 9000"});
 }
 
-TEST_CASE("Health: damaged packets are reported as they come, and count as wrong for a while") {
+TEST_CASE("Health: damaged packets are reported when they arrive, and count as wrong for a while") {
     Host host;
     host.count(LinkCounters::rx_errors, 77);  // before anybody looked
     CHECK(host.look().wrong.empty());
@@ -103,7 +104,8 @@ TEST_CASE("Health: damaged packets are reported as they come, and count as wrong
     REQUIRE(health.wrong.size() == 1);
     CHECK_THAT(health.wrong[0], Contains("eth1 received damaged packets 1800s ago"));
     CHECK(host.look(1800).wrong.empty());
-    // A single one is reported and forgiven; a new count after a reboot is no damage.
+    // A single error is reported and then ignored. A counter that restarts after a reboot is not an
+    // error.
     host.count(LinkCounters::tx_errors, 1);
     health = host.look();
     CHECK(health.changes.size() == 1);
@@ -115,7 +117,7 @@ TEST_CASE("Health: damaged packets are reported as they come, and count as wrong
     CHECK_THAT(host.look().changes.at(0), Contains("50 tx_dropped in 0 packets"));
 }
 
-TEST_CASE("Health: a state that is damaged is none, or one that is written the same") {
+TEST_CASE("Health: a damaged state is ignored, or is written back unchanged") {
     Host host;
     host.look();
     const std::string good = format_state(host.state);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How hosts are reached from neighbour to neighbour before the neighbours are known.
+// The search for hosts from neighbour to neighbour before the neighbours are known.
 #include "programs/torus_check/name_ways.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes from a cable or from another host is believed only if it is what we would write
-// ourselves.
+// Input from a cable or from another host is accepted only if this code could have written it.
 #include "programs/torus_check/protocol.h"
 
 #include <catch2/catch.hpp>
@@ -42,12 +41,12 @@ void read_lines(const std::string& text, Read read) {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);)
         if (read(line)) return;
-    throw ProtocolError("there is no end");
+    throw ProtocolError("missing end");
 }
 
 }  // namespace
 
-TEST_CASE("A probe is read back, and large ones like small ones") {
+TEST_CASE("Small and large probes are unchanged after writing and reading") {
     const Nonce nonce = some_nonce();
     auto bytes = bytes_of(encode(nonce, {7, "enp1s0f0", 123}));
     for (const std::size_t size : {bytes.size(), std::size_t(8952)}) {
@@ -60,11 +59,11 @@ TEST_CASE("A probe is read back, and large ones like small ones") {
     }
 }
 
-TEST_CASE("A datagram of another job, a outsider or a liar is no probe") {
+TEST_CASE("A datagram of another job, an outsider or a liar is not a probe") {
     const Nonce nonce = some_nonce();
     const auto good = bytes_of(encode(nonce, {7, "eth0", 1}));
     REQUIRE(decode(good, nonce, 8));
-    CHECK_FALSE(decode(good, nonce, 7));  // there is no node 7
+    CHECK_FALSE(decode(good, nonce, 7));  // node 7 does not exist
     CHECK_FALSE(decode(good, Nonce{}, 8));
     for (std::size_t length = 0; length < good.size(); ++length)
         CHECK_FALSE(decode(std::span(good).first(length), nonce, 8));
@@ -86,7 +85,7 @@ TEST_CASE("A datagram of another job, a outsider or a liar is no probe") {
         }
 }
 
-TEST_CASE("A nonce is printed and read, and two are never the same") {
+TEST_CASE("A nonce can be printed and read, and no two are the same") {
     CHECK(parse_nonce(format_nonce(some_nonce())) == some_nonce());
     CHECK(random_nonce() != random_nonce());
     CHECK_FALSE(parse_nonce(""));
@@ -94,7 +93,7 @@ TEST_CASE("A nonce is printed and read, and two are never the same") {
     CHECK_FALSE(parse_nonce(std::string(31, 'a')));
 }
 
-TEST_CASE("A job is read back as it was given") {
+TEST_CASE("A job is unchanged after writing and reading") {
     Job job{some_nonce(), 3, 8, 23456, true, "/tmp/a folder/torus.toml", {"eth1", "eth2"}};
     Job back;
     read_lines(format_job(job),
@@ -108,7 +107,8 @@ TEST_CASE("A job is read back as it was given") {
     CHECK(back.devices == job.devices);
 }
 
-TEST_CASE("A report is read back as it was given, and one with lines lost is refused") {
+TEST_CASE(
+    "A report is unchanged after writing and reading, and one with missing lines is refused") {
     const ProbeReport report = some_report();
     const std::string text = format_report(report);
     ProbeReport back;
@@ -120,11 +120,11 @@ TEST_CASE("A report is read back as it was given, and one with lines lost is ref
         read_lines(shorter,
                    [&](const std::string& line) { return parse_report_line(line, 4, lost); }),
         ProtocolError);
-    ProbeReport outsider;  // there is no node 3
+    ProbeReport outsider;  // node 3 does not exist
     CHECK_THROWS_AS(parse_report_line("heard eth1 3 eth1 1 1", 3, outsider), ProtocolError);
 }
 
-TEST_CASE("Rounds and transfers are read back as they were given") {
+TEST_CASE("Rounds and transfers are unchanged after writing and reading") {
     const auto line = [](std::string text) {
         REQUIRE(text.ends_with('\n'));
         text.pop_back();
@@ -139,7 +139,8 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
     Push to_address = push;
     to_address.ipv4 = "10.0.0.6";
     CHECK(parse_push(line(format_push(to_address)), 4) == to_address);
-    CHECK_THROWS_AS(parse_push(line(format_push(push)), 3), ProtocolError);  // there is no node 3
+    CHECK_THROWS_AS(parse_push(line(format_push(push)), 3),
+                    ProtocolError);  // node 3 does not exist
     using std::chrono::microseconds;
     for (const Pushed& pushed :
          {Pushed{17, 1 << 20, microseconds(900), microseconds(30), 117, 2, ""},
@@ -153,7 +154,7 @@ TEST_CASE("Rounds and transfers are read back as they were given") {
                         ProtocolError);
 }
 
-TEST_CASE("Damaged jobs and reports are refused or mean something that prints the same") {
+TEST_CASE("Damaged jobs and reports are refused, or read as values that print the same") {
     const std::string report = format_report(some_report());
     Job whole{some_nonce(), 3, 8, 23456, false, "torus.toml", {"eth1"}};
     const std::string job = format_job(whole);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which cables are slow, from transfers that noise has slowed down as well.
+// The detection of slow cables from transfers that noise has slowed down, too.
 #include "programs/torus_check/speed.h"
 
 #include <catch2/catch.hpp>
@@ -55,7 +55,7 @@ struct Machine {
 
 }  // namespace
 
-TEST_CASE("Speed: cables that carry the same are all good, however much or little that is") {
+TEST_CASE("Speed: cables of the same rate are all good, whatever the rate is") {
     for (const double rate : {0.5, 25.0, 118.0, 4000.0})
         for (const std::size_t cables : {1, 2, 24, 192}) {
             Machine machine(cables, 10'000, rate);
@@ -63,7 +63,7 @@ TEST_CASE("Speed: cables that carry the same are all good, however much or littl
         }
 }
 
-TEST_CASE("Speed: a busy host makes no cable slow") {
+TEST_CASE("Speed: no cable is reported as slow because of a busy host") {
     for (unsigned seed = 1; seed <= 30; ++seed) {
         Machine machine(54, 10'000, 1200);
         machine.busy = 0.3;
@@ -72,7 +72,7 @@ TEST_CASE("Speed: a busy host makes no cable slow") {
     }
 }
 
-TEST_CASE("Speed: every slow way is found on a busy host, and no other") {
+TEST_CASE("Speed: on a busy host every slow direction is found, and no other") {
     for (unsigned seed = 1; seed <= 60; ++seed) {
         Machine machine(24, 10'000, 1200);
         machine.busy = 0.2;
@@ -88,7 +88,7 @@ TEST_CASE("Speed: every slow way is found on a busy host, and no other") {
     }
 }
 
-TEST_CASE("Speed: cables of two speeds are compared with their like") {
+TEST_CASE("Speed: cables of two speeds are compared with cables of the same speed") {
     Machine machine(12, 1000, 117);
     for (std::size_t cable = 6; cable < 12; ++cable) {
         machine.megabits[cable] = 10'000;
@@ -107,7 +107,7 @@ TEST_CASE("Speed: cables of two speeds are compared with their like") {
     CHECK(alone.found_slow() == std::set<Speeds::Way>{9});
 }
 
-TEST_CASE("Speed: whatever keeps the driver's promise need not be measured again") {
+TEST_CASE("Speed: a cable with the driver's rate need not be measured again") {
     Speeds speeds({1000, std::nullopt});
     Pushed pushed;
     pushed.bytes = 1'000'000;
@@ -118,7 +118,7 @@ TEST_CASE("Speed: whatever keeps the driver's promise need not be measured again
     CHECK_FALSE(speeds.is_nominal(2));  // no nominal speed is known
 }
 
-TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no connection") {
+TEST_CASE("Speed: faults are named: the rate, the loss, the round trip, no connection") {
     Machine machine(12, 1000, 117);
     const auto judged = [&](const auto& damage) {
         Speeds speeds(machine.megabits);
@@ -156,7 +156,7 @@ TEST_CASE("Speed: what is wrong is said: the rate, the loss, the round trip, no 
     CHECK_THAT(found.text, Contains("cannot connect: no answer"));
 }
 
-TEST_CASE("Speed: where nothing could be measured, no cable is named, and the reason is reported") {
+TEST_CASE("Speed: if nothing could be measured, no cable is named and the reason is reported") {
     Speeds speeds({1000, 1000, 1000});
     Pushed pushed;
     pushed.trouble = "cannot connect: Connection refused";

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-check with hosts that do not answer, the cabling to be found out, bad input:
+"""torus-check with hosts that do not answer, with unknown cabling, and with bad input:
 torus_check_hosts_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import os
 import subprocess
@@ -22,7 +22,7 @@ class Hosts(CheckTest):
         self.assertEqual(set(bad), near)
         self.assertEqual({fault for found in bad.values() for fault, _ in found}, {"unknown"})
 
-    def test_a_host_that_lacks_the_program_and_an_agent_that_is_none_are_reported(self):
+    def test_a_host_without_the_program_and_an_invalid_agent_are_reported(self):
         self.up("2")
         done = self.check("--program", "/nonexistent/torus-check", status=1).stdout
         self.assertIn("/nonexistent/torus-check", done)
@@ -43,7 +43,7 @@ class Hosts(CheckTest):
         self.assertEqual((troubles[0], troubles[2]), ("", ""))
         self.assertEqual(set(bad), {(0, "d0p"), (1, "d0p")})
 
-    def test_discovery_gives_up_a_host_that_never_answers_and_says_whom_it_waits_for(self):
+    def test_discovery_gives_up_a_host_that_never_answers_and_names_it(self):
         stuck = self.path("stuck")
         with open(stuck, "w") as f:
             f.write('#!/bin/sh\ncase $1 in silent) exec sleep 1000;; *) echo no route >&2; exit 255;; esac\n')
@@ -89,7 +89,7 @@ class Discovery(CheckTest):
         """The speed of cables, which a busy machine disturbs, is not measured here: Speed and GoodTestbeds do that."""
         self.assertRegex(self.check("--diff", *options, config=file).stdout, "^[0-9]+ hosts, [0-9]+ cables: as in the file\n$")
 
-    def test_the_file_written_from_the_cabling_of_a_torus_is_one_under_which_all_cables_are_good(self):
+    def test_all_cables_are_good_under_the_file_written_from_the_cabling_of_a_torus(self):
         for dims, options, open_dims in (("2x2x2", (), ()), ("3x1x2", ("--open", "0"), (0,)), ("5", (), ())):
             with self.subTest(dims):
                 self.up(dims, *options, open_dims=open_dims)
@@ -99,8 +99,8 @@ class Discovery(CheckTest):
                 file, done = self.discover(hosts=hosts)
                 self.assertIn(f"{len(self.plan.cables)} cables", done.stdout)
                 self.assert_describes_the_cabling(file)
-                told = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
-                self.assertEqual(told.returncode, 0, told.stderr)
+                info = subprocess.run([TORUS_INFO, "--config", file], text=True, capture_output=True)
+                self.assertEqual(info.returncode, 0, info.stderr)
 
     def test_changes_of_the_cabling_are_named(self):
         self.up("3x2")
@@ -120,7 +120,7 @@ class Discovery(CheckTest):
         self.assertEqual(self.check("--diff", status=1).stdout,
                          f"the cable from {host(end[0])} {end[1]} to {host(1)} d1p is missing\n")
 
-    def test_a_ring_that_is_plugged_at_random_gets_a_file_under_which_all_cables_are_good(self):
+    def test_all_cables_are_good_under_the_file_of_a_ring_plugged_at_random(self):
         self.up("4")
         for node in (1, 2):
             steps = ["link set d0p down", "link set d0m down", "link set d0p name other", "link set d0m name d0p",
@@ -211,7 +211,7 @@ class Discovery(CheckTest):
         self.assertIn("a graph of 9 hosts", done.stdout)
         self.assert_describes_the_cabling(file)
 
-    def test_of_two_hosts_with_a_network_besides_the_wanted_devices_tell_the_cables(self):
+    def test_with_two_hosts_and_another_network_the_selected_devices_determine_the_cables(self):
         self.up("2")
         _, done = self.discover(status=1)
         self.assertIn("3 cables join", done.stderr)
@@ -221,7 +221,7 @@ class Discovery(CheckTest):
 
 
 class BadInput(CheckTest):
-    def test_each_mistake_is_one_message_and_exit_code_2(self):
+    def test_each_mistake_causes_one_message_and_exit_code_2(self):
         self.geometry = None
         for words, said in (([], "missing hosts"), (["--discover", "-"], "--hosts"), (["--hosts", "a"], "--discover"),
                             (["--discover", "-", "--hosts", "a,a"], "twice"), (["--bogus"], "--bogus"),
@@ -235,7 +235,7 @@ class BadInput(CheckTest):
     def test_help_has_examples(self):
         self.assertIn("torus-check --config cluster.toml", self.check("--help", config="").stdout)
 
-    def test_a_probe_that_gets_nonsense_or_nothing_ends(self):
+    def test_a_probe_that_gets_garbage_or_nothing_ends(self):
         nothing = subprocess.run([TORUS_CHECK, "--probe"], input=b"", capture_output=True, timeout=100)
         self.assertEqual(nothing.returncode, 0)
         nonsense = subprocess.run([TORUS_CHECK, "--probe"], input=b"\xff\n", capture_output=True, timeout=100)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-check finds what is wrong with cables: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
+"""torus-check finds the faults of cables: torus_check_test.py SOURCE TORUS_CHECK TORUS_INFO [CLASS]."""
 import re
 import shutil
 import subprocess
@@ -76,7 +76,7 @@ class Cables(CheckTest):
         self.assertTrue(any(f"{self.geometry}:{line}: host {self.plan.host(0)}: device d0p" in message
                             for message in report["messages"]), report["messages"])
 
-    def test_a_small_mtu_is_seen_at_the_end_that_has_it_and_by_what_does_not_arrive(self):
+    def test_a_small_mtu_is_found_at_its_end_and_by_packets_that_do_not_arrive(self):
         self.up("3x2")
         tool("set", self.testbed, "1", "0+", "mtu", "1500")
         _, bad = self.judged()
@@ -136,7 +136,7 @@ class Firewall(CheckTest):
         return (f"ackets arrive at {self.plan.host(node)} {device}, but its kernel does not deliver them: a firewall of "
                 f"{self.plan.host(node)} seems to block UDP. {self.advice(device)}")
 
-    def test_a_host_that_drops_all_is_named_for_each_of_its_cables(self):
+    def test_a_host_that_drops_all_packets_is_named_for_each_of_its_cables(self):
         self.up("4")
         self.block(1, "iifname != { lo, mgmt } drop")
         _, bad = self.judged()
@@ -167,7 +167,7 @@ class Firewall(CheckTest):
             self.assertIn(expected, text)
             self.assertIn(blames(self), text)
 
-    def test_what_may_not_be_sent_is_said(self):
+    def test_packets_that_may_not_be_sent_are_reported(self):
         self.up("3")
         self.block(0, "oifname d0p ip protocol udp drop; oifname d0p ip6 nexthdr udp drop", "output")
         _, bad = self.judged()
@@ -280,7 +280,7 @@ class NoManagement(CheckTest):
         self.assertIn(f"{self.plan.host(3)}", done.stderr)
         self.expect_no_process()
 
-    def test_options_that_cannot_work_say_so(self):
+    def test_options_that_cannot_work_are_reported(self):
         self.before = []
         for words, said in ((["--discover", "-", "--hosts", "a,b", "--here", "c", "--set", "launch.through=torus"],
                              "--here c"),
@@ -296,7 +296,7 @@ class Watch(CheckTest):
         return self.check("--watch", self.path("links"), "--here", self.plan.host(node), *options,
                           status=status).stdout
 
-    def test_what_changes_is_reported_once_and_stays_wrong(self):
+    def test_a_change_is_reported_once_and_stays_wrong(self):
         self.up("2x2")
         self.assertEqual(self.watch(), "")
         tool("cut", self.testbed, "0:d0p")
@@ -313,7 +313,7 @@ class Watch(CheckTest):
         self.assertEqual(self.watch(), "d1p has MTU 1500, previously 9000\n")
         self.assertEqual(self.watch(), "")
 
-    def test_a_state_that_is_none_is_reported_and_begun_anew(self):
+    def test_an_invalid_state_is_reported_and_replaced(self):
         self.up("2")
         with open(self.path("links"), "w") as f:
             f.write("\x00nonsense\n")
@@ -322,7 +322,7 @@ class Watch(CheckTest):
         self.assertIn("empty state", done.stderr)
         self.assertEqual(self.check("--watch", self.path("links"), "--devices", "d*").stderr, "")
 
-    def test_mistakes_are_one_message(self):
+    def test_each_mistake_causes_one_message(self):
         self.before = []
         for words, status, said in ((["--watch", self.path("s")], 2, "--devices"),
                                     (["--watch", self.path("s"), "--devices", "nothing*"], 2, "nothing*"),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From what hosts heard to what is wrong with which cable.
+// The faults of cables, found from the packets that hosts received.
 #include "programs/torus_check/verdict.h"
 
 #include <catch2/catch.hpp>
@@ -24,7 +24,7 @@ std::string only(const std::vector<std::string>& findings) {
 
 }  // namespace
 
-TEST_CASE("torus-check: a machine that is as it should be has no findings") {
+TEST_CASE("torus-check: a machine without faults has no findings") {
     CHECK(MadeUp({3, 3}).findings().empty());
     CHECK(MadeUp({2}).findings().empty());
     CHECK(MadeUp({2, 1, 4}, {true, true, false}).findings().empty());
@@ -34,7 +34,7 @@ TEST_CASE("torus-check: a machine that is as it should be has no findings") {
               .size() == 3);
 }
 
-TEST_CASE("torus-check: two cables exchanged are swapped, or crossed where both end at one host") {
+TEST_CASE("torus-check: two exchanged cables are swapped, or crossed if both end at one host") {
     MadeUp swapped({4, 4});
     swapped.pull({0, "up0"}, {4, "dn0"});
     swapped.pull({5, "up1"}, {6, "dn1"});
@@ -74,7 +74,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "torus-check: a cable in a device that has no link is misplaced, and so are three in a round") {
+    "torus-check: a cable in a device that has no link is misplaced, and so are three exchanged in "
+    "a circle") {
     MadeUp machine({4});
     machine.pull({0, "up0"}, {1, "dn0"});
     machine.plug({0, "up0"}, {1, "eth9"});
@@ -91,9 +92,7 @@ TEST_CASE(
     for (const std::string& text : found) CHECK_THAT(text, StartsWith("misplaced: "));
 }
 
-TEST_CASE(
-    "torus-check: a cable that is not there is missing, and what is known of its ends is "
-    "reported") {
+TEST_CASE("torus-check: a missing cable is reported with the known facts of its ends") {
     MadeUp silent({4});
     silent.pull({2, "up0"}, {3, "dn0"});
     CHECK_THAT(only(silent.findings()), StartsWith("missing: both ends have a carrier") &&
@@ -124,7 +123,7 @@ TEST_CASE("torus-check: links that are slower than the others or at half duplex 
     CHECK(machine.findings({10000, {}, 0.01}).size() == 7);
 }
 
-TEST_CASE("torus-check: an MTU below that of the machine is small, told or not") {
+TEST_CASE("torus-check: an MTU below the machine's is reported, with or without an expected MTU") {
     MadeUp machine({4});
     machine.device({1, "up0"}).mtu = 1500;
     CHECK_THAT(only(machine.findings()),
@@ -137,7 +136,7 @@ TEST_CASE("torus-check: an MTU below that of the machine is small, told or not")
     CHECK(MadeUp({4}).findings({{}, 9216, 0.01}).size() == 8);
 }
 
-TEST_CASE("torus-check: loss is reported by direction, above what is allowed") {
+TEST_CASE("torus-check: loss above the limit is reported by direction") {
     MadeUp machine({4});
     machine.hear({1, "up0"}, {2, "dn0"}, test::small_probes - 10, test::large_probes);
     CHECK_THAT(only(machine.findings()),
@@ -165,8 +164,7 @@ TEST_CASE("torus-check: a device that hears several far ends is shared") {
                StartsWith("shared: h0 up0 (0+) receives from 2 other ends") && Contains("switch"));
 }
 
-TEST_CASE(
-    "torus-check: cables of a host that could not be asked are unknown, the others are judged") {
+TEST_CASE("torus-check: cables of an unreachable host are unknown, the others are checked") {
     MadeUp machine({5});
     machine.host(1).trouble = "no route to host";
     machine.device({3, "up0"}).mtu = 1500;
@@ -176,7 +174,7 @@ TEST_CASE(
     CHECK_THAT(found[2], StartsWith("small MTU: h3 up0"));
 }
 
-TEST_CASE("torus-check: the report says in one line how it stands, and exits accordingly") {
+TEST_CASE("torus-check: the report has a summary line, and the exit code agrees with it") {
     MadeUp machine({2, 2});
     torus_check::CheckReport report{machine.names, std::vector<std::string>(4), {}, {}, {}, {}};
     report.cables = torus_check::judge(machine.settings(), machine.results, {});
@@ -208,7 +206,7 @@ TEST_CASE("torus-check: the report says in one line how it stands, and exits acc
                Contains("\\\"quoted\\\"") && Contains("\"good\": false"));
 }
 
-TEST_CASE("torus-check: says of dead cables whether jobs can start") {
+TEST_CASE("torus-check: the report on dead cables says if jobs can start") {
     MadeUp machine({3, 3});
     const auto outlook = [&](config::Settings settings) {
         return torus_check::outlook_for_jobs(settings,

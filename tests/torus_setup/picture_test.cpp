@@ -29,7 +29,7 @@ TEST_CASE("A plane has rows and columns, and dimensions of one host are not draw
           "    [c]---[d]\n");
 }
 
-TEST_CASE("A machine that is no torus is drawn as the neighbours of each host") {
+TEST_CASE("A machine that is not a torus is drawn as the neighbours of each host") {
     // A star with two cables to one of its hosts.
     const std::vector<std::pair<int, int>> pairs{{0, 1}, {0, 2}, {0, 2}, {0, 3}};
     const Torus star(std::make_shared<const torusmp::routing::Graph>(

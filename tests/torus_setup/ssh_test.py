@@ -125,7 +125,7 @@ class SshTest(SetupTest):
         return done
 
     def state(self):
-        """Without what sshd and sudo keep, as the homes are not in /etc."""
+        """Omits the files of sshd and sudo, because the homes are not in /etc."""
         return {host: ({path: of for path, of in files.items() if not re.match("lib/sudo|etc/ssh", path)}, network)
                 for host, (files, network) in super().state().items()}
 
@@ -141,7 +141,7 @@ class Root(SshTest):
         self.expect_state(before)
 
     def test_a_key_is_copied_where_the_user_agrees(self):
-        self.assertIn('Run "ssh', self.setup("--yes", status=1).stderr)     # without a terminal there is no offer
+        self.assertIn('Run "ssh', self.setup("--yes", status=1).stderr)     # without a terminal it does not offer it
         said = self.converse(self.words("--step", "look"), [
             ("Run them", "y"), ("Enter file", ""), ("passphrase", ""), ("again", ""),
             *[answer for _ in self.hosts for answer in (("continue connecting", "yes"), ("password", PASSWORD))]])
@@ -175,8 +175,8 @@ class Root(SshTest):
 
 
 class Sudo(SshTest):
-    user = "somebody"
-    sudo = "somebody ALL=(ALL) NOPASSWD: ALL\n"
+    user = "alice"
+    sudo = "alice ALL=(ALL) NOPASSWD: ALL\n"
 
     @property
     def agent_words(self):
@@ -195,7 +195,7 @@ class NoSudo(Sudo):
     sudo = ""
 
     def test_a_user_with_sudo_sets_a_machine_up(self):
-        """... but one without is told what to do, once for each host."""
+        """A user without sudo gets the remedy, once for each host."""
         self.give_key()
         before = self.state()
         said = self.setup("--yes", status=1).stderr

@@ -30,7 +30,7 @@ def run(*words, **options):
 
 class SetupTest(TestbedTest):
     def up(self, dims, open_dims=(), starts="systemd-networkd"):
-        """Hosts with cables and a management network, and nothing else: no link is up or has an address."""
+        """Makes hosts with only cables and a management network: no link is up or has an address."""
         name = self.name()
         opened = [word for d in open_dims for word in ("--open", str(d))]
         tool("up", dims, "--name", name, "--no-routes", "--ipv6-only", *opened)
@@ -173,7 +173,7 @@ class FromNothing(SetupTest):
         self.expect_state(before)
 
     def expect_devices_of_learning(self):
-        """Gloo takes the address of a device that it is given, and rank 0 is met at its address on the torus."""
+        """Gloo uses the address of the given device, and other ranks connect to rank 0 at its address on the torus."""
         host = self.hosts[0]
         done = self.on(host, TORUS_RUN, "--here", host, "--config", self.file, "sh", "-c",
                        "echo $GLOO_SOCKET_IFNAME $MASTER_ADDR ${NCCL_IB_HCA-none}")
@@ -183,7 +183,7 @@ class FromNothing(SetupTest):
                           run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
 
     def expect_networks(self, expected):
-        """The same state but for the notes of torus-setup itself."""
+        """Expects the same state, except the notes of torus-setup itself."""
         for host, (files, network) in self.state().items():
             self.assertEqual(network, expected[host][1])
             etc = lambda found: {path: of for path, of in found.items() if path.startswith("etc")}
@@ -248,7 +248,7 @@ class Cabling(SetupTest):
                             f"link set {other} name {one}", f"link set other name {other}"], host)
 
     def test_a_repeated_setup_follows_exchanged_devices_and_leaves_nothing_of_the_first(self):
-        """The device names change places, as by another order of the kernel; addresses stay with the devices."""
+        """Exchanges device names, as by another order of the kernel. Addresses stay with the devices."""
         self.up("4")
         before = self.state()
         self.setup("--yes")
@@ -291,7 +291,7 @@ class Cabling(SetupTest):
         self.setup("--undo")
         self.expect_state(before)
 
-    def test_a_firewall_that_drops_what_a_host_forwards_is_named_with_what_to_do(self):
+    def test_a_firewall_that_drops_forwarded_packets_is_named_with_the_remedy(self):
         if not shutil.which("nft"):
             self.skipTest("nft is not installed")
         self.up("4")
@@ -305,7 +305,7 @@ class Cabling(SetupTest):
         self.assertEqual(self.setup("--yes").stderr, "")
 
     def test_a_torus_without_one_device_runs_around_it(self):
-        """A card is gone: the file has its cable, the programs a detour."""
+        """A card is missing: the file contains its cable, and the programs use a detour."""
         self.up("3x3")
         kernel.batch("ip", ["link del d1p"], self.hosts[4])
         kernel.batch("ip", [f"link add d1p type veth peer name idle netns {self.plan.front()}"], self.hosts[4])
@@ -344,7 +344,7 @@ class Cabling(SetupTest):
         self.up("2x3")
         self.expect_machine()
 
-    def test_a_device_without_a_cable_goes_back_to_down(self):
+    def test_a_device_without_a_cable_is_down_again_after_undo(self):
         self.up("3")
         kernel.batch("ip", [f"link add idle0 type veth peer name idle0 netns {self.plan.front()}"], self.hosts[1])
         before = self.state()
@@ -595,7 +595,7 @@ class Failures(SetupTest):
         self.assertEqual(lines[1], "torus-setup: nothing was changed")
         self.expect_state(before)
 
-    def test_each_failure_of_ssh_comes_with_what_to_do(self):
+    def test_each_failure_of_ssh_is_reported_with_the_remedy(self):
         for said, advice in (("Permission denied (publickey).", "ssh-copy-id a1"),
                              ("Host key verification failed.", 'Run "ssh a1 true" once'),
                              ("ssh: Could not resolve hostname a1: Name or service not known", "Give its address"),
@@ -613,7 +613,7 @@ class Failures(SetupTest):
             self.assertNotIn("\r", done.stderr)
             self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
 
-    def test_a_host_whose_etc_is_read_only_is_named_with_what_to_do(self):
+    def test_a_host_whose_etc_is_read_only_is_named_with_the_remedy(self):
         self.up("3")
         before = self.state()
         with open(self.agent) as f:
@@ -656,7 +656,7 @@ class Failures(SetupTest):
         self.assertIn("Bring them up? [y/N] Not changed.\n", done.stdout)
         self.expect_state(before)
 
-    def test_cables_that_leave_hosts_out_end_with_a_reason_and_are_undone(self):
+    def test_cables_that_do_not_reach_all_hosts_are_refused_with_a_reason_and_undone(self):
         self.up("4", open_dims=[0])
         kernel.batch("ip", ["link del d0p"], self.hosts[1])
         before = self.state()

@@ -222,7 +222,7 @@ class Wirings(SetupTest):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def expect_true(self, wiring, said, shown):
-        """The reason why there is no machine: one line, that says what is wrong with these cables."""
+        """The reason for the refusal must be one line that names a fault of these cables."""
         lines = [line for line in said.splitlines() if not line.startswith("torus-check: note")]
         reasons = [line for line in lines if not line.startswith("torus-setup: no geometry file was written")]
         self.assertEqual(len(reasons), 1, said + shown[-2000:])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who may ask torus-top's server, and what a record may put on a terminal.
+// The users that may ask torus-top's server, and the text that a record may put on a terminal.
 #include "programs/torus_top/admission.h"
 
 #include <sys/stat.h>
@@ -47,7 +47,7 @@ TEST_CASE("Only names of this host on the loopback network are taken for it") {
     CHECK(names_this_host("[::1%1]:80", "::1%1"));
 }
 
-TEST_CASE("Secrets are the same where every byte is") {
+TEST_CASE("Secrets are equal if every byte is equal") {
     CHECK(same_secret("abcd", "abcd"));
     CHECK_FALSE(same_secret("abcd", "abce"));
     CHECK_FALSE(same_secret("abcd", "bbcd"));
@@ -78,7 +78,7 @@ TEST_CASE("A token is kept in a file that others may not read") {
     std::filesystem::remove_all(folder);
 }
 
-TEST_CASE("Streams of events are bounded, of one client and in all, and counted down") {
+TEST_CASE("Streams of events are bounded, per client and in total, and counted down") {
     Streams streams;
     std::vector<std::shared_ptr<Streams::Ticket>> open;
     for (int i = 0; i < Streams::most_of_one_client; ++i) {
@@ -101,7 +101,7 @@ void put(std::array<char, Size>& text, std::string_view value) {
     value.copy(text.data(), Size);
 }
 
-TEST_CASE("No text of a job or a sample steers a terminal") {
+TEST_CASE("No text of a job or a sample controls a terminal") {
     torus_run::JobDescription job;
     job.program = "./a.out \x1b]0;owned\x07";
     job.host =
@@ -125,11 +125,11 @@ TEST_CASE("No text of a job or a sample steers a terminal") {
     put(sample.ways[0].counts.transport, "t\x1b");
     sample.devices.resize(1);
     put(sample.devices[0].name, "eth\x7f");
-    const torus_run::Sample told = torus_run::decode_sample(torus_run::encode(sample));
-    CHECK(std::string(told.ranks[0].call.data()) == "MPI_\\x1b[31mSend");
-    CHECK(std::string(told.ranks[0].detail.data()).find('\x1b') == std::string::npos);
-    CHECK(std::string(told.ways[0].counts.transport.data()) == "t\\x1b");
-    CHECK(std::string(told.devices[0].name.data()) == "eth\\x7f");
+    const torus_run::Sample decoded = torus_run::decode_sample(torus_run::encode(sample));
+    CHECK(std::string(decoded.ranks[0].call.data()) == "MPI_\\x1b[31mSend");
+    CHECK(std::string(decoded.ranks[0].detail.data()).find('\x1b') == std::string::npos);
+    CHECK(std::string(decoded.ways[0].counts.transport.data()) == "t\\x1b");
+    CHECK(std::string(decoded.devices[0].name.data()) == "eth\\x7f");
 }
 
 }  // namespace torusmp::torus_top::admission_test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""torus-top against running jobs: called as FILE SOURCE_DIR BUILD_DIR WATCHED TEST_CLASS."""
+"""torus-top with running jobs: called as FILE SOURCE_DIR BUILD_DIR WATCHED TEST_CLASS."""
 
 import csv
 import fcntl
@@ -128,7 +128,7 @@ class Waits(Case):
 
 
 class Traffic(Case):
-    def test_what_is_counted_and_its_rate(self):
+    def test_counters_and_rates(self):
         self.start_job("traffic", 4, "--torus", "4", "--set", "transport.local=links")
         before = self.state()
         after = self.settled(lambda s: s["totals"]["rate"] > 0 and all(
@@ -150,7 +150,7 @@ class Traffic(Case):
         self.assertEqual(again, live)
         self.finish()
 
-    def test_a_record_steers_no_terminal(self):
+    def test_a_record_does_not_control_the_terminal(self):
         """Escape sequences in the names of hosts are shown, not obeyed."""
         self.start_job("traffic", 2)
         record = self.work / "job.rec"
@@ -163,7 +163,7 @@ class Traffic(Case):
         self.assertIn("\\x1b" + name[1:].decode(), self.top("--replay", record, "--once", "--show", "hosts"))
         self.finish()
 
-    def test_all_is_reported_at_the_end(self):
+    def test_everything_is_reported_at_the_end(self):
         """A job that ends long before the next look is reported to its last byte."""
         self.start_job("count", 4, "--torus", "4", "--set", "transport.local=links")
         record = self.work / "job.rec"
@@ -190,7 +190,7 @@ class Traffic(Case):
             self.assertGreaterEqual(moved, 100 * 65536)
             self.assertLess(moved, 1.01 * 100 * 65536)  # and the protocol's own packets
 
-    def test_who_comes_and_goes_leaves_no_trace(self):
+    def test_observers_leave_no_trace(self):
         self.start_job("traffic", 2)
         daemon = next(int(pid) for pid in
                       Path(f"/proc/{self.job.pid}/task/{self.job.pid}/children").read_text().split())
@@ -280,16 +280,16 @@ class BadInput(Case):
     def test_another_user(self):
         self.start_job("traffic", 2)
         self.work.chmod(0o755)
-        nobody = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
+        unprivileged = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"]
         program = f"import socket; socket.socket(socket.AF_UNIX).connect({str(self.path())!r})"
         self.assertEqual(self.path().stat().st_mode & 0o777, 0o600)
         for folder in (0o700, 0o755):  # the folder keeps him out, and if it did not, the socket does
             self.path().parent.chmod(folder)
-            done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c", program], capture_output=True, text=True)
+            done = subprocess.run([*unprivileged, "/usr/bin/env", "python3", "-c", program], capture_output=True, text=True)
             self.assertIn("Permission denied", done.stderr)
         # Were the socket open to all, the job would still look who comes.
         self.path().chmod(0o666)
-        done = subprocess.run([*nobody, "/usr/bin/env", "python3", "-c",
+        done = subprocess.run([*unprivileged, "/usr/bin/env", "python3", "-c",
                                f"import socket; s = socket.socket(socket.AF_UNIX); s.connect({str(self.path())!r}); "
                                "print(s.recv(1))"], capture_output=True, text=True, timeout=LONG)
         self.assertTrue("b''" in done.stdout or "reset" in done.stderr, done)
@@ -361,12 +361,12 @@ class Served(Case):
         state = self.until(lambda: (s := json.loads(self.get("api/state"))) and s["totals"]["rate"] > 0 and s)
         self.assertEqual(len(state["ranks"]), 4)
         with self.open("api/events") as events:
-            told = 0
-            while told < 3:
+            reports = 0
+            while reports < 3:
                 line = events.readline()
                 if line.startswith(b"data: "):
                     self.assertEqual(json.loads(line.removeprefix(b"data: "))["job"]["pid"], self.job.pid)
-                    told += 1
+                    reports += 1
         metrics = self.get("metrics")
         self.assertTrue(metrics.endswith("# EOF\n"))
         try:
@@ -421,7 +421,7 @@ class Served(Case):
         self.until(opened)
         self.finish()
 
-    def test_a_token_of_ones_own(self):
+    def test_a_token_of_the_user(self):
         self.start_job("traffic", 2)
         file = self.work / "token"
         self.serve("--serve", "127.0.0.1:0", "--token", file)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What torus-top makes of samples: rates, marks, screens, texts. No job and no terminal.
+// The displays that torus-top makes from samples: rates, marks, screens, texts, without a job and
+// without a terminal.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
@@ -76,13 +77,13 @@ JobView watched() {
     return view;
 }
 
-TEST_CASE("rates are those between the times at which ranks told, and go the way the bytes went") {
+TEST_CASE("a rate covers the time between two reports of a rank, in the direction of the bytes") {
     const JobView view = watched();
     CHECK(view.complete());
     CHECK(view.link(0, 2)->out == Approx(1e6));
     CHECK(view.link(0, 2)->messages == Approx(1e4));
     CHECK(view.link(1, 3)->out == 0);
-    // What rank 0 reads from rank 2 goes from 2 to 0.
+    // Bytes that rank 0 reads from rank 2 go from 2 to 0.
     CHECK(view.link(2, 1)->out == Approx(2e6));
     CHECK(view.link(0, 0)->out == 0);
     CHECK_FALSE(view.link(3, 0));
@@ -94,7 +95,7 @@ TEST_CASE("rates are those between the times at which ranks told, and go the way
     CHECK(view.totals().faults == 1);
 }
 
-TEST_CASE("a rank that has told nothing new has moved nothing") {
+TEST_CASE("a rank without a new report has moved no bytes") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -104,12 +105,12 @@ TEST_CASE("a rank that has told nothing new has moved nothing") {
     CHECK(view.totals().out == 0);
 }
 
-TEST_CASE("rates add up to what was counted, though a rank tells late") {
+TEST_CASE("rates add up to the counters, although a rank reports late") {
     JobView view(job_2x2());
     std::int64_t last = 0;
     double moved = 0;
     // It moves 1 MB in each second in which it runs: not from 3 s to 5 s, when it says nothing.
-    const auto told = [&](std::int64_t now, std::int64_t at, std::uint64_t bytes) {
+    const auto report = [&](std::int64_t now, std::int64_t at, std::uint64_t bytes) {
         Sample sample;
         sample.now = now;
         sample.ranks = {rank(0, at)};
@@ -118,20 +119,20 @@ TEST_CASE("rates add up to what was counted, though a rank tells late") {
         if (last != 0) moved += view.totals().out * double(now - last) / double(second);
         last = now;
     };
-    told(1 * second, 1 * second, 7'000'000);
-    told(2 * second, 2 * second, 8'000'000);
+    report(1 * second, 1 * second, 7'000'000);
+    report(2 * second, 2 * second, 8'000'000);
     CHECK(view.totals().out == Approx(1e6));
-    told(3 * second, 3 * second, 9'000'000);
-    told(4 * second, 3 * second, 9'000'000);
+    report(3 * second, 3 * second, 9'000'000);
+    report(4 * second, 3 * second, 9'000'000);
     CHECK(view.totals().out == 0);
-    told(5 * second, 3 * second, 9'000'000);
-    told(6 * second, 6 * second, 10'000'000);
+    report(5 * second, 3 * second, 9'000'000);
+    report(6 * second, 6 * second, 10'000'000);
     CHECK(view.totals().out == Approx(1e6));
-    told(7 * second, 7 * second, 11'000'000);
+    report(7 * second, 7 * second, 11'000'000);
     CHECK(moved == Approx(4e6));
 }
 
-TEST_CASE("a rank of which nothing is reported any more uses no processor") {
+TEST_CASE("a rank without further reports uses no processor") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -140,7 +141,7 @@ TEST_CASE("a rank of which nothing is reported any more uses no processor") {
     CHECK(view.totals().cpu == 0);
 }
 
-TEST_CASE("the rank that all wait for is marked, and the one that sends the most") {
+TEST_CASE("the rank that all wait for and the rank that sends most are marked") {
     const JobView view = watched();
     CHECK(view.ranks()[0].slowest);
     CHECK_FALSE(view.ranks()[1].slowest);
@@ -149,7 +150,7 @@ TEST_CASE("the rank that all wait for is marked, and the one that sends the most
           "waits 2.0 s in MPI_Recv: a message of up to 8 B from rank 0, tag 7");
 }
 
-TEST_CASE("ranks and ways that cannot be are left out") {
+TEST_CASE("impossible ranks and links are omitted") {
     JobView view = watched();
     Sample sample;
     sample.now = 4 * second;
@@ -196,7 +197,8 @@ TEST_CASE("a screen has as many lines as the terminal, and none is longer") {
     }
 }
 
-TEST_CASE("accesses to windows are counted where a rank makes them, and their targets named") {
+TEST_CASE(
+    "accesses to windows are counted at the rank that makes them, and their targets are named") {
     JobView view = watched();
     CHECK_THAT(plain_text(draw(view, {}, 150, 0)), !Contains("ACCESS/S"));
     Sample sample;
@@ -238,7 +240,7 @@ TEST_CASE("the texts for programs name every rank and link once") {
             Catch::Matchers::EndsWith("# EOF\n"));
 }
 
-TEST_CASE("records come back as they were sent, and damaged ones are refused") {
+TEST_CASE("records are unchanged after sending, and damaged ones are refused") {
     Sample sample;
     sample.now = 5;
     sample.ranks = {rank(1, 2)};

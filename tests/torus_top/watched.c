@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A job to be watched, until the file appears that its second argument names.
- *   traffic  every rank sends blocks to the next one, and gets as many
+/* A job to be watched. It ends when the file named by its second argument appears.
+ *   traffic  every rank sends blocks to the next one, and receives as many
  *   count    the same when the file has appeared, a hundred times
  *   hang     rank 0 receives tag 77 from rank 1, rank 2 sends it 1 MiB, rank 1 computes, all others
  *            are in a barrier
- *   windows  rank 0 puts words into a window of rank 1 and flushes, rank 1 computes and holds the lock
- *            of rank 2, which rank 2 wants, too */
+ *   windows  rank 0 puts words into a window of rank 1 and flushes, rank 1 computes and holds the
+ *            lock of rank 2, which rank 2 wants, too */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
-# run_cases.sh FILE: on node 0 of a testbed, one case after the other, going on after failures.
-# A line of FILE is NAME, seconds and a shell command, with tabs between. A line is printed for each case, and what it
-# said where it failed. A case that ends with 77 was skipped; its last line says why.
+# run_cases.sh FILE: on node 0 of a testbed, one case after the other, and continues after failures.
+# A line of FILE is NAME, seconds and a shell command, with tabs between. A line is printed for each case, and its
+# output if it failed. A case that ends with 77 was skipped; its last line is the reason.
 # Exit code: 0 none failed, 1 some did.
 failed=0
 tab=$(printf '\t')

@@ -156,7 +156,7 @@ def main():
     absent = [path for path in programs.values() if not os.access(path, os.X_OK)]
     try:
         if absent:
-            raise PlanError(f"{absent[0]} is no program: expected NAME=PROGRAM")
+            raise PlanError(f"{absent[0]} is not a program: expected NAME=PROGRAM")
         wiring = Wiring(parse_dims(options.torus), options.shape, mtu=options.mtu, routes=options.shape == "many")
     except PlanError as error:
         print(f"testbed_test.py: {error}", file=sys.stderr)

@@ -46,7 +46,7 @@ class CableFaults {
         return true;
     }
     bool any() const { return !cut_.empty(); }
-    // Whether paths over living ranks and working cables join all living ranks.
+    // True if paths over living ranks and working cables join all living ranks.
     bool connected() const {
         std::vector<routing::Link> dead(cut_.begin(), cut_.end());
         for (const routing::Link& link : links_)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ranks over which the detour of a dead link leads, and that stop or die.
+// Relays of the detour of a dead link that stop or die.
 
 #include <catch2/catch.hpp>
 #include <deque>
@@ -74,7 +74,7 @@ struct Batch {
 
 }  // namespace
 
-TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothing",
+TEST_CASE("a rank on a detour that stops delays the packets that it relays, and loses none",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
@@ -98,16 +98,16 @@ TEST_CASE("a rank on a detour that stops delays what passes it, and loses nothin
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("no rank is given up for a cable that is back while a rank on the way computes",
+TEST_CASE("no rank is given up for a returned cable while a rank on the path computes",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
     Batch batch;
     Job job(detour_torus({4}, seed));
     job.cut_link(0, {0, +1});
-    job.settle();  // until there is no hope for that cable
-    // From now on rank 3 passes nothing on: rank 2 does not hear that the first cable is back, and
-    // for the second there is no hope either.
+    job.settle();  // until the ranks give up that cable
+    // From now on rank 3 does not relay: rank 2 does not hear that the first cable is back, and
+    // the ranks give up the second cable, too.
     job.stop(3);
     batch.start(job, 1, 2, 20);
     job.cut_link(1, {0, +1});
@@ -123,8 +123,7 @@ TEST_CASE("no rank is given up for a cable that is back while a rank on the way 
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more",
-          "[core][detour]") {
+TEST_CASE("a rank on a detour that dies ends only the requests that need it", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
     Batch batch;
@@ -135,9 +134,9 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     if (seed % 4 != 0) job.settle();
     batch.start(job, dead.rank, to, 20);
     for (std::uint64_t n = 0; n < 3 * seed; ++n) job.turn();
-    const bool told = seed % 2 == 0;  // by the launcher, or only by the cables
+    const bool reported = seed % 2 == 0;  // by the launcher, or only by the cables
     job.kill(victim);
-    if (told)
+    if (reported)
         for (Rank rank = 0; rank < job.size(); ++rank)
             if (rank != victim) job[rank].peer_died(victim, "the launcher says so");
     job.settle();
@@ -148,7 +147,7 @@ TEST_CASE("a rank on a detour that dies takes with it what needs it, and no more
     for (const Rank end : {dead.rank, to}) REQUIRE_FALSE(job[end].state().fault_of(victim).empty());
 }
 
-TEST_CASE("frames that arrive together with what closes the link they continue on are dropped",
+TEST_CASE("frames that arrive together with the close of the next link are dropped",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);

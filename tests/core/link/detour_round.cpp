@@ -20,7 +20,7 @@ struct Shape {
     std::vector<bool> periodic;
 };
 
-// What link ends keep has its bounds at any time, and nothing is left of it in the end.
+// The memory of link ends has bounds at any time, and nothing is kept in the end.
 std::string kept_too_much(Job& job, const JobOptions& options, bool at_the_end) {
     const std::size_t links = 2 * std::size_t(job.torus().link_dimensions());
     const std::size_t most_packets =
@@ -110,8 +110,8 @@ JobOptions detour_job(std::uint64_t seed, Shapes which) {
     options.credits = 2 + int(random.below(3) * random.below(3));
     options.relay_credits = 2 + int(random.below(3));
     options.detour = true;
-    // Of a large torus that is cut all the time the ranks would not agree on one state before the
-    // next, so that nothing but the hold-down ends this.
+    // The ranks of a large torus with constant cuts would not agree on one state before the next.
+    // Only the hold-down ends this.
     static constexpr std::int64_t hold_downs[] = {20'000, 300'000, 3'000'000};
     const bool big = torus_of(options).size() > (options.graph ? 16 : 32);
     options.hold_down = sim::Time(hold_downs[big ? 2 : random.below(3)]);

@@ -29,10 +29,10 @@ std::shared_ptr<const routing::Graph> random_graph(std::uint64_t seed);
 // A job for such a round: shape, credits and delays by the seed.
 JobOptions detour_job(std::uint64_t seed, Shapes shapes = Shapes::tori);
 
-// What happens to the cables while a round runs.
+// The cuts and repairs of cables while a round runs.
 class CableSchedule {
   public:
-    // A cable is cut or mended every `size of the job << seldom` turns or less often.
+    // A cable is cut or repaired every `size of the job << seldom` turns or less often.
     CableSchedule(Job& job, const JobOptions& options, sim::Random& random,
                   std::uint64_t seldom = 2);
 

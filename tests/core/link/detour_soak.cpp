@@ -7,7 +7,7 @@
 //
 // runs the schedules of COUNT seeds from FIRST on; with --graphs 1 on random connected graphs.
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: detour_soak SEED 1 repeats that round),
+// Exit code: 0 success, 1 failure (the seed is printed: detour_soak SEED 1 repeats that round),
 // 2 bad arguments.
 
 #include <fmt/format.h>

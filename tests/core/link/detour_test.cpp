@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cables die and come back: to messages nothing has happened, until no way is left.
+// Links whose cables die and come back: no message is affected until no path is left.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ constexpr std::uint64_t schedules = 15;
 constexpr std::uint64_t schedules = 150;
 #endif
 
-TEST_CASE("cables that die and come back cost no message anything", "[core][detour]") {
+TEST_CASE("cables that die and come back lose no message", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range<std::uint64_t>(1, schedules + 1));
     const DetourRound round = run_detour_round(seed, 300);
     CAPTURE(seed, round.scene);
@@ -37,7 +37,7 @@ TEST_CASE("cables that die and come back cost no message anything", "[core][deto
 // poll; a tree of 64 ranks changed faster than they could agree; core sent when the first of two
 // writes was confirmed, and the second left once more; an end took "the other end needs it now" of
 // a cable that was held down for "there is none".
-TEST_CASE("schedules that went wrong once", "[core][detour]") {
+TEST_CASE("schedules that failed in the past", "[core][detour]") {
     const std::uint64_t seed = GENERATE(1001553, 1002052, 2000235, 5049, 1011265, 4020242);
 #ifdef __SANITIZE_ADDRESS__
     if (seed == 5049) return;  // more than a minute
@@ -48,7 +48,7 @@ TEST_CASE("schedules that went wrong once", "[core][detour]") {
     REQUIRE(round.failure.empty());
 }
 
-TEST_CASE("cables that are missing from the start are gone around, and used when they come",
+TEST_CASE("cables that are missing at the start get detours, and are used when they appear",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 31));
     CAPTURE(seed);
@@ -92,8 +92,8 @@ void spend(Job& job, sim::Time time) {
         exchange(job, 4, 0);
 }
 
-// What an end knows of its cable may be as old as an attempt to find it takes.
-TEST_CASE("a cable that has just returned is looked for once more before ranks are given up",
+// An end's knowledge of its cable may be as old as one attempt to connect.
+TEST_CASE("a cable that has just returned is tried again before ranks are given up",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
@@ -127,8 +127,8 @@ TEST_CASE("a cable that has just returned is looked for once more before ranks a
     REQUIRE(job.credits_home());
 }
 
-// Only one end knows that there is no other way: who tells the other is busy.
-TEST_CASE("a cable that is held down is used at once when one of its ends needs it",
+// Only one end knows that no detour is left, and the rank that should notify the other end is busy.
+TEST_CASE("a cable that is held down is used immediately when one of its ends needs it",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
@@ -138,7 +138,7 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
     Job job(options);
     job.settle();
     REQUIRE(job.cut_link(2, {0, +1}));
-    job.settle();  // there is no hope for it any more
+    job.settle();  // until the ranks give it up
     for (int n = 0; n < 8; ++n) {
         job.revive_link(2, {0, +1});
         REQUIRE(job.cut_link(2, {0, +1}));
@@ -154,7 +154,7 @@ TEST_CASE("a cable that is held down is used at once when one of its ends needs 
     exchange(job, 2, 3);
 }
 
-TEST_CASE("a cable that is back takes two hellos of each end at most", "[core][detour]") {
+TEST_CASE("a cable that is back takes at most two hellos from each end", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     Job job(detour_torus({3}, seed));
@@ -176,7 +176,7 @@ TEST_CASE("a cable that is back takes two hellos of each end at most", "[core][d
     CHECK(hellos[2] == 0);
 }
 
-TEST_CASE("links that are known to be dead at the start are gone around until their cables are met",
+TEST_CASE("links that are known to be dead at the start have detours until their cables connect",
           "[core][detour]") {
     JobOptions options = detour_torus({3, 3}, 1);
     options.dead_links = {Link{0, 0}};
@@ -194,8 +194,7 @@ TEST_CASE("links that are known to be dead at the start are gone around until th
     CHECK(job.on_cables());
 }
 
-TEST_CASE("credits that come over a returning cable and were never taken close the link",
-          "[core][detour]") {
+TEST_CASE("false credits over a returning cable close the link", "[core][detour]") {
     Job job(detour_torus({3}, 5));
     job.settle();
     REQUIRE(job.cut_link(0, {0, +1}));
@@ -211,10 +210,9 @@ TEST_CASE("credits that come over a returning cable and were never taken close t
     CHECK(job.has_logged("more credits returned than were taken"));
 }
 
-// What no cable writes goes in packets, dead cable or not: a write that was kept for the cable's
-// return would never be complete.
-TEST_CASE("memory that the cable cannot write is not written by a detour either",
-          "[core][detour]") {
+// Memory that no cable can write is sent in packets, whether the cable is dead or not: a write that
+// was kept for the cable's return would never be complete.
+TEST_CASE("memory that the cable cannot write is not written over a detour", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 9));
     CAPTURE(seed);
     JobOptions options = detour_torus({3}, seed);
@@ -240,8 +238,7 @@ TEST_CASE("memory that the cable cannot write is not written by a detour either"
 }
 
 // The requests of both ends of the cut end, and name all its links; who is joined goes on.
-TEST_CASE("where no way is left requests end, and name the dead links of the cut",
-          "[core][detour]") {
+TEST_CASE("if no path is left, requests end and name the dead links of the cut", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     std::deque<SendRequest> sends;
@@ -289,7 +286,8 @@ TEST_CASE("where no way is left requests end, and name the dead links of the cut
     REQUIRE(job.quiet());
 }
 
-TEST_CASE("a rank that dies is found although its links might have had detours", "[core][detour]") {
+TEST_CASE("the death of a rank is detected although its links could have detours",
+          "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
     TrafficOptions traffic_options;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a rank says of links and detours and that cannot be: it is refused and named, and no message
-// is lost without a word, comes twice or goes astray.
+// Impossible reports of a rank about links and detours: they are refused with the rank's number,
+// and no message is lost silently, arrives twice or arrives elsewhere.
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -199,7 +199,7 @@ std::vector<Forgery> forgeries() {
                    control});
     all.push_back({"a setup that comes another way", LinkFrame::setup,
                    [](PacketHeader& header, std::vector<std::byte>& payload) {
-                       // As if it were that of the other way around, from its other end.
+                       // As if it were the setup of the other direction, from its other end.
                        if (body_of<SetupBody>(payload).by_cable != 0 ||
                            header.source != std::uint32_t(end))
                            return false;
@@ -226,7 +226,7 @@ void run_among_faults(Traffic& traffic, std::uint64_t messages) {
 
 }  // namespace
 
-TEST_CASE("what a rank says of links and cannot be is refused and named", "[core][detour]") {
+TEST_CASE("impossible reports about links are refused, and the rank is named", "[core][detour]") {
     const std::size_t which = GENERATE(range(0, 19));
     const std::uint64_t seed = GENERATE(range(1, 5));
     const std::vector<Forgery> all = forgeries();
@@ -252,7 +252,7 @@ TEST_CASE("what a rank says of links and cannot be is refused and named", "[core
     REQUIRE(job.report().find(forgery.named) != std::string::npos);
 }
 
-TEST_CASE("more packets by a detour than there are credits for are refused", "[core][detour]") {
+TEST_CASE("more packets over a detour than credits are refused", "[core][detour]") {
     std::deque<SendRequest> sends;
     std::byte byte{1};
     Job job(detour_torus({5, 3}, 1));
@@ -286,8 +286,8 @@ TEST_CASE("more packets by a detour than there are credits for are refused", "[c
     job.settle();
 }
 
-// They, and all others, may believe it until the two ends say what they know.
-TEST_CASE("ranks that are told what a link is not lose nothing", "[core][detour]") {
+// All ranks may believe the false report until the two ends of the link report its state.
+TEST_CASE("false reports about links cause no loss", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 25));
     CAPTURE(seed);
     TrafficOptions traffic_options;
@@ -321,7 +321,7 @@ TEST_CASE("ranks that are told what a link is not lose nothing", "[core][detour]
 }
 
 // The interposer plays a cable that was plugged in elsewhere: other ranks' hellos come by it.
-TEST_CASE("a cable that comes back with another rank at its end is refused and named",
+TEST_CASE("a cable that comes back with another rank at its end is refused and reported",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 13));
     CAPTURE(seed);
@@ -359,7 +359,7 @@ TEST_CASE("a cable that comes back with another rank at its end is refused and n
 }
 
 // Bits that change anywhere in what ranks say of links: at worst links are closed and requests end.
-TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere",
+TEST_CASE("whatever ranks report about links, no message arrives twice, wrong or elsewhere",
           "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 121));
     CAPTURE(seed);
@@ -372,7 +372,7 @@ TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere
     job.world().set_interposer(
         [&](std::size_t, PacketHeader& header, std::vector<std::byte>& payload) {
             if (header.virtual_channel < dimensions || random.below(60) != 0) return;
-            // What is behind the body of a frame is a packet, which any relay may change.
+            // A packet follows the body of a frame. Any relay may change it.
             const std::size_t bytes = std::min(
                 payload.size(), is_link_frame(header, LinkFrame::detour) ? sizeof(DetourBody) : 64);
             switch (random.below(5)) {
@@ -390,7 +390,7 @@ TEST_CASE("whatever is said of links, no message comes twice, wrong or elsewhere
                         payload[random.below(bytes)] ^= std::byte(1u << random.below(8));
             }
         });
-    // Who drops what he should pass on can keep others waiting, as any relay can.
+    // A relay that drops packets can keep other ranks waiting, as any relay can.
     for (int turns = 0; turns < 40'000 && traffic.arrived() < traffic_options.messages; ++turns) {
         if (random.below(400) == 0) {
             const Rank rank = Rank(random.below(12));

@@ -76,7 +76,7 @@ class Ring {
 
 }  // namespace
 
-TEST_CASE("a link end refuses writes that it cannot make, and says so in advance",
+TEST_CASE("a link end refuses writes that it cannot make, and reports this in advance",
           "[core][detour]") {
     const bool notifies = GENERATE(false, true);
     CAPTURE(notifies);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What link ends keep and count, and what ranks know of links: without a transport.
+// The memory and counters of link ends, and the knowledge of ranks about links, without a
+// transport.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -24,7 +25,7 @@ using routing::Torus;
 using transport::CreditWord;
 using transport::PacketHeader;
 
-TEST_CASE("counts of virtual channels overflow each by itself", "[core][detour]") {
+TEST_CASE("the counters of virtual channels overflow independently", "[core][detour]") {
     sim::Random random(7);
     std::array<unsigned, 8> a{}, b{};
     LaneCounts all_a = 0, all_b = 0;
@@ -42,9 +43,8 @@ TEST_CASE("counts of virtual channels overflow each by itself", "[core][detour]"
     }
 }
 
-TEST_CASE(
-    "what is kept of each virtual channel is what was sent last, as far back as its credits reach",
-    "[core][detour]") {
+TEST_CASE("for each virtual channel the last packets are kept, as many as its credits",
+          "[core][detour]") {
     sim::Random random(11);
     const CreditWord credits =
         3 * transport::credit_of(0) + 2 * transport::credit_of(1) + 120 * transport::credit_of(2);
@@ -83,8 +83,9 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("ranks that have heard the same news know the same, in whatever order they came",
-          "[core][detour]") {
+TEST_CASE(
+    "ranks that have the same reports have the same state, in whatever order the reports came",
+    "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 30));
     sim::Random random(seed);
     const Torus torus(std::vector{3, 3, 2});
@@ -117,7 +118,7 @@ TEST_CASE("ranks that have heard the same news know the same, in whatever order 
     REQUIRE(here.rest().dead() == there.rest().dead());
 }
 
-TEST_CASE("a link lives, dies, is given up, hoped for and back: each follows the one before",
+TEST_CASE("the states of a link follow in order: alive, dead, given up, expected, back",
           "[core][detour]") {
     std::uint32_t version = 0;
     for (int life = 0; life < 3; ++life) {
@@ -158,7 +159,7 @@ TEST_CASE("a link lives, dies, is given up, hoped for and back: each follows the
     REQUIRE(LinkStates::is_hopeless(LinkStates::without_hope(version)));  // core has given it up
 }
 
-TEST_CASE("all ranks mean the same path past them", "[core][detour]") {
+TEST_CASE("all ranks compute the same path around them", "[core][detour]") {
     const std::uint64_t seed = GENERATE(range(1, 30));
     sim::Random random(seed);
     const Torus torus(std::vector{4, 3, 2});
@@ -174,8 +175,7 @@ TEST_CASE("all ranks mean the same path past them", "[core][detour]") {
                 REQUIRE_FALSE(states.crossing(source, source, direction));
                 continue;
             }
-            // From crossing to crossing it leads from one end to the other, and nobody else has
-            // one.
+            // The crossings lead from one end to the other, and ranks off that path have none.
             std::set<routing::Rank> passed{source};
             routing::Rank here = source;
             auto at = states.crossing(here, source, direction);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links over TCP whose connections are torn in the middle of everything, again and again: all ranks
-// of a small torus in this process, over this host's addresses. What was lost on the way is sent
-// again over other ranks or over the next connection, and no message notices.
+// Links over TCP whose connections break repeatedly in the middle of traffic: all ranks of a small
+// torus in this process, over this host's addresses. Lost packets are sent again over other ranks
+// or over the next connection, and no message is affected.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/resource.h>
@@ -120,7 +120,7 @@ struct Ranks {
 
 }  // namespace
 
-TEST_CASE("links and shortcuts whose connections are torn lose no message", "[tcp][detours]") {
+TEST_CASE("links and shortcuts whose connections break lose no message", "[tcp][detours]") {
     const auto dims = GENERATE(std::vector<int>{2}, std::vector<int>{2, 2, 2},
                                std::vector<int>{4, 2}, std::vector<int>{3, 3});
     const int shortcuts = GENERATE(0, 2);
@@ -177,7 +177,7 @@ TEST_CASE("links and shortcuts whose connections are torn lose no message", "[tc
 // It is written in more pieces than go into one write. A connection that is torn is noticed when
 // the first of these writes is sent, and reported at the end of the poll: those after it belong to
 // the same message.
-TEST_CASE("a message in several writes outlives the connection that dies under the first",
+TEST_CASE("a message in several writes survives a connection that dies during the first",
           "[tcp][detours]") {
     Ranks ranks({3}, false);
     constexpr std::size_t block = 5000;
@@ -209,14 +209,14 @@ TEST_CASE("a message in several writes outlives the connection that dies under t
 }
 
 // However slow the machine is, it does not come back sooner.
-TEST_CASE("a cable over TCP that dies whenever it is back is held down longer and longer",
+TEST_CASE("a cable over TCP that dies after each return is held down longer and longer",
           "[tcp][detours]") {
     Ranks ranks({3}, false);
     const auto on_cables = [&] {
         return ranks.each([](Runtime& it) { return it.state().on_cables() && it.state().quiet(); });
     };
-    // All are on one host, and one end may have an address of IPv4 and the other the same one as
-    // that of IPv6.
+    // All ranks are on one host. One end may have an IPv4 address, and the other end the same
+    // address in the form of IPv6.
     const auto port_of = [](int fd, auto* ask) {
         sockaddr_in6 name{};
         socklen_t length = sizeof name;

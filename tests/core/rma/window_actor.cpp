@@ -199,7 +199,7 @@ void Actor::finish(Access& access) {
         std::vector<std::byte> found(access.expected.size());
         if (returns) access.result.pack(0, found.data(), found.size());
         if (returns && found != access.expected)
-            fail(fmt::format("access {} of {} B returned something wrong", int(access.action),
+            fail(fmt::format("access {} of {} B returned wrong bytes", int(access.action),
                              found.size()));
         return;
     }
@@ -315,7 +315,7 @@ void Actor::check_regions() {
         const std::byte* const found =
             world_.memory[target].data() + head_bytes + std::size_t(self_) * world_.region;
         if (!std::equal(found, found + world_.region, regions_[target].model.begin()))
-            fail(fmt::format("its region in the window of rank {} is not as in its model", target));
+            fail(fmt::format("its region in the window of rank {} differs from its model", target));
     }
 }
 

@@ -3,8 +3,8 @@
 // must return.
 //
 // A window begins with words that all ranks change by atomics or under a lock. Behind them each
-// origin has a region of its own, which nobody else changes, and of which it keeps a model. Between
-// two flushes its accesses to a region do not overlap, so their order does not matter.
+// origin has a region of its own, which no other rank changes, and of which it keeps a model.
+// Between two flushes its accesses to a region do not overlap, so their order does not matter.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ using rma::Window;
 enum Word : std::size_t { fetched, summed, swapped, guarded, words };
 inline constexpr std::size_t head_bytes = 8 * words;
 
-// What all ranks did to the words of one target.
+// The sums of all accesses to the words of one target.
 struct Totals {
     std::uint64_t fetches = 0, sum = 0, swaps = 0, guarded_rounds = 0;
     std::vector<bool> seen;  // what fetches returned

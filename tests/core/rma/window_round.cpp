@@ -14,8 +14,8 @@ namespace {
 
 using windows::Actor;
 
-// Windows of one make on all ranks. Consecutive ranks of a group map each other's memory, as those
-// of a host do.
+// Windows of one kind on all ranks. Consecutive ranks of a group map each other's memory, as ranks
+// of one host do.
 void make_windows(windows::World& world, int group, std::vector<std::unique_ptr<Actor>>& actors) {
     const auto count = std::size_t(world.job.size());
     for (std::size_t rank = 0; rank < count; ++rank)
@@ -87,7 +87,7 @@ DetourRound run_window_round(std::uint64_t seed, std::uint64_t accesses, bool wi
     const auto ranks = std::size_t(job.size());
     world.memory.assign(ranks, std::vector<std::byte>(windows::head_bytes + ranks * region));
     world.totals.resize(ranks);
-    // What maps each other's memory works on one word at a time, since all ranks are one thread.
+    // Ranks that map each other's memory access one word at a time, since all ranks are one thread.
     const int group = random.below(2) == 0 ? 1 : 2;
     make_windows(world, group, made);
     CableSchedule cables(job, options, random);

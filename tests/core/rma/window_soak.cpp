@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows on the simulated transport: rounds of random shape, schedule and accesses, against a model
-// of memory, while cables die and come back.
+// Windows on the simulated transport: rounds of random shape, schedule and accesses, against a
+// model of memory, while cables die and come back.
 //
 //   window_soak [FIRST [COUNT]] [--accesses 600] [--steady 0]
 //
 // runs the schedules of COUNT seeds from FIRST on; with --steady 1 all cables live.
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: window_soak SEED 1 repeats that round),
+// Exit code: 0 success, 1 failure (the seed is printed: window_soak SEED 1 repeats that round),
 // 2 bad arguments.
 
 #include <fmt/format.h>

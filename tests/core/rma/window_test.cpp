@@ -95,7 +95,7 @@ TEST_CASE("Shared locks of a rank that dies are given up", "[windows]") {
     REQUIRE(scene.job->run_until([&] { return second.complete(); }));
 }
 
-TEST_CASE("A shared lock that a dead rank of the same host took itself is given back", "[windows]") {
+TEST_CASE("A shared lock that a dead rank of the same host took itself is released", "[windows]") {
     Operation second;
     Scene scene(3, true);
     REQUIRE((*scene.job)[1].windows().lock_now(scene.windows[1], 0, false));
@@ -116,9 +116,9 @@ TEST_CASE("A shared lock that a dead rank of the same host took itself is given 
     REQUIRE(scene.controls[0].exclusive_holder() == 2);
 }
 
-TEST_CASE("Ranks that wait for a shared lock wait for exclusive holders alone", "[windows]") {
+TEST_CASE("Ranks that wait for a shared lock wait only for exclusive holders", "[windows]") {
     // Two ranks that hold a lock each and want the other's, and a rank that waits for each lock
-    // exclusively: if those held up the shared ones, nobody could go on.
+    // exclusively: if those delayed the shared ones, all ranks would wait for ever.
     std::array<Operation, 6> locks;
     Scene scene(6);
     scene.start(locks[0], 2, Action::lock_shared, 0);

@@ -16,7 +16,7 @@
 namespace torusmp::core::testing {
 namespace {
 
-// A torus on which some ranks are no neighbours, few credits, and few shortcuts.
+// A torus on which some ranks are not neighbours, with few credits and few shortcuts.
 JobOptions shortcut_job(std::uint64_t seed) {
     JobOptions options = detour_job(seed);
     sim::Random random(seed ^ 0x73686f72u);

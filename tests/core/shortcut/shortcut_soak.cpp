@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shortcuts that die, cannot be made and are closed for others under traffic, on the simulated
 // transport: rounds of random shape and schedule. Every message must arrive, once, in order and
-// right, all credits must come home, and no rank may log anything.
+// right, all credits must return, and no rank may log a message.
 //
 //   shortcut_soak [FIRST [COUNT]] [--messages 600]
 //
 // runs the schedules of COUNT seeds from FIRST on.
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: shortcut_soak SEED 1 repeats that round),
+// Exit code: 0 success, 1 failure (the seed is printed: shortcut_soak SEED 1 repeats that round),
 // or nothing was tried: no shortcut was lost, or none was closed for another; 2 bad arguments.
 
 #include <fmt/format.h>

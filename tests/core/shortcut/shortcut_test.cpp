@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Shortcuts: when they are made and used, and that losing one costs no message, no order and no
-// word, whatever is under way.
+// Shortcuts: their creation and use. The loss of a shortcut must not lose or reorder messages, nor
+// print a message, whatever is under way.
 
 #include <catch2/catch.hpp>
 #include <deque>
@@ -87,7 +87,7 @@ class Numbers {
 
 }  // namespace
 
-TEST_CASE("small messages take a shortcut once some have gone by relay", "[core][shortcut]") {
+TEST_CASE("small messages use a shortcut after some have been relayed", "[core][shortcut]") {
     Numbers numbers(line(5));
     numbers.send_and_settle(4, 4);
     CHECK(numbers.relayed_by(2) == 4);
@@ -109,7 +109,7 @@ TEST_CASE("small messages take a shortcut once some have gone by relay", "[core]
     CHECK(numbers.job().log().empty());
 }
 
-TEST_CASE("neighbours and jobs without shortcuts make none", "[core][shortcut]") {
+TEST_CASE("neighbours, and jobs without shortcuts, create none", "[core][shortcut]") {
     JobOptions options = line(4);
     options.shortcuts = GENERATE(0, 4);
     Numbers numbers(options);
@@ -119,7 +119,7 @@ TEST_CASE("neighbours and jobs without shortcuts make none", "[core][shortcut]")
     CHECK(numbers.counts(0).made == 0);
 }
 
-TEST_CASE("what was under way by a shortcut that dies comes by relay, in order and once",
+TEST_CASE("packets under way on a shortcut that dies arrive by relay, in order and once",
           "[core][shortcut]") {
     Numbers numbers(line(5));
     numbers.send_and_settle(4, 10);
@@ -137,7 +137,7 @@ TEST_CASE("what was under way by a shortcut that dies comes by relay, in order a
     CHECK(numbers.job().log().empty());
 }
 
-TEST_CASE("a shortcut that cannot be made is tried again after twice as many messages",
+TEST_CASE("a shortcut that cannot be established is tried again after twice as many messages",
           "[core][shortcut]") {
     Numbers numbers(line(4));
     Job& job = numbers.job();
@@ -184,7 +184,8 @@ TEST_CASE("a shortcut that cannot even be attempted is tried again after twice a
     CHECK(numbers.at_rest());
 }
 
-TEST_CASE("a shortcut whose other end does not answer is given up in the end", "[core][shortcut]") {
+TEST_CASE("a shortcut whose other end does not answer is given up after some time",
+          "[core][shortcut]") {
     // Rank 0 cannot connect its end, and the network does not report that to rank 4.
     JobOptions options = line(5);
     options.link_transports = 2;
@@ -210,7 +211,7 @@ TEST_CASE("a shortcut whose other end does not answer is given up in the end", "
     CHECK(job[4].state().shortcuts().open == 1);
 }
 
-TEST_CASE("the shortcut that was used longest ago makes room", "[core][shortcut]") {
+TEST_CASE("the least recently used shortcut makes room", "[core][shortcut]") {
     JobOptions options = line(6);
     options.shortcuts = 2;
     Numbers numbers(options);
@@ -228,7 +229,8 @@ TEST_CASE("the shortcut that was used longest ago makes room", "[core][shortcut]
     CHECK(numbers.job().log().empty());
 }
 
-TEST_CASE("messages by a shortcut wait for those that a busy relay holds up", "[core][shortcut]") {
+TEST_CASE("messages over a shortcut wait for messages that a busy relay delays",
+          "[core][shortcut]") {
     Numbers numbers(line(4));
     Job& job = numbers.job();
     numbers.send_and_settle(3, 3);
@@ -247,7 +249,7 @@ TEST_CASE("messages by a shortcut wait for those that a busy relay holds up", "[
     CHECK(numbers.at_rest());
 }
 
-TEST_CASE("what still waits by a shortcut that its sender has lost is not taken twice",
+TEST_CASE("packets that wait on a shortcut that its sender has lost are not taken twice",
           "[core][shortcut]") {
     int tried = 0;
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
@@ -283,7 +285,7 @@ TEST_CASE("what still waits by a shortcut that its sender has lost is not taken 
     CHECK(tried != 0);
 }
 
-TEST_CASE("messages to a dead rank end, by shortcut as by relay", "[core][shortcut]") {
+TEST_CASE("messages to a dead rank end, both by shortcut and by relay", "[core][shortcut]") {
     SendRequest large;
     std::vector<std::byte> bytes(5000);
     ReceiveRequest never;
@@ -306,7 +308,8 @@ TEST_CASE("messages to a dead rank end, by shortcut as by relay", "[core][shortc
     CHECK(job[0].state().quiet());
 }
 
-TEST_CASE("a packet that has no place on a shortcut ends it with its peer", "[core][shortcut]") {
+TEST_CASE("a packet that must not use a shortcut ends the connection with the peer",
+          "[core][shortcut]") {
     Numbers numbers(line(4));
     Job& job = numbers.job();
     numbers.send_and_settle(3, 20);
@@ -322,7 +325,7 @@ TEST_CASE("a packet that has no place on a shortcut ends it with its peer", "[co
     CHECK(numbers.counts(3).open == 0);
 }
 
-TEST_CASE("no message notices what happens to shortcuts", "[core][shortcut]") {
+TEST_CASE("no event of shortcuts affects a message", "[core][shortcut]") {
     ShortcutRound sum;
     for (std::uint64_t seed = 1; seed <= 30; ++seed) {
         const ShortcutRound round = run_shortcut_round(seed, 300);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Simulated time: what the model says, exactly.
+// Simulated time, which must equal the model exactly.
 #include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -106,12 +106,12 @@ std::int64_t alone(const Model& m, std::size_t bytes) {
            std::llround(m.receive_overhead + n * m.receive_per_byte);
 }
 
-TEST_CASE("A message to a neighbour takes what the model says, to the nanosecond") {
+TEST_CASE("A message to a neighbour takes the time of the model, to the nanosecond") {
     for (const std::size_t bytes : {0, 8, 100, 4096})
         CHECK(one_way({4}, plain, 1, bytes) == alone(plain, bytes));
 }
 
-TEST_CASE("Each hop on the way adds its forwarding, the link and the latency") {
+TEST_CASE("Each hop adds the times of forwarding, the link and the latency") {
     const std::size_t bytes = 400;
     const std::int64_t hop = 700 + 100 + 4400 + 5000;
     CHECK(one_way({7}, plain, 2, bytes) == alone(plain, bytes) + hop);
@@ -128,13 +128,13 @@ TEST_CASE("Messages over one link come one after the other") {
     CHECK(one_way({4}, gaps, 1, 1004, 5) == alone(gaps, 1004) + 4 * 20000);
 }
 
-TEST_CASE("A link that has rested lets its reserve pass at once, and then keeps its rate") {
+TEST_CASE("A link that was idle passes its reserve immediately, and then keeps its rate") {
     Model shaped = plain;
     shaped.reserve = 2.0 * (1000 + double(plain.header_bytes));
     const auto at_once = one_way({2}, plain, 1, 1000) - one_way({2}, shaped, 1, 1000);
     CHECK(double(at_once) ==
           Approx((1000 + double(plain.header_bytes)) * plain.gap_per_byte).margin(1));
-    // What is left of a long stream is that of the link.
+    // The rest of a long stream has the rate of the link.
     const auto longer = one_way({2}, shaped, 1, 1000, 40) - one_way({2}, shaped, 1, 1000, 20);
     const auto usual = one_way({2}, plain, 1, 1000, 40) - one_way({2}, plain, 1, 1000, 20);
     CHECK(double(longer) == Approx(double(usual)).margin(20));
@@ -158,7 +158,7 @@ TEST_CASE("Two senders share the link that both need, and no other") {
     CHECK(beside(4) == alone(plain, 4096) + 3 * on_link);
 }
 
-TEST_CASE("More bandwidth never makes a single stream slower, nor does less latency") {
+TEST_CASE("Neither more bandwidth nor less latency makes a single stream slower") {
     for (const std::size_t bytes : {64, 4096, 100000, 1000000}) {
         std::int64_t before = std::int64_t{1} << 60;
         for (const double gap : {80.0, 40.0, 10.0, 1.0, 0.0}) {
@@ -174,7 +174,7 @@ TEST_CASE("More bandwidth never makes a single stream slower, nor does less late
     }
 }
 
-TEST_CASE("A large message takes the link's time once and no copies") {
+TEST_CASE("A large message takes the time of the link once, without copies") {
     Model model = plain;
     model.send_per_byte = model.receive_per_byte = 0;
     const std::size_t bytes = 4'000'000;
@@ -184,7 +184,7 @@ TEST_CASE("A large message takes the link's time once and no copies") {
     CHECK(took < on_link + on_link / 50);
 }
 
-TEST_CASE("A node's bus bounds all its links together") {
+TEST_CASE("The bus of a node limits all its links together") {
     Model model = plain;
     model.node_gap_per_byte = 10;  // as much as one link
     const auto four = [&](const Model& m) {
@@ -218,7 +218,7 @@ TEST_CASE("A node's bus bounds all its links together") {
     CHECK(four(model) == alone(plain, 4000) + 3 * 40400);  // one after the other
 }
 
-TEST_CASE("A link with a long queue holds up no other link of its node") {
+TEST_CASE("A link with a long queue does not delay other links of its node") {
     class TwoWays final : public Program {
       public:
         bool advance(const TimedRank& self) override {
@@ -250,7 +250,7 @@ TEST_CASE("A link with a long queue holds up no other link of its node") {
     CHECK(until(true) == alone(plain, 4096) + 3 * 41360);
 }
 
-TEST_CASE("A rank that computes takes its messages afterwards, or is interrupted by them") {
+TEST_CASE("A rank that computes receives its messages afterwards, or is interrupted by them") {
     const std::int64_t took = one_way({4}, plain, 1, 100, 1, 1e6);
     CHECK(took >= 1'000'000 + 2100);
     CHECK(took <= 1'000'000 + 2100 + 100);
@@ -266,7 +266,7 @@ TEST_CASE("A rank that computes takes its messages afterwards, or is interrupted
     Model interrupts = plain;
     interrupts.interrupts = true;
     CHECK(past(plain) > 1'000'000 + 5000);
-    // What it took from the computation, the computation takes longer.
+    // The interruptions make the computation longer.
     CHECK(past(interrupts) == 1'000'000 + 725);
 }
 
@@ -287,7 +287,7 @@ TEST_CASE("Ranks that share a core compute one after the other") {
     CHECK(all(1, 1000) >= 8'007'000);
 }
 
-TEST_CASE("The same job takes the same time twice, in one job and in another") {
+TEST_CASE("The same job takes the same time twice, in the same simulation and in a new one") {
     const auto crowd = [] {
         TimedJob job(options_of({3, 4, 2}, plain));
         std::vector<std::int64_t> took;
@@ -304,7 +304,7 @@ TEST_CASE("The same job takes the same time twice, in one job and in another") {
     CHECK(first[0] > 0);
 }
 
-TEST_CASE("A job whose ranks wait for each other without end says so") {
+TEST_CASE("A job whose ranks wait for each other for ever reports it") {
     TimedJob job(options_of({2}, plain));
     Programs programs = quiet(2);
     programs[1] = std::make_unique<Talk>(8, 0, 0, 1);

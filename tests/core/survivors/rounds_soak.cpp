@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Agreements without a Runtime: rounds of members that exchange packets with random delays, die in
-// the middle of a step, and hear of deaths at different times. All decisions must be equal, also
+// the middle of a step, and learn of deaths at different times. All decisions must be equal, also
 // those of members that die later, and every survivor decides.
 //
 //   rounds_soak SEED ROUNDS

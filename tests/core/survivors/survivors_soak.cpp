@@ -2,7 +2,7 @@
 // Ranks that die at random times while the others exchange messages, agree, and revoke a group, on
 // the simulated transport. Each step ends with an agreement. Survivors' messages arrive once and
 // whole, all decisions of an agreement are equal, a revocation reaches all survivors or none of
-// them, nobody waits for ever, and nothing is kept.
+// them, no rank waits for ever, and no memory is kept.
 //
 // In every third round packets are relayed. Relays die, too, cables die and return, and nothing
 // between survivors is lost. If at some time no path joins all survivors, messages and agreements
@@ -10,7 +10,7 @@
 //
 //   survivors_soak [FIRST [COUNT]]
 //
-// Exit code: 0 all was right, 1 not (the seed is printed: survivors_soak SEED 1 repeats that
+// Exit code: 0 success, 1 failure (the seed is printed: survivors_soak SEED 1 repeats that
 // round), 2 bad arguments.
 #include <fmt/format.h>
 
@@ -263,7 +263,7 @@ void run(std::uint64_t seed) {
         if (to_revoke && job.alive(pick) && random.below(seldom) == 0) {
             actors[std::size_t(pick)].revoke();
             to_revoke = false;
-            if (random.below(2) == 0) {  // it may die when only some have been told
+            if (random.below(2) == 0) {  // it may die when only some have heard of it
                 for (std::uint64_t i = random.below(6); i > 0; --i) job.turn();
                 kill(pick);
             }

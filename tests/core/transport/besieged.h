@@ -42,7 +42,7 @@ inline tcp::InterfaceOptions options(const char* host, bool checksum = false) {
     return options;
 }
 
-// An interface with port 1, and the enemy's socket to its listener.
+// An interface with port 1, and the attacker's socket to its listener.
 struct Besieged {
     explicit Besieged(bool checksum = false) : Besieged(options("victim", checksum)) {}
     explicit Besieged(const tcp::InterfaceOptions& options) : victim(one_port(1), options) {}
@@ -94,7 +94,7 @@ struct Besieged {
         });
         return !broken && handshake.finished();
     }
-    // Whether the victim has closed this connection.
+    // True if the victim has closed this connection.
     bool dropped(const base::Descriptor& socket) {
         std::array<std::byte, 256> buffer{};
         return turn_until([&] {
@@ -114,7 +114,7 @@ struct Besieged {
     Recorder recorder;
 };
 
-// Larger than any other, so that the enemy is the one that calls.
+// Larger than any other, so the attacker is the end that calls.
 inline Id enemy_id() {
     Id id;
     id.fill(std::byte{0xff});

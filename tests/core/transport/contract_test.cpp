@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core relies on of packets, credits, connections and sleep, required of every transport: see
-// pairs.h for the list.
+// The requirements of core on every transport: packets, credits, connections and sleep. pairs.h has
+// the list of transports.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -53,7 +53,7 @@ TEST_CASE("a transport delivers the packets of a virtual channel in order and un
     REQUIRE(link.at_b.downs.empty());
 }
 
-TEST_CASE("a transport has a slot for each credit of each virtual channel, both ways",
+TEST_CASE("a transport has a slot for each credit of each virtual channel, in both directions",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -120,7 +120,8 @@ TEST_CASE("a transport offers a held packet again and nothing behind it in its v
     REQUIRE(link.at_b.packets[2].payload == payload);
 }
 
-TEST_CASE("a transport's poll says how many packets were taken", "[transport][contract]") {
+TEST_CASE("a transport's poll returns the number of packets that were taken",
+          "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {8});
@@ -148,7 +149,7 @@ TEST_CASE("a transport's poll says how many packets were taken", "[transport][co
     REQUIRE(link.at_b.packets.size() == 8);
 }
 
-TEST_CASE("a transport brings home every credit given back without a packet",
+TEST_CASE("a transport returns every credit that is given back without a packet",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -175,7 +176,7 @@ TEST_CASE("a transport brings home every credit given back without a packet",
     REQUIRE(link.b.collect_grants() == 0);
 }
 
-TEST_CASE("a transport keeps back no packet of a caller that computes between them",
+TEST_CASE("a transport does not delay packets of a caller that computes between them",
           "[transport][contract][lossless]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -195,7 +196,7 @@ TEST_CASE("a transport keeps back no packet of a caller that computes between th
     CHECK(link.at_b.packets.size() == total);
 }
 
-TEST_CASE("a transport sends what was packed into a reserved slot", "[transport][contract]") {
+TEST_CASE("a transport sends the packet written into a reserved slot", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {6, 6});
@@ -258,7 +259,7 @@ TEST_CASE("a transport lets the payload be reused as soon as send returns",
     REQUIRE(link.at_b.packets[0].payload == pattern(3000, 1));
 }
 
-TEST_CASE("a transport connects when both ends have come, however late one of them is",
+TEST_CASE("a transport connects when both ends are present, however late one of them is",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -291,8 +292,7 @@ TEST_CASE("a transport connects when both ends have come, however late one of th
     CHECK(at_late.downs.empty());
 }
 
-TEST_CASE("core may close a channel while it looks at a packet that was held",
-          "[transport][contract]") {
+TEST_CASE("core may close a channel while it handles a held packet", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {64});  // so many slots that their memory is one that the system takes back
@@ -389,7 +389,7 @@ TEST_CASE("a transport keeps two links between the same two processes apart",
     REQUIRE(a_plus.owner == nullptr);
 }
 
-TEST_CASE("a transport refuses to connect to an address that is none", "[transport][contract]") {
+TEST_CASE("a transport refuses to connect to an invalid address", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     const auto pair = maker.make({port(0, {2})}, {port(0, {2})});
@@ -407,7 +407,8 @@ TEST_CASE("a transport refuses to connect to an address that is none", "[transpo
 }
 
 // While one end sleeps, no thread polls the other, which could not send again what its cable lost.
-TEST_CASE("a transport's sleep ends when it was woken before", "[transport][contract][lossless]") {
+TEST_CASE("a transport's sleep ends if the wake came before it",
+          "[transport][contract][lossless]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {2});
@@ -433,7 +434,7 @@ TEST_CASE("a transport's sleep ends when it was woken before", "[transport][cont
     link.a.send(header_of(0, 2, 0), {});
     REQUIRE(link.pump([&] { return link.at_b.packets.size() == 2; }));
 
-    // What was sent before is taken by the poll, or ends the sleep.
+    // The poll takes the packet that was sent before, or the packet ends the sleep.
     link.a.send(header_of(0, 3, 0), {});
     link.pair->b().prepare_sleep();
     if (link.pair->b().poll(link.at_b) == 0) link.pair->b().sleep(deadline);

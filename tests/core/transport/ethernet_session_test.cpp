@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocol of Ethernet frames, on a cable that does what a seed says.
+// The protocol of Ethernet frames, on a cable whose faults follow from a seed.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
@@ -48,7 +48,7 @@ void check(const FrameNetwork::End& end) {
     CHECK(end.got_grants == end.peer->granted);
 }
 
-TEST_CASE("packets come once and in order whatever happens to frames", "[ethernet]") {
+TEST_CASE("packets arrive once and in order, whatever happens to frames", "[ethernet]") {
     for (std::uint64_t seed = 1; seed <= 60; ++seed) {
         std::mt19937_64 random(seed);
         const auto chance = [&] { return random() % 3 == 0 ? 0.0 : double(random() % 200) / 1000; };
@@ -78,8 +78,7 @@ TEST_CASE("without faults every short packet goes in a frame, once", "[ethernet]
     CHECK(network.b().session.counters().repeated == 0);
 }
 
-TEST_CASE("the receiver counts what the cable has lost, whether many frames follow or none",
-          "[ethernet]") {
+TEST_CASE("the receiver counts lost frames, whether many frames follow or none", "[ethernet]") {
     for (const double loss : {0.0, 0.02, 0.1, 0.2})
         for (const bool one_by_one : {false, true}) {
             CAPTURE(loss, one_by_one);
@@ -101,7 +100,7 @@ TEST_CASE("the receiver counts what the cable has lost, whether many frames foll
         }
 }
 
-TEST_CASE("a receiver that computes, and a cable that is silent for a moment, are no loss",
+TEST_CASE("a receiver that computes, and a cable that is silent for a moment, do not count as loss",
           "[ethernet]") {
     FrameNetwork network(6);
     REQUIRE(network.meet());
@@ -131,7 +130,7 @@ TEST_CASE("a receiver that computes, and a cable that is silent for a moment, ar
     CHECK(counted.lost <= Session::most_lost_in_a_row);
 }
 
-TEST_CASE("packets that wait for company share a frame", "[ethernet]") {
+TEST_CASE("packets that wait for further packets share a frame", "[ethernet]") {
     FrameNetwork network(2);
     REQUIRE(network.meet());
     const auto before = network.a().session.counters().sent;
@@ -142,7 +141,7 @@ TEST_CASE("packets that wait for company share a frame", "[ethernet]") {
     check(network.b());
 }
 
-TEST_CASE("what comes over the connection alone is confirmed in no frame of its own",
+TEST_CASE("packets that come only over the connection are not confirmed in separate frames",
           "[ethernet]") {
     FrameNetwork network(7);
     REQUIRE(network.meet());
@@ -163,7 +162,7 @@ TEST_CASE("what comes over the connection alone is confirmed in no frame of its 
     check(b);
 }
 
-TEST_CASE("what goes over the connection confirms frames, and leaves gaps to them", "[ethernet]") {
+TEST_CASE("packets over the connection confirm frames, and leave gaps to frames", "[ethernet]") {
     FrameNetwork network(9);
     REQUIRE(network.meet());
     network.turn();
@@ -207,7 +206,7 @@ TEST_CASE("a window of packets over the connection is confirmed", "[ethernet]") 
     CHECK(a.in_frames == before + 1);
 }
 
-TEST_CASE("a gap is closed before the timer knows of it", "[ethernet]") {
+TEST_CASE("a gap is closed before the timer expires", "[ethernet]") {
     FrameNetwork network(3);
     REQUIRE(network.meet());
     network.faults().loss = 1;
@@ -240,7 +239,7 @@ int turns_of_stream(std::uint64_t seed, CableFaults faults) {
     return turns;
 }
 
-TEST_CASE("a cable that loses one frame in a hundred carries most of what it carries without loss",
+TEST_CASE("a cable that loses one frame in a hundred has most of its rate without loss",
           "[ethernet]") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         const int sound = turns_of_stream(seed, {});
@@ -261,7 +260,7 @@ TEST_CASE("the last frame is sent again by the timer", "[ethernet]") {
     check(network.b());
 }
 
-TEST_CASE("while frames do not get through, everything goes over the connection", "[ethernet]") {
+TEST_CASE("while frames are lost, all packets go over the connection", "[ethernet]") {
     FrameNetwork network(5);
     const bool met = GENERATE(false, true);
     if (met) REQUIRE(network.meet());
@@ -280,7 +279,7 @@ TEST_CASE("while frames do not get through, everything goes over the connection"
     check(network.b());
 }
 
-TEST_CASE("an end that leaves hands over what is not confirmed", "[ethernet]") {
+TEST_CASE("an end that leaves passes unconfirmed packets to the connection", "[ethernet]") {
     FrameNetwork network(6);
     REQUIRE(network.meet());
     network.faults().loss = 1;
@@ -292,7 +291,7 @@ TEST_CASE("an end that leaves hands over what is not confirmed", "[ethernet]") {
     check(network.b());
 }
 
-TEST_CASE("a silent end's ring has room for all that comes", "[ethernet]") {
+TEST_CASE("the ring of a silent end has room for all packets that arrive", "[ethernet]") {
     FrameNetwork network(7, {.delay = 0.1});
     REQUIRE(network.meet());
     network.b().deepest_ring = 0;
@@ -306,7 +305,7 @@ TEST_CASE("a silent end's ring has room for all that comes", "[ethernet]") {
     check(network.b());
 }
 
-TEST_CASE("frames of an enemy are not taken and lose nothing", "[ethernet]") {
+TEST_CASE("frames of an attacker are not accepted and cause no loss", "[ethernet]") {
     for (std::uint64_t seed = 1; seed <= 10; ++seed) {
         INFO("seed " << seed);
         FrameNetwork network(seed, {.attack = 1});
@@ -341,7 +340,7 @@ TEST_CASE("an end that breaks the protocol is refused", "[ethernet]") {
     FrameHeader header{};
     header.kind = Kind::packets;
     std::vector<std::byte> records;
-    SECTION("it confirms what was not sent") {
+    SECTION("it confirms a frame that was not sent") {
         header.kind = Kind::confirmation;
         header.confirmed = 1;
     }
@@ -360,7 +359,7 @@ TEST_CASE("an end that breaks the protocol is refused", "[ethernet]") {
     CHECK(network.b().got == 0);
 }
 
-TEST_CASE("a frame of a former session, or on its way back, is none of ours", "[ethernet]") {
+TEST_CASE("a frame of an earlier session, or a frame that returns, is ignored", "[ethernet]") {
     FrameNetwork former(9);
     FrameNetwork network(10);
     REQUIRE(former.meet());

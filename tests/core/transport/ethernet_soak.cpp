@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The long run of the protocol of Ethernet frames: ethernet_soak FRAMES [SEED]. Both ends send over
-// a cable that loses 1 %, repeats 1 %, delays 1 %, damages 0.1 %, with an enemy's frame for each
-// hundred. Exit code 0: all packets came once, in order and unchanged.
+// a cable that loses 1 %, repeats 1 %, delays 1 %, damages 0.1 %, with one frame of an attacker in
+// each hundred. Exit code 0: all packets arrived once, in order and unchanged.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Ethernet transport between two network namespaces, which TORUSMP_TEST_NAMESPACES and
-// TORUSMP_TEST_DEVICES name: what goes in frames, and who sees them. Needs privilege; see
-// tests/ethernet.
+// TORUSMP_TEST_DEVICES name: which packets go in frames, and which processes see the frames. Needs
+// privilege; see tests/ethernet.
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -139,8 +139,10 @@ TEST_CASE("short packets go in frames, long ones over the connection", "[etherne
     }
 }
 
-TEST_CASE("what nearly fills a frame goes in one alone, and over the connection in a row",
-          "[ethernet]") {
+TEST_CASE(
+    "packets that nearly fill a frame go alone in a frame, and over the connection if they are "
+    "many",
+    "[ethernet]") {
     Cable cable;
     REQUIRE(cable.meet());
     const auto frames_of = [&](const auto& send) {
@@ -176,7 +178,7 @@ TEST_CASE("packets keep their order between frames and the connection", "[ethern
     }
 }
 
-TEST_CASE("without a packet socket at one end everything goes over the connection", "[ethernet]") {
+TEST_CASE("without a packet socket at one end all packets go over the connection", "[ethernet]") {
     const Unprivileged here;
     const char* const path = std::getenv("PATH");
     const std::string kept = path == nullptr ? "" : path;
@@ -195,7 +197,7 @@ TEST_CASE("without a packet socket at one end everything goes over the connectio
     CHECK(cable.inside[0]->statistics().find("no frames") != std::string::npos);
 }
 
-TEST_CASE("an end that leaves loses nothing that it has sent", "[ethernet]") {
+TEST_CASE("an end that leaves loses no packet that it has sent", "[ethernet]") {
     Cable cable;
     REQUIRE(cable.meet());
     for (std::uint32_t n = 0; n < 40; ++n) {
@@ -216,7 +218,7 @@ TEST_CASE("an end that is killed takes the link down", "[ethernet]") {
     CHECK(cable.at[1].downs[0].second.find("enough") != std::string::npos);
 }
 
-TEST_CASE("a link that is connected again goes in frames again", "[ethernet]") {
+TEST_CASE("a link that is connected again sends frames again", "[ethernet]") {
     Cable cable;
     REQUIRE(cable.meet());
     cable.channels[0]->close("enough");

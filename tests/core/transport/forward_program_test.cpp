@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program that forwards frames, run by an interpreter of the few instructions that it is made
-// of: no kernel is asked. That the kernel's verifier takes it is tested in tests/ethernet.
+// The program that forwards frames, run without a kernel by an interpreter of the few instructions
+// that it uses. tests/ethernet tests that the kernel's verifier accepts it.
 #include <linux/pkt_cls.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using namespace ethernet;
 using routing::Direction;
 using routing::Torus;
 
-// What a program does with a frame.
+// The action of a program on a frame.
 struct Outcome {
     int verdict = 0;
     unsigned device = 0;  // of a redirection
@@ -189,7 +189,7 @@ const std::vector<Torus> tori{
     Torus(std::vector<int>{2, 2, 2, 3, 2, 2}),
 };
 
-TEST_CASE("the kernel's program takes each frame the way that routing says") {
+TEST_CASE("the kernel's program forwards each frame along the path of the routing") {
     for (const Torus& torus : tori)
         for (int node = 0; node < torus.size(); ++node) {
             const auto program = forward_program(torus, node, devices_of(torus, node));
@@ -203,7 +203,7 @@ TEST_CASE("the kernel's program takes each frame the way that routing says") {
         }
 }
 
-TEST_CASE("the kernel's program counts hops, and ends frames that have none left") {
+TEST_CASE("the kernel's program counts hops, and drops frames that have none left") {
     const Torus torus(std::vector<int>{4, 4});
     const auto program = forward_program(torus, 5, devices_of(torus, 5));
     ForwardHeader header = forward_header(torus.coordinates(7));
@@ -218,7 +218,7 @@ TEST_CASE("the kernel's program counts hops, and ends frames that have none left
     CHECK(run(program, header) == kept);
 }
 
-TEST_CASE("the kernel's program drops what belongs nowhere") {
+TEST_CASE("the kernel's program drops invalid frames") {
     const Torus torus(std::vector<int>{4, 3}, {true, false});
     const auto program = forward_program(torus, 0, devices_of(torus, 0));
     ForwardHeader header = forward_header(torus.coordinates(7));
@@ -244,7 +244,7 @@ TEST_CASE("the kernel's program drops what belongs nowhere") {
     }
 }
 
-TEST_CASE("the kernel's program brings together what came in pieces") {
+TEST_CASE("the kernel's program joins the parts of a frame") {
     const Torus torus(std::vector<int>{4});
     const auto program = forward_program(torus, 0, devices_of(torus, 0));
     auto frame = frame_with(forward_header(torus.coordinates(1)));
@@ -252,7 +252,7 @@ TEST_CASE("the kernel's program brings together what came in pieces") {
           Outcome{TC_ACT_REDIRECT, number_of(0, {0, +1})});
 }
 
-TEST_CASE("names of programs tell plans, nodes and devices apart") {
+TEST_CASE("names of programs differ for different plans, nodes and devices") {
     const Torus ring(std::vector<int>{4}), line(std::vector<int>{4}, {false});
     CHECK(plan_name(ring, 1) != plan_name(line, 1));
     CHECK(plan_name(ring, 1) != plan_name(ring, 2));

@@ -20,7 +20,7 @@ namespace torusmp::transport::testing {
 struct CableFaults {
     double loss = 0, repeat = 0, delay = 0, damage = 0;
     double refusal = 0;  // the device takes no frame
-    double attack = 0;   // a frame of the enemy, for each that is sent
+    double attack = 0;   // frames of the attacker for each frame that is sent
 };
 
 class FrameNetwork {
@@ -206,7 +206,7 @@ class FrameNetwork {
         to.ring.push_back(std::move(frame));
         to.deepest_ring = std::max(to.deepest_ring, to.ring.size());
     }
-    // The enemy has seen every frame, and does not know the secret.
+    // The attacker has seen every frame, and does not know the secret.
     void attack(End& to, const std::vector<std::byte>& seen) {
         ++attacks_;
         if (tape_.size() < 64)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether a kernel answers, as transports ask whose own packets processes have to answer.
+// The question whether a kernel answers, for transports whose own packets only processes answer.
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
@@ -29,15 +29,15 @@ bool answered_in_the_end(Knock& knock, const Pair& pair, const char* device) {
 
 }  // namespace
 
-TEST_CASE("a kernel answers where no socket listens, and only by the device that is asked",
+TEST_CASE("a kernel answers although no socket listens, and only over the device of the question",
           "[knock]") {
     Knock knock;
     CHECK(answered_in_the_end(knock, over_loopback(2), "lo"));
     Knock elsewhere;
     CHECK_FALSE(answered_in_the_end(elsewhere, over_loopback(2), "nothing0"));
-    Pair nobody = over_loopback(2);
-    nobody.peer.bytes = {192, 0, 2, 1};  // for documentation: no host has it
-    CHECK_FALSE(answered_in_the_end(elsewhere, nobody, "lo"));
+    Pair unused_address = over_loopback(2);
+    unused_address.peer.bytes = {192, 0, 2, 1};  // for documentation: no host has it
+    CHECK_FALSE(answered_in_the_end(elsewhere, unused_address, "lo"));
 }
 
 }  // namespace knock_test

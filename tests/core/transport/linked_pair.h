@@ -41,7 +41,7 @@ struct Linked {
         }
         return done();
     }
-    // Long enough for anything under way, where nothing tells that it has arrived.
+    // Waits long enough for all packets under way, for tests that cannot see their arrival.
     void settle() {
         for (int turn = 0; turn < 200; ++turn) {
             pair->pass_time();

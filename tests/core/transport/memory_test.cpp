@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What core relies on of memory that peers reach, required of every transport: see
-// pairs.h for the list.
+// The requirements of core on every transport: memory that peers read and write. pairs.h has the
+// list of transports.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdint>
@@ -93,7 +93,7 @@ TEST_CASE("a transport writes into and reads from a peer's exposed memory",
     REQUIRE(link.at_b.transfers.empty());
 }
 
-TEST_CASE("a transport gathers and scatters, where it does, as one write or read would",
+TEST_CASE("a transport that gathers and scatters does the same as one write or read",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
@@ -145,7 +145,7 @@ TEST_CASE("a transport gathers and scatters, where it does, as one write or read
     REQUIRE(local == expected_here);
 }
 
-TEST_CASE("a transport tells writes and packets of all lengths apart", "[transport][contract]") {
+TEST_CASE("a transport distinguishes writes and packets of all lengths", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {4});
@@ -199,8 +199,7 @@ TEST_CASE("a transport tells writes and packets of all lengths apart", "[transpo
     REQUIRE(link.at_b.downs.empty());
 }
 
-TEST_CASE("a transport maps a peer's memory only where stores to it arrive",
-          "[transport][contract]") {
+TEST_CASE("a transport maps a peer's memory only if stores to it arrive", "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);
     Linked link(maker, {4});
@@ -246,7 +245,7 @@ TEST_CASE("a transport refuses remote access outside what the peer exposed",
     REQUIRE(local == std::vector<std::byte>(1000, std::byte{2}));
 }
 
-TEST_CASE("a transport's memory is aligned, separate and may be given back",
+TEST_CASE("a transport's memory is aligned and separate, and can be freed",
           "[transport][contract]") {
     const PairMaker maker = GENERATE(from_range(pair_makers()));
     INFO(maker.name);

@@ -105,7 +105,7 @@ class ListedPair final : public Pair {
     const bool devices_;
 };
 
-// What of a transport's own settings takes other ways through its code.
+// The variants of a transport's settings that use different paths of its code.
 std::vector<Variant> variants_of(const Descriptor& transport) {
     std::vector<Variant> all{{&transport, {}}};
     if (transport.name == "shm") {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two interfaces of one transport in one process, for tests that every transport must pass: those of
-// the simulation, and all in the list of transports, so a new one is under the contract once it
-// stands there.
+// Two interfaces of one transport in one process, for tests that every transport must pass: those
+// of the simulation, and all in the list of transports, so a new transport is tested as soon as it
+// is in that list.
 //
 // Transports that need devices are tested by themselves, where TORUSMP_TEST_DEVICES names the two
 // network devices at the ends of a cable, as "d0p d0m"; TORUSMP_TEST_NAMESPACES the network
-// namespaces in which they are, if not in this process's own, as paths; and TORUSMP_TEST_TRANSPORT
-// the one to be tested, if not all.
+// namespaces in which they are, as paths, if not in the namespace of this process; and
+// TORUSMP_TEST_TRANSPORT the transport to test, if not all.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where payloads lie in a slot queue: no two that are in use overlap, and the reader finds each
-// where the writer has put it.
+// The places of payloads in a slot queue: payloads in use do not overlap, and the reader finds each
+// payload where the writer has put it.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -89,8 +89,9 @@ void check(std::size_t slots, std::size_t round, unsigned seed) {
         } else if (!sent.empty() && below(2) == 0) {
             const Packet packet = sent.front();
             sent.pop_front();
-            if (queue.receive(packet.bytes) != packet.payload) FAIL("the reader looks elsewhere");
-            if (!is_whole(packet)) FAIL("a later payload lies over this one");
+            if (queue.receive(packet.bytes) != packet.payload)
+                FAIL("the reader finds another place");
+            if (!is_whole(packet)) FAIL("a later payload overlaps this one");
             received.push_back(packet);
         } else if (!received.empty()) {
             const std::size_t slots_back = 1 + below(received.size());
@@ -114,7 +115,7 @@ TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm
     }
 }
 
-TEST_CASE("only a short payload that is alone on its way has the same place again",
+TEST_CASE("only a short payload without others under way gets the same place again",
           "[shm][queue]") {
     const std::size_t slots = 4;
     Queue queue(slots, near_bytes + (slots + 1) * longest);

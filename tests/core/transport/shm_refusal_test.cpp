@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared memory reports where the kernel keeps two processes apart.
+// The errors of shared memory if the kernel separates two processes.
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr uid_t nobody = 65534;
-constexpr uid_t somebody = 65533;
+constexpr uid_t this_user = 65534;
+constexpr uid_t other_user = 65533;
 
 // Root may open everything, so both processes become ordinary users. Other users stay who they are.
 void become(uid_t user) {
@@ -78,7 +78,7 @@ void own(int output, uid_t user, bool dumpable) {
 
 std::string refusal(const Address& address) {
     const Child opener([&address](int output) {
-        become(nobody);
+        become(this_user);
         std::string text = "opened";
         try {
             Segment::open(address);
@@ -95,24 +95,24 @@ using Catch::Matchers::EndsWith;
 
 TEST_CASE("shared memory of a process that the kernel closes is refused with the reason") {
     SECTION("none") {
-        const Child owner([](int output) { own(output, nobody, true); });
+        const Child owner([](int output) { own(output, this_user, true); });
         CHECK(refusal(owner.address()) == "opened");
     }
     SECTION("it is not dumpable") {
-        const Child owner([](int output) { own(output, nobody, false); });
+        const Child owner([](int output) { own(output, this_user, false); });
         const std::string text = refusal(owner.address());
         CHECK_THAT(text, Contains("that process is not dumpable"));
         CHECK_THAT(text, !Contains("run as one user"));
     }
     SECTION("it belongs to another user") {
         if (geteuid() != 0) return;  // no process of another user can be made
-        const Child owner([](int output) { own(output, somebody, true); });
+        const Child owner([](int output) { own(output, other_user, true); });
         CHECK_THAT(refusal(owner.address()),
                    Contains("runs as user 65533, this one as user 65534"));
     }
     SECTION("it has ended, and its parent does not know yet") {
         const Child owner([](int output) {
-            become(nobody);
+            become(this_user);
             const auto segment = Segment::create({}, false);
             put(output, &segment->address(), sizeof(Address));
             _exit(0);
@@ -124,7 +124,7 @@ TEST_CASE("shared memory of a process that the kernel closes is refused with the
     }
     SECTION("it has closed the descriptor") {
         const Child owner([](int output) {
-            become(nobody);
+            become(this_user);
             const auto segment = Segment::create({}, false);
             close(int(segment->address().descriptor));
             put(output, &segment->address(), sizeof(Address));
@@ -133,13 +133,13 @@ TEST_CASE("shared memory of a process that the kernel closes is refused with the
         CHECK_THAT(refusal(owner.address()), Contains("that process has closed the descriptor"));
     }
     SECTION("it has ended") {
-        const Address address = Child([](int output) { own(output, nobody, true); }).address();
+        const Address address = Child([](int output) { own(output, this_user, true); }).address();
         CHECK_THAT(refusal(address), Contains("that process has ended"));
     }
 }
 
-// A write to a pipe that nobody reads would end this process by SIGPIPE.
-TEST_CASE("a process that dies while it sleeps on its bell harms nobody who rings it", "[shm]") {
+// A write to a pipe without a reader would end this process by SIGPIPE.
+TEST_CASE("ringing the bell of a process that died while it slept on it does no harm", "[shm]") {
     const bool late = GENERATE(false, true);
     int go[2];
     REQUIRE(pipe(go) == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What shared memory is to the rest of the process: core dumps, limits.
+// The effects of shared memory on the rest of the process: core dumps, limits.
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -27,7 +27,7 @@ ShmInterface make() {
     return ShmInterface({port}, {});
 }
 
-// What the kernel says about the mapping that holds an address.
+// The flags of the kernel for the mapping that contains an address.
 std::string flags_of(const void* memory) {
     const auto wanted = reinterpret_cast<std::uintptr_t>(memory);
     std::ifstream maps("/proc/self/smaps");
@@ -49,7 +49,7 @@ bool is_dumped(const void* memory) {
     return flags_of(memory).find(" dd ") == std::string::npos;
 }
 
-// How much of the segments' mappings a core dump would hold.
+// The bytes of the segments' mappings that a core dump would contain.
 std::size_t dumped_bytes() {
     std::ifstream maps("/proc/self/smaps");
     std::size_t bytes = 0, dumped = 0;
@@ -68,7 +68,8 @@ std::size_t dumped_bytes() {
     return dumped;
 }
 
-TEST_CASE("core dumps leave segments out but for what the program has allocated", "[shm][dumps]") {
+TEST_CASE("core dumps omit segments except for the memory allocated by the program",
+          "[shm][dumps]") {
     ShmInterface a = make();
     ShmInterface b = make();
     ChannelOptions ports;
@@ -95,7 +96,7 @@ TEST_CASE("core dumps leave segments out but for what the program has allocated"
     CHECK(dumped_bytes() == 0);
 }
 
-TEST_CASE("where limits leave a small heap the program gets private memory beside it", "[shm]") {
+TEST_CASE("if limits leave a small heap, the program gets private memory besides", "[shm]") {
     rlimit before{};
     REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
     rlimit limited = before;
@@ -118,7 +119,7 @@ TEST_CASE("where limits leave a small heap the program gets private memory besid
     for (std::byte* each : blocks) a.free(each);
 }
 
-TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
+TEST_CASE("the kernel copies a message if packets are slower", "[shm]") {
     std::uint64_t from = 1, to = 0;
     const Bytes whole = std::as_writable_bytes(std::span(&to, 1));
     const bool permitted =
@@ -143,7 +144,7 @@ TEST_CASE("the kernel copies a message where packets are slower", "[shm]") {
     CHECK_FALSE(CrossMemory(CopyMode::packets, false).pays(bytes, {payload, slow, slow}));
 }
 
-TEST_CASE("the rate of payloads is published once some were timed", "[shm]") {
+TEST_CASE("the rate of payloads is published after some were timed", "[shm]") {
     std::atomic<std::uint32_t> published{0};
     Rate rate(published, 8);
     for (int i = 0; i < 100; ++i) CHECK(rate.due(100) == nullptr);

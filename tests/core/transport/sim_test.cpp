@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The simulated transport's own promises: it catches misuse, it reorders only what may be
-// reordered, it kills what it is told to, and a seed gives one run.
+// The guarantees of the simulated transport itself: it catches misuse, it reorders only what may be
+// reordered, it kills only what a test selects, and a seed always gives the same run.
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -66,7 +66,7 @@ WorldOptions slow_death() {
 
 }  // namespace
 
-TEST_CASE("the sim finds a packet for which no slot is free", "[sim]") {
+TEST_CASE("the sim detects a packet without a free slot", "[sim]") {
     Couple couple;
     for (std::uint32_t n = 0; n < 4; ++n) couple.from_a[0]->send(header_of(0, n, 0), {});
     couple.from_a[0]->send(header_of(1, 9, 0), {});
@@ -85,7 +85,7 @@ TEST_CASE("the sim finds a packet for which no slot is free", "[sim]") {
     }
 }
 
-TEST_CASE("the sim finds credits that are given back twice or for nothing", "[sim]") {
+TEST_CASE("the sim detects credits that are given back twice or were never taken", "[sim]") {
     Couple couple;
     REQUIRE_THROWS_WITH(couple.from_b[0]->grant(credit_of(0)), Catch::Contains("but owes 0"));
     couple.from_a[0]->send(header_of(1, 0, 0), {});
@@ -99,7 +99,7 @@ TEST_CASE("the sim finds credits that are given back twice or for nothing", "[si
     REQUIRE_THROWS_AS(couple.from_b[0]->grant(credit_of(1)), std::logic_error);
 }
 
-TEST_CASE("the sim finds misuse of reserve and commit, wrong lengths and wrong virtual channels",
+TEST_CASE("the sim detects misuse of reserve and commit, wrong lengths and wrong virtual channels",
           "[sim]") {
     Couple couple;
     Channel& channel = *couple.from_a[0];
@@ -129,7 +129,8 @@ TEST_CASE("the sim lets packets of different links overtake each other", "[sim]"
     REQUIRE(overtakings > 10);
 }
 
-TEST_CASE("the sim gives the same run for the same seed and another for another", "[sim]") {
+TEST_CASE("the sim gives the same run for the same seed, and a different run for another seed",
+          "[sim]") {
     const auto run = [](std::uint64_t seed) {
         WorldOptions options;
         options.seed = seed;
@@ -145,7 +146,7 @@ TEST_CASE("the sim gives the same run for the same seed and another for another"
     REQUIRE(run(3) != run(4));
 }
 
-TEST_CASE("a link of the sim that dies loses what is under way and tells both ends in time",
+TEST_CASE("a link of the sim that dies loses what is under way and notifies both ends in time",
           "[sim]") {
     Couple couple(slow_death(), 2);
     couple.from_a[0]->send(header_of(0, 1, 0), {});
@@ -224,7 +225,7 @@ TEST_CASE("a pending write of the sim moves its bytes only when it is done", "[s
     REQUIRE(couple.at_a.transfers.size() == 1);
 }
 
-TEST_CASE("the sim refuses keys that no peer made, and those of others", "[sim]") {
+TEST_CASE("the sim refuses keys that no peer created, and keys of other peers", "[sim]") {
     Couple couple;
     auto third = couple.world.create(any_port(4));
     std::vector<std::byte> memory(100);
@@ -284,7 +285,7 @@ TEST_CASE("a process of the sim that dies takes its links along", "[sim]") {
     REQUIRE(sinks[2].connects == std::vector<std::uint32_t>{9});
 }
 
-TEST_CASE("the sim delivers injected packets and lets an interposer change others", "[sim]") {
+TEST_CASE("the sim delivers injected packets, and an interposer can change others", "[sim]") {
     Couple couple;
     PacketHeader wild = header_of(0, 5, 0);
     wild.virtual_channel = 200;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Connections that come in at an awkward time: several of one caller in a row, and while this
-// process has no descriptor for another one.
+// Connections that arrive at a bad time: several from one caller in a row, and while this process
+// has no free descriptor.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 namespace torusmp::transport::testing {
 namespace {
 
-// A call of the enemy, up to the proof.
+// A call of the attacker, up to the proof.
 struct Call {
     explicit Call(Besieged& victim)
         : besieged(victim),
@@ -66,7 +66,7 @@ class NoDescriptors {
 
 // Both are seen by the same look at the sockets; AddressSanitizer and valgrind see the look at what
 // was deleted.
-TEST_CASE("a call that its caller has replaced may end behind the proof of the next one", "[tcp]") {
+TEST_CASE("a call that its caller has replaced may end after the proof of the next call", "[tcp]") {
     Besieged besieged;
     Call first(besieged);
     first.say();
@@ -79,7 +79,8 @@ TEST_CASE("a call that its caller has replaced may end behind the proof of the n
     CHECK(besieged.get_in(second.socket, second.handshake));
 }
 
-TEST_CASE("a rank without descriptors says so once, and accepts when there are some", "[tcp]") {
+TEST_CASE("a rank without descriptors reports it once, and accepts calls when it has some",
+          "[tcp]") {
     std::vector<std::string> said;
     tcp::InterfaceOptions siege = options("victim");
     siege.log = [&](std::string_view text) { said.emplace_back(text); };

@@ -18,7 +18,7 @@ namespace torusmp::transport::tcp::tcp_parts_test {
 
 using std::chrono::milliseconds;
 
-TEST_CASE("Held packets come out as they went in, and never more than there are slots") {
+TEST_CASE("Held packets come out in order, and never more than the number of slots") {
     std::mt19937 random(28);
     for (std::size_t slots = 1; slots <= 5; ++slots) {
         constexpr std::size_t slot_bytes = 24;
@@ -77,7 +77,7 @@ struct Landing {
     }
 };
 
-TEST_CASE("Writes leave whole and in order, however little the socket takes") {
+TEST_CASE("Writes are sent whole and in order, however little the socket takes") {
     const bool checksum = GENERATE(false, true);
     const unsigned seed = GENERATE(range(1u, 9u));
     CAPTURE(checksum, seed);
@@ -156,7 +156,7 @@ tcp_info after(milliseconds since_answer, milliseconds since_sent = milliseconds
     return info;
 }
 
-TEST_CASE("An idle connection is asked after a third of the limit, and not while it is full") {
+TEST_CASE("An idle connection is probed after a third of the limit, but not while it is full") {
     SilenceWatch watch;
     const auto early = watch.look(after(milliseconds(1000)), start, {limit, false, false});
     CHECK_FALSE((early.ask || early.dead));
@@ -190,7 +190,8 @@ std::chrono::nanoseconds dies_after(bool made_good, bool retransmits, unsigned p
     return std::chrono::nanoseconds::max();
 }
 
-TEST_CASE("A peer that does not answer is dead after the limit, sooner if its loss is repaired") {
+TEST_CASE(
+    "A peer that does not answer is dead after the limit, or sooner if its loss is repaired") {
     // A repaired loss: as soon as the silence is as long as the limit.
     CHECK(dies_after(true, true, 0) >= limit);
     CHECK(dies_after(true, true, 0) < limit * 9 / 8);
@@ -198,12 +199,12 @@ TEST_CASE("A peer that does not answer is dead after the limit, sooner if its lo
     CHECK(dies_after(false, true, 0) >= 2 * limit);
     CHECK(dies_after(false, true, 0) < limit * 5 / 2);
     CHECK(dies_after(false, false, 2) >= 2 * limit);
-    // Nothing was sent again and no probe went out: there is no sign of a dead peer.
+    // No packet was sent again and no probe went out, so nothing indicates a dead peer.
     CHECK(dies_after(true, false, 0) == std::chrono::nanoseconds::max());
     CHECK(dies_after(false, false, 1) == std::chrono::nanoseconds::max());
 }
 
-TEST_CASE("An answer between two looks restarts the limit") {
+TEST_CASE("An answer between two checks restarts the limit") {
     SilenceWatch watch;
     tcp_info info = after(limit, limit / 2);
     info.tcpi_unacked = 1;

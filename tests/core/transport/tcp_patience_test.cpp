@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How TCP connections are established and last although the other end's process takes its time:
-// only kernels have to answer at once.
+// The establishment and survival of TCP connections to a slow process: only kernels have to answer
+// immediately.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST_CASE("after each death an end reports in time that the cable is dead", "[tc
     CHECK(next.give_up_at <= Clock::now() + timeout);
 }
 
-TEST_CASE("who has computed looks once more before it says that there is no cable", "[tcp]") {
+TEST_CASE("a rank that has computed looks again before it reports a missing cable", "[tcp]") {
     constexpr std::chrono::seconds between_calls(1);
     const Clock::time_point due = Clock::now();
     Patience first;
@@ -109,7 +109,7 @@ TEST_CASE("who has computed looks once more before it says that there is no cabl
 
 TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
     Hasty hasty(GENERATE(false, true));
-    SECTION("one looks, the other does not") {
+    SECTION("one polls, the other does not") {
         for (const auto end = Clock::now() + long_pause; Clock::now() < end;)
             hasty.early->poll(hasty.at_early);
         CHECK(hasty.from_early->connecting());
@@ -117,7 +117,7 @@ TEST_CASE("a peer that computes before it looks is waited for", "[tcp]") {
     SECTION("no end polls, and the first poll comes late") {
         std::this_thread::sleep_for(long_pause);
     }
-    SECTION("it computes between any two steps") {
+    SECTION("it computes between all steps") {
         for (int step = 0; step < 10; ++step) {
             hasty.late->poll(hasty.at_late);
             for (const auto end = Clock::now() + long_pause / 10; Clock::now() < end;)
@@ -148,7 +148,7 @@ TEST_CASE("a peer that computes before it reads is waited for", "[tcp]") {
     CHECK(std::equal(memory.begin(), memory.end(), source.begin()));  // in few words
 }
 
-TEST_CASE("a call that was lost before a verdict is made again, but not for ever", "[tcp]") {
+TEST_CASE("a call that was lost before a verdict is repeated, but not for ever", "[tcp]") {
     base::Descriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     Besieged besieged;
     const DeviceAddress ip = besieged.address().anywhere.addresses.front();
@@ -177,7 +177,7 @@ TEST_CASE("a call that was lost before a verdict is made again, but not for ever
 }
 
 #ifndef __SANITIZE_ADDRESS__  // which wants a descriptor to look at a type
-TEST_CASE("a connection that cannot be begun leaves nothing behind", "[tcp]") {
+TEST_CASE("a connection that cannot be started leaves nothing behind", "[tcp]") {
     Besieged besieged;
     tcp::TcpInterface friendly(one_port(7), options("friendly"));
     rlimit limit{};
@@ -204,7 +204,7 @@ TEST_CASE("a connection that cannot be begun leaves nothing behind", "[tcp]") {
 }
 #endif
 
-TEST_CASE("writes of nothing but a notice arrive once each, however full the socket was", "[tcp]") {
+TEST_CASE("empty writes with a notice arrive once each, however full the socket was", "[tcp]") {
     Hasty hasty(false, std::chrono::seconds(60));
     REQUIRE(hasty.meet());
     std::vector<std::byte> memory(1);
@@ -225,7 +225,7 @@ TEST_CASE("writes of nothing but a notice arrive once each, however full the soc
         if (hasty.at_late.notices[n] != n) REQUIRE(hasty.at_late.notices[n] == n);
 }
 
-TEST_CASE("who has said goodbye stays to keep memory, and is no dead link", "[tcp]") {
+TEST_CASE("an end that has said goodbye keeps its memory and is not a dead link", "[tcp]") {
     Hasty hasty(false);
     REQUIRE(hasty.meet());
     void* const memory = hasty.late->allocate(1000, 64);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died: they are connected again, by the same two ends and no other.
+// Links whose cable has died: only the same two ends connect them again.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -82,22 +82,22 @@ bool call(Besieged& besieged, base::Descriptor& socket, const Id& caller) {
 
 }  // namespace
 
-TEST_CASE("a link that has gone down is connected again, whoever knows of it first", "[tcp]") {
+TEST_CASE("a link that has gone down is connected again, whichever end knows first", "[tcp]") {
     Ends ends;
     REQUIRE(ends.meet());
     const int rounds = 20;
     for (int round = 0; round < rounds; ++round) {
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
-        Channel* const told = by_a ? ends.from_b : ends.from_a;
-        Recorder& at_told = by_a ? ends.at_b : ends.at_a;
+        Channel* const notified = by_a ? ends.from_b : ends.from_a;
+        Recorder& at_notified = by_a ? ends.at_b : ends.at_a;
         (by_a ? ends.from_a : ends.from_b)->close("a test");
         by_a ? ends.connect_a() : ends.connect_b();
-        REQUIRE(ends.turn_until([&] { return !at_told.downs.empty(); }));
-        REQUIRE(at_told.downs.size() == 1);
-        CHECK(at_told.downs.front().first == told);
-        CHECK(told->has_met());
-        at_told.downs.clear();
+        REQUIRE(ends.turn_until([&] { return !at_notified.downs.empty(); }));
+        REQUIRE(at_notified.downs.size() == 1);
+        CHECK(at_notified.downs.front().first == notified);
+        CHECK(notified->has_met());
+        at_notified.downs.clear();
         if (round % 3 == 0) ends.turn_until([turns = 0]() mutable { return ++turns > 100; });
         by_a ? ends.connect_b() : ends.connect_a();
         REQUIRE(ends.meet());
@@ -121,8 +121,9 @@ TEST_CASE("links that are connected again and again leave nothing behind", "[tcp
     CHECK(descriptors_open() <= before + 2);
 }
 
-TEST_CASE("a connection on demand is made anew by the end that wants it, whatever the other knows",
-          "[tcp]") {
+TEST_CASE(
+    "a connection on demand is renewed by the end that needs it, whatever the other end knows",
+    "[tcp]") {
     Ends ends(on_demand);
     std::size_t asked = 0;  // times that the end was, which has not connected
     const auto renew = [&](bool by_a) {
@@ -145,14 +146,14 @@ TEST_CASE("a connection on demand is made anew by the end that wants it, whateve
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
         (by_a ? ends.from_a : ends.from_b)->close("a test");
-        Recorder& told = by_a ? ends.at_b : ends.at_a;
-        if (round % 3 != 0) REQUIRE(ends.turn_until([&] { return !told.downs.empty(); }));
+        Recorder& notified = by_a ? ends.at_b : ends.at_a;
+        if (round % 3 != 0) REQUIRE(ends.turn_until([&] { return !notified.downs.empty(); }));
         renew(round % 3 == 1 ? !by_a : by_a);
     }
     CHECK(descriptors_open() <= before + 2);
 }
 
-TEST_CASE("both ends of a connection on demand may want it at the same time", "[tcp]") {
+TEST_CASE("both ends of a connection on demand may open it at the same time", "[tcp]") {
     Ends ends(on_demand);
     for (int round = 0; round < 30; ++round) {
         INFO("round " << round);
@@ -213,15 +214,15 @@ TEST_CASE("a link that is called again has lost its connection, and is connected
     CHECK(besieged.dropped(old));
 }
 
-TEST_CASE("without a cable a link says so once, and then waits as long as it takes", "[tcp]") {
+TEST_CASE("a link without a cable is reported once, and then waits as long as necessary", "[tcp]") {
     Ends ends(milliseconds(20));
     REQUIRE(ends.meet());
-    Address nobody = Address::decode(ends.b.address());
-    nobody.anywhere.listens_on = 1;  // where no socket listens
+    Address nowhere = Address::decode(ends.b.address());
+    nowhere.anywhere.listens_on = 1;  // where no socket listens
     const auto again = [&] {
-        ends.from_a = &ends.a.connect(nobody.encode(), {1, 1, true});
-        const bool told = ends.turn_until([&] { return !ends.at_a.downs.empty(); });
-        REQUIRE(told);
+        ends.from_a = &ends.a.connect(nowhere.encode(), {1, 1, true});
+        const bool reported = ends.turn_until([&] { return !ends.at_a.downs.empty(); });
+        REQUIRE(reported);
         CHECK_FALSE(ends.from_a->has_met());
         ends.at_a.downs.clear();
     };
@@ -239,20 +240,20 @@ TEST_CASE("without a cable a link says so once, and then waits as long as it tak
     REQUIRE(ends.meet());
     CHECK(ends.talk());
     ends.from_a->close("a test");
-    again();  // the patience is that of a new death
+    again();  // with the full patience of a new death
 }
 
-TEST_CASE("an end that should be called finds out by itself that its cable is dead", "[tcp]") {
+TEST_CASE("an end that waits for a call detects by itself that its cable is dead", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(200)));
-    Address nobody = besieged.address();
-    nobody.id = enemy_id();  // the larger one, which calls
-    nobody.anywhere.listens_on = 1;
-    besieged.victim.connect(nobody.encode(), {1, 1, true});
+    Address nowhere = besieged.address();
+    nowhere.id = enemy_id();  // the larger one, which calls
+    nowhere.anywhere.listens_on = 1;
+    besieged.victim.connect(nowhere.encode(), {1, 1, true});
     REQUIRE(besieged.turn_until([&] { return !besieged.recorder.downs.empty(); }));
     CHECK_THAT(besieged.recorder.downs.front().second, Catch::Contains("cannot connect"));
 }
 
-TEST_CASE("an end that should be called waits for a process that takes its time", "[tcp]") {
+TEST_CASE("an end that waits for a call waits for a slow process", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(20)));
     Besieged computes(sparing("enemy"));  // only its kernel answers
     Address enemy = computes.address();
@@ -264,7 +265,7 @@ TEST_CASE("an end that should be called waits for a process that takes its time"
     CHECK(channel.connecting());
 }
 
-TEST_CASE("a cable that is held down is not looked for before its pause is over", "[tcp]") {
+TEST_CASE("a cable that is held down is not tried before its pause is over", "[tcp]") {
     Ends ends;
     REQUIRE(ends.meet());
     const milliseconds pause(300);
@@ -278,8 +279,7 @@ TEST_CASE("a cable that is held down is not looked for before its pause is over"
     CHECK(ends.talk());
 }
 
-TEST_CASE("whoever else is at the other end of a cable that is back is refused and named",
-          "[tcp]") {
+TEST_CASE("a different rank at the other end of a returned cable is refused and named", "[tcp]") {
     Besieged besieged(sparing("victim", milliseconds(300)));
     besieged.expect_peer(enemy_id());
     base::Descriptor socket, other;
@@ -299,7 +299,7 @@ TEST_CASE("whoever else is at the other end of a cable that is back is refused a
                Catch::Contains("another rank of the job, at "));
 }
 
-TEST_CASE("memory that peers write to is found by what they know of it", "[tcp]") {
+TEST_CASE("memory that peers write to is found by the key that they hold", "[tcp]") {
     tcp::TcpInterface owner(one_port(1), sparing("owner"));
     std::vector<std::byte> memory(100);
     const RemoteMemory remote = owner.register_memory(memory, nullptr);

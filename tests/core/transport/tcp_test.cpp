@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is specific to TCP: who gets in, what damaged or hostile bytes cost, and which addresses are
-// used. The enemy is a plain socket; both ends and the enemy live in this process, on this host's
-// addresses.
+// The features specific to TCP: which callers are accepted, the effect of damaged or hostile bytes,
+// and the addresses that are used. The attacker is a plain socket; both ends and the attacker are
+// in this process, on this host's addresses.
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -32,7 +32,7 @@ using namespace torusmp::transport::testing;
 
 namespace {
 
-// The enemy as a member of the job: everything it sends from here on is frames.
+// The attacker as a member of the job: from here on it sends only frames.
 struct Traitor {
     explicit Traitor(bool checksum = false) : besieged(checksum) {
         channel = &besieged.expect_peer(enemy_id());
@@ -80,7 +80,7 @@ PacketHeader frame(tcp::Frame kind, std::uint32_t length) {
 
 }  // namespace
 
-TEST_CASE("a caller that knows the secret is let in and named", "[tcp]") {
+TEST_CASE("a caller that knows the secret is accepted and named", "[tcp]") {
     Besieged besieged;
     besieged.expect_peer(enemy_id());
     const auto socket = besieged.dial();
@@ -88,7 +88,7 @@ TEST_CASE("a caller that knows the secret is let in and named", "[tcp]") {
     CHECK(besieged.get_in(socket, handshake));
 }
 
-TEST_CASE("pending connections that prove nothing are dropped and cost the job nothing", "[tcp]") {
+TEST_CASE("pending connections without a proof are dropped and do not affect the job", "[tcp]") {
     Besieged besieged;
     besieged.expect_peer(enemy_id());
     const auto socket = besieged.dial();
@@ -96,19 +96,19 @@ TEST_CASE("pending connections that prove nothing are dropped and cost the job n
         Handshake handshake = Handshake::call(secret_of("another's"), introduction(besieged));
         CHECK_FALSE(besieged.get_in(socket, handshake));
     }
-    SECTION("another rank is meant") {
+    SECTION("a call for another rank") {
         tcp::Introduction wrong = introduction(besieged);
         wrong.listener[0] ^= std::byte{1};
         Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
         CHECK_FALSE(besieged.get_in(socket, handshake));
     }
-    SECTION("a port that is not there") {
+    SECTION("a port that does not exist") {
         tcp::Introduction wrong = introduction(besieged);
         wrong.to_port = 99;
         Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
         CHECK_FALSE(besieged.get_in(socket, handshake));
     }
-    SECTION("the right port, but not the peer that belongs there") {
+    SECTION("the right port, but the wrong peer") {
         tcp::Introduction wrong = introduction(besieged);
         wrong.caller[3] ^= std::byte{1};
         Handshake handshake = Handshake::call(secret_of("the job's"), wrong);
@@ -133,7 +133,7 @@ TEST_CASE("pending connections that prove nothing are dropped and cost the job n
             besieged.turn(2);
         }
     }
-    SECTION("many do, while one who has named the victim takes its time") {
+    SECTION("many silent callers, while a caller with the right address is slow") {
         const auto patient = besieged.dial();
         Handshake slow = Handshake::call(secret_of("the job's"), introduction(besieged));
         const auto hello = slow.to_write();
@@ -176,7 +176,7 @@ TEST_CASE("a recorded handshake does not open a second connection", "[tcp]") {
     CHECK(besieged.dropped(again));
 }
 
-TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]") {
+TEST_CASE("impossible frames end the connection with the reason", "[tcp]") {
     Traitor traitor;
     SECTION("an unknown kind") {
         CHECK_THAT(traitor.end_of(frame(tcp::Frame(77), 0)), Catch::Contains("kind 77"));
@@ -190,7 +190,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
         header.virtual_channel = 1;
         CHECK_THAT(traitor.end_of(header), Catch::Contains("virtual channel 1"));
     }
-    SECTION("a write without end") {
+    SECTION("an endless write") {
         CHECK_THAT(traitor.end_of(frame(tcp::Frame::write, 1u << 31)),
                    Catch::Contains("2147483648 B"));
     }
@@ -203,7 +203,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
         header.grants = 0x80;
         CHECK_THAT(traitor.end_of(header), Catch::Contains("credits"));
     }
-    SECTION("more packets than there are slots, while they are held") {
+    SECTION("more packets than slots, while they are held") {
         traitor.besieged.recorder.decide = [](const PacketHeader&) { return Verdict::held; };
         for (int n = 0; n < 4; ++n) {
             const PacketHeader header = frame(tcp::Frame::packet, 0);
@@ -217,7 +217,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
         REQUIRE(traitor.besieged.recorder.downs.size() == 1);
         CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("goodbye"));
     }
-    SECTION("the reason that the other end gives is passed on") {
+    SECTION("the reason of the other end is reported") {
         const std::string reason = "its credits do not add up";
         std::vector<char> bytes(sizeof(PacketHeader) + reason.size());
         const PacketHeader header = frame(tcp::Frame::closed, std::uint32_t(reason.size()));
@@ -234,7 +234,7 @@ TEST_CASE("frames that cannot be end the connection with what was found", "[tcp]
     CHECK_THAT(traitor.besieged.recorder.downs[0].second, Catch::Contains("enemy"));
 }
 
-TEST_CASE("a packet that may wait leaves with the next one, and not before", "[tcp]") {
+TEST_CASE("a packet that may wait is sent with the next one, and not before", "[tcp]") {
     Traitor traitor;
     REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
     PacketHeader header{};
@@ -258,7 +258,7 @@ TEST_CASE("a packet that may wait leaves with the next one, and not before", "[t
     CHECK(std::equal(payload.begin(), payload.end(), got.end() - std::ptrdiff_t(slot_bytes)));
 }
 
-TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
+TEST_CASE("a write to deregistered memory is dropped", "[tcp]") {
     Traitor traitor;
     std::vector<std::byte> memory(3000, std::byte{9});
     const RemoteMemory remote = traitor.besieged.victim.register_memory(memory, nullptr);
@@ -275,10 +275,10 @@ TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
     SECTION("after it was deregistered") {
         traitor.besieged.victim.deregister_memory(remote);
     }
-    SECTION("under an id of its place's next life") {
+    SECTION("under a later id of the same place") {
         ++header.sequence;
     }
-    SECTION("but inside it arrives") {
+    SECTION("a write inside the memory arrives") {
         header.grants = 2000;
         written = true;
     }
@@ -296,7 +296,7 @@ TEST_CASE("a write for memory that is deregistered goes nowhere", "[tcp]") {
     CHECK(memory == expected);
 }
 
-TEST_CASE("writes that wait go out whole and in order, and packets overtake them", "[tcp]") {
+TEST_CASE("waiting writes are sent whole and in order, and packets overtake them", "[tcp]") {
     Traitor traitor;
     REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
     // Far more than a socket takes, then writes of many stretches, one frame long and more.
@@ -374,7 +374,7 @@ TEST_CASE("writes that wait go out whole and in order, and packets overtake them
     CHECK(traitor.besieged.recorder.transfers == all);
 }
 
-TEST_CASE("a connection is not paced, whatever this host does otherwise", "[tcp]") {
+TEST_CASE("a connection is not paced, whatever the default of this host is", "[tcp]") {
     Traitor traitor;
     REQUIRE(traitor.besieged.turn_until([&] { return !traitor.channel->connecting(); }));
     const int socket = other_end_of(traitor.socket);
@@ -385,7 +385,7 @@ TEST_CASE("a connection is not paced, whatever this host does otherwise", "[tcp]
     CHECK(std::string(algorithm.data()) == "reno");
 }
 
-TEST_CASE("the kernel asks for an end that is silent in the handshake, too", "[tcp]") {
+TEST_CASE("the kernel probes an end that is silent during the handshake, too", "[tcp]") {
     Besieged besieged;
     const auto socket = besieged.dial();
     int ours = -1;
@@ -396,7 +396,7 @@ TEST_CASE("the kernel asks for an end that is silent in the handshake, too", "[t
     CHECK(asks == 1);
 }
 
-TEST_CASE("checksums find what the link has changed", "[tcp]") {
+TEST_CASE("checksums detect changes on the link", "[tcp]") {
     Traitor traitor(true);
     PacketHeader header = frame(tcp::Frame::packet, 100);
     header.tag = 5;
@@ -413,7 +413,7 @@ TEST_CASE("checksums find what the link has changed", "[tcp]") {
         header.tag = 4;
         found = "header";
     }
-    SECTION("in the header, mended by a rank on the way") {
+    SECTION("in the header, corrected by a relay") {
         header.tag = 4;
         check = tcp::checksum_of(header);
         found = "payload";
@@ -452,7 +452,7 @@ TEST_CASE("the checksum is CRC-32C of RFC 3720", "[tcp]") {
     CHECK(crc32c(up.data() + 10, 22, crc32c(up.data(), 10)) == 0x46dd794eu);
 }
 
-TEST_CASE("all ways to the checksum come to the same", "[tcp]") {
+TEST_CASE("all implementations of the checksum agree", "[tcp]") {
     const auto data = pattern(5000, 3);
     for (const std::size_t from : {0u, 1u, 7u, 8u, 4093u})
         for (const std::size_t bytes : {0u, 1u, 7u, 8u, 9u, 63u, 64u, 900u}) {
@@ -466,7 +466,8 @@ TEST_CASE("all ways to the checksum come to the same", "[tcp]") {
     CHECK(crc32c_ways::by_tables(zeros.data(), zeros.size(), 0) == 0x8a9136aau);
 }
 
-TEST_CASE("an interface's address survives its way and nothing else is taken for one", "[tcp]") {
+TEST_CASE("an interface's address is unchanged after encoding, and other bytes are refused",
+          "[tcp]") {
     Address address;
     address.id.fill(std::byte{3});
     address.host = "qcd000";
@@ -531,7 +532,7 @@ TEST_CASE("a cable's ends use one network, or their link-local addresses", "[tcp
     CHECK(routed->peer.text() == "10.0.255.8");
 }
 
-TEST_CASE("a device that is not there is named before anything starts", "[tcp]") {
+TEST_CASE("a device that does not exist is named before anything starts", "[tcp]") {
     tcp::InterfaceOptions wrong = options("qcd000");
     wrong.devices = {{1, "nosuch0"}};
     CHECK_THROWS_WITH(tcp::TcpInterface(one_port(1), wrong), Catch::Contains("qcd000") &&
@@ -539,7 +540,7 @@ TEST_CASE("a device that is not there is named before anything starts", "[tcp]")
                                                                  Catch::Contains("does not exist"));
 }
 
-TEST_CASE("an end that says goodbye is no dead link", "[tcp]") {
+TEST_CASE("an end that says goodbye is not a dead link", "[tcp]") {
     Recorder at_a;
     tcp::TcpInterface a(one_port(1), options("a"));
     Recorder at_b;

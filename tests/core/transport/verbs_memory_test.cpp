@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory under verbs: its registration and the end of that, and copies where it is refused. Runs
-// where there are RDMA devices (verbs_pair.h), as root; tests of the limit of locked memory without
+// Memory under verbs: its registration and deregistration, and copies if registration is refused.
+// Runs if RDMA devices exist (verbs_pair.h), as root; tests of the limit of locked memory without
 // CAP_IPC_LOCK.
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -46,7 +46,8 @@ class LittleMemory {
 
 }  // namespace
 
-TEST_CASE("memory is registered once, and anew when the program gets its address back", "[verbs]") {
+TEST_CASE("memory is registered once, and again when the program gets its address back",
+          "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 1u << 20;
     std::byte* memory = map_at(nullptr, bytes);
@@ -77,7 +78,7 @@ TEST_CASE("memory is registered once, and anew when the program gets its address
     munmap(memory, bytes);
 }
 
-TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
+TEST_CASE("memory that free returns to the system is deregistered", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 4u << 20;
     // The same size again and again is allocated at the same address.
@@ -91,7 +92,7 @@ TEST_CASE("memory that free gives back to the system is forgotten", "[verbs]") {
     CHECK(cable.b.registrations().made >= 1);
 }
 
-TEST_CASE("no more registered memory is kept than was asked for, and the oldest goes first",
+TEST_CASE("registered memory is kept up to the limit, and the oldest is released first",
           "[verbs]") {
     constexpr std::size_t piece = 256u << 10;
     Cable cable(4 * piece);
@@ -138,7 +139,7 @@ TEST_CASE("memory made by the transport stays registered", "[verbs]") {
     cable.b.free(memory);
 }
 
-TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
+TEST_CASE("memory that the program may only read can be sent", "[verbs]") {
     Cable cable;
     constexpr std::size_t bytes = 200'000;
     std::byte* const source = map_at(nullptr, bytes);
@@ -155,11 +156,11 @@ TEST_CASE("memory that the program may only read is sent from", "[verbs]") {
 }
 
 TEST_CASE(
-    "where no more memory may be locked, the limit and the remedy are reported and large "
-    "messages are copied",
+    "if no more memory may be locked, the limit and the remedy are reported and large messages are "
+    "copied",
     "[.memlock]") {
-    std::string told;
-    Cable cable(1u << 30, [&](std::string_view text) { told += text; });
+    std::string logged;
+    Cable cable(1u << 30, [&](std::string_view text) { logged += text; });
     std::vector<std::byte> memory(1'000'000);
     const auto data = pattern(memory.size(), 4);
     const RemoteMemory remote = cable.b.register_memory(memory, &cable.to_a);
@@ -176,12 +177,13 @@ TEST_CASE(
     CHECK(memory == data);
     CHECK(cable.a.traffic().bounced == data.size());
     CHECK(cable.a.registrations().refused == 1);
-    CHECK_THAT(told, Catch::Contains("64 KiB in all (`ulimit -l`)"));
-    CHECK_THAT(told, Catch::Contains("limits.conf"));
+    CHECK_THAT(logged, Catch::Contains("64 KiB in all (`ulimit -l`)"));
+    CHECK_THAT(logged, Catch::Contains("limits.conf"));
     cable.b.deregister_memory(remote);
 }
 
-TEST_CASE("a channel without memory for its slots says what it may lock", "[.memlock]") {
+TEST_CASE("a channel without memory for its slots reports the limit of locked memory",
+          "[.memlock]") {
     VerbsInterface a(std::vector{port(0)}, verbs_options("a", verbs_devices().first, {port(0)}));
     VerbsInterface b(std::vector{port(1)}, verbs_options("b", verbs_devices().second, {port(1)}));
     const LittleMemory little(64u << 10);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Links whose cable has died: they are connected again, by new queue pairs of the same two ends.
+// Links whose cable has died: the same two ends connect them again with new queue pairs.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <memory>
@@ -97,25 +97,25 @@ std::string kibibytes_in_slots(const VerbsInterface& interface) {
 
 }  // namespace
 
-TEST_CASE("a link over RDMA that has gone down is connected again, whoever knows of it first",
+TEST_CASE("a link over RDMA that has gone down is connected again, whichever end knows first",
           "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
     for (int round = 0; round < 12; ++round) {
         INFO("round " << round);
         const bool by_a = round % 2 == 0;
-        Channel* const told = by_a ? ends.from_b : ends.from_a;
-        Recorder& at_told = by_a ? ends.at_b : ends.at_a;
+        Channel* const notified = by_a ? ends.from_b : ends.from_a;
+        Recorder& at_notified = by_a ? ends.at_b : ends.at_a;
         const RemoteMemory remote = ends.b.register_memory(ends.memory, ends.from_b);
         if (round % 3 != 0) ends.load(*ends.from_a, remote);
         (by_a ? ends.from_a : ends.from_b)->close("a test");
         by_a ? ends.connect_a() : ends.connect_b();
-        REQUIRE(ends.turn_until([&] { return !at_told.downs.empty(); }));
+        REQUIRE(ends.turn_until([&] { return !at_notified.downs.empty(); }));
         ends.b.deregister_memory(remote);
-        REQUIRE(at_told.downs.size() == 1);
-        CHECK(at_told.downs.front().first == told);
-        CHECK(told->has_met());
-        at_told.downs.clear();
+        REQUIRE(at_notified.downs.size() == 1);
+        CHECK(at_notified.downs.front().first == notified);
+        CHECK(notified->has_met());
+        at_notified.downs.clear();
         if (round % 4 == 0) ends.turn_until([turns = 0]() mutable { return ++turns > 100; });
         by_a ? ends.connect_b() : ends.connect_a();
         REQUIRE(ends.meet());
@@ -146,7 +146,8 @@ TEST_CASE("links over RDMA that are connected again and again leave nothing behi
     CHECK(kibibytes_in_slots(ends.a) == slots);
 }
 
-TEST_CASE("a hello of a queue pair that is gone is not taken for that of the next", "[verbs]") {
+TEST_CASE("a hello of a queue pair that is gone is not taken for a hello of the next one",
+          "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
     // As the first queue pair of a said it, and again after the link has died.
@@ -204,7 +205,7 @@ TEST_CASE("a hello of a queue pair that is gone is not taken for that of the nex
     REQUIRE(ends.talk());
 }
 
-TEST_CASE("a link over RDMA whose device goes down waits for it, and goes on when it is back",
+TEST_CASE("a link over RDMA whose device goes down waits for it, and continues when it is back",
           "[verbs]") {
     Ends ends;
     REQUIRE(ends.meet());
@@ -230,7 +231,7 @@ TEST_CASE("a link over RDMA whose device goes down waits for it, and goes on whe
     }
 }
 
-TEST_CASE("without a cable a link over RDMA says so once, and then waits as long as it takes",
+TEST_CASE("a link over RDMA without a cable is reported once, and then waits as long as necessary",
           "[verbs]") {
     Ends ends(milliseconds(1000));
     REQUIRE(ends.meet());
@@ -260,7 +261,7 @@ TEST_CASE("without a cable a link over RDMA says so once, and then waits as long
     CHECK(ends.talk());
 }
 
-TEST_CASE("while the kernel at the other end of an RDMA cable answers, its process may compute",
+TEST_CASE("the process at the other end of an RDMA cable may compute while its kernel answers",
           "[verbs]") {
     Ends ends(milliseconds(1000));
     REQUIRE(ends.meet());
@@ -276,8 +277,7 @@ TEST_CASE("while the kernel at the other end of an RDMA cable answers, its proce
     CHECK(ends.talk());
 }
 
-TEST_CASE("a link over RDMA may be dead from the start, and comes up when its cable does",
-          "[verbs]") {
+TEST_CASE("a link over RDMA that is dead at the start comes up with its cable", "[verbs]") {
     const auto [first, second] = verbs_devices();
     ip(first + " down");
     CHECK_THROWS_WITH(VerbsInterface(std::vector{port(0)}, verbs_options("a", first, {port(0)})),
@@ -294,7 +294,7 @@ TEST_CASE("a link over RDMA may be dead from the start, and comes up when its ca
     CHECK(ends.talk());
 }
 
-TEST_CASE("memory that peers write to by RDMA is found by what they know of it", "[verbs]") {
+TEST_CASE("memory that peers write to by RDMA is found by the key that they hold", "[verbs]") {
     Ends ends;
     std::vector<std::byte> memory(100);
     const RemoteMemory remote = ends.b.register_memory(memory, nullptr);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is specific to verbs: packets forwarded from the slot in which they came, and messages when
-// devices, peers and settings are wrong. Runs where there are RDMA devices (verbs_pair.h), as root.
+// The features specific to verbs: packets relayed from the slot in which they arrived, and messages
+// about faulty devices, peers and settings. Runs if RDMA devices exist (verbs_pair.h), as root.
 #include <catch2/catch.hpp>
 #include <memory>
 
@@ -11,7 +11,7 @@ using namespace torusmp::transport::testing;
 using verbs::VerbsInterface;
 
 namespace verbs_test {
-TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
+TEST_CASE("a packet is relayed from the slot in which it arrived", "[verbs]") {
     const auto [first, second] = verbs_devices();
     VerbsInterface a(std::vector{port(0)}, verbs_options("a", first, {port(0)}));
     // Two ends on one device: what comes by one port leaves by the other.
@@ -53,7 +53,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
         }
         return Verdict::taken;
     };
-    // What is sent before a channel is open is kept as a copy.
+    // Packets sent before a channel is open are kept as copies.
     unsigned mine = 7;
     --credits;
     to_c.send(header_of(0, 0, 0), {});
@@ -85,7 +85,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
             for (; given < at_c.packets.size(); ++given)
                 at_c.packets[given].channel->grant(credit_of(0));
             mine += credits_in(from_a.collect_grants(), 0);
-            // What b has passed on is free again at its side.
+            // The slots of packets that b has relayed are free again at b.
             for (; passed < at_c.packets.size(); ++passed) to_a.grant(credit_of(0));
             std::this_thread::sleep_for(std::chrono::microseconds(100));
         }
@@ -105,7 +105,7 @@ TEST_CASE("a packet is sent on from the slot in which it came", "[verbs]") {
     c.deregister_memory(remote);
 }
 
-TEST_CASE("devices that cannot be used are named with what to do", "[verbs]") {
+TEST_CASE("unusable devices are named with the remedy", "[verbs]") {
     const auto open = [](const std::string& device, int gid_index) {
         auto options = verbs_options("qcd000", device, {port(0)});
         options.gid_index = gid_index;
@@ -119,7 +119,7 @@ TEST_CASE("devices that cannot be used are named with what to do", "[verbs]") {
                                                            Catch::Contains("0 (fe80"));
 }
 
-TEST_CASE("who does not know the job's secret is not heard, and who waits for it says so",
+TEST_CASE("a peer without the job's secret is ignored, and the end that waits for it reports it",
           "[verbs]") {
     auto a_options = verbs_options("a", verbs_devices().first, {port(0)});
     auto b_options = verbs_options("b", verbs_devices().second, {port(1)});
@@ -137,7 +137,7 @@ TEST_CASE("who does not know the job's secret is not heard, and who waits for it
                Catch::Contains("not connected within 0.4 s") && Catch::Contains(" of b"));
 }
 
-TEST_CASE("ends with other settings do not come together", "[verbs]") {
+TEST_CASE("ends with different settings do not connect", "[verbs]") {
     VerbsInterface a(std::vector{port(0, 8)}, verbs_options("a", verbs_devices().first, {port(0)}));
     VerbsInterface b(std::vector{port(1, 9)},
                      verbs_options("b", verbs_devices().second, {port(1)}));
@@ -150,7 +150,7 @@ TEST_CASE("ends with other settings do not come together", "[verbs]") {
     CHECK_THAT(at_a.downs.front().second, Catch::Contains("do not match"));
 }
 
-TEST_CASE("a peer that gives a link up, or is gone, is reported at the other end", "[verbs]") {
+TEST_CASE("a peer that gives up a link, or has ended, is reported at the other end", "[verbs]") {
     SECTION("by closing it") {
         Cable cable;
         std::vector<std::byte> memory(100);
@@ -160,7 +160,7 @@ TEST_CASE("a peer that gives a link up, or is gone, is reported at the other end
         CHECK_THAT(cable.at_b.downs.front().second, Catch::Contains("enough of it"));
         CHECK(cable.at_a.downs.empty());
     }
-    SECTION("by a goodbye, which is no fault") {
+    SECTION("by a goodbye, which is not a fault") {
         auto a = std::make_unique<VerbsInterface>(
             std::vector{port(0)}, verbs_options("a", verbs_devices().first, {port(0)}));
         VerbsInterface b(std::vector{port(1)},
@@ -177,7 +177,7 @@ TEST_CASE("a peer that gives a link up, or is gone, is reported at the other end
     }
 }
 
-TEST_CASE("nothing ever finds no slot, however few credits there are", "[verbs]") {
+TEST_CASE("every packet finds a slot, however few credits a link has", "[verbs]") {
     std::vector<PortOptions> ports{port(0, 2)};
     auto ports_b = std::vector{port(1, 2)};
     VerbsInterface a(ports, verbs_options("a", verbs_devices().first, ports));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that must end the job with words: one case a run, by name. */
+/* Collectives that must end the job with a message: one case per run, by name. */
 #include "cases.h"
 
 static void sizes_differ(void) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that move data within one group: all forms, roots, sizes and types, in place and
- * not. */
+/* Collectives that move data within one group: all forms, roots, sizes and types, in place or not.
+ */
 #include "collective_forms.h"
 
 /* Nothing; little; more than one packet, of a number that no group divides evenly. */
@@ -52,7 +52,7 @@ static void gathers(void) {
                     put_elements(in, all, me * n, n, 10000 * me);
                     from = MPI_IN_PLACE;
                 }
-                /* What only counts at the root may be nonsense elsewhere. */
+                /* Arguments that only the root uses may be invalid elsewhere. */
                 if (me == root)
                     CALL(form, Gather, Igather, from, n, out->type, all, n, in->type, root,
                          MPI_COMM_WORLD);
@@ -97,8 +97,8 @@ static void scatters(void) {
     }
 }
 
-/* Of the v-forms: rank i has i % 3 times n elements, with a gap of one in front of each block, the
- * last rank's block first. */
+/* The arguments of the v-forms: rank i has i % 3 times n elements, with a gap of one in front of
+ * each block, the last rank's block first. */
 static Count* counts;
 static Displacement* displacements;
 static int room;
@@ -253,7 +253,7 @@ static void alltoalls(void) {
     }
 }
 
-/* How many elements of n go between two ranks, the same both ways. */
+/* The number of elements between two ranks, the same in both directions. */
 static int pair_count(int a, int b, int n) {
     return (a + b) % 3 * n;
 }
@@ -365,7 +365,7 @@ static void wrong_arguments(void) {
     CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
 }
 
-/* Of calls that rank 1 made with another size, some rank learns of it, and all come back. */
+/* If rank 1 called with another size, at least one rank gets an error, and all calls return. */
 static void check_some_failed(int code) {
     int class, failed, any;
     CHECK(MPI_Error_class(code, &class) == MPI_SUCCESS);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Collectives that are under way together, in cases: completed, or started again, in any order. */
+/* Concurrent collectives, in cases: completed or started again in any order. */
 #include "cases.h"
 
 /* Collectives of many kinds under way on one communicator, completed in an order of each rank's

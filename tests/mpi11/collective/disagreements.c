@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Ranks that do not mean the same collective, where errors return: every call ends, somebody is
- * told, and the communicator can be used again. */
+/* Ranks that call different collectives, with errors returned: every call ends, at least one rank
+ * gets an error, and the communicator can be used again. */
 #include "cases.h"
 
 #include <unistd.h>
@@ -10,14 +10,14 @@
 static MPI_Comm comm;
 static float *in, *out;
 
-/* How all ranks ended one call; then the communicator must work. */
-static void settle(int code, int told) {
+/* Checks the end of a call on all ranks. The communicator must work afterwards. */
+static void settle(int code, int reported) {
     int class = MPI_SUCCESS, failed, any = 0, number = me == 0 ? 42 : 0;
     if (code != MPI_SUCCESS) MPI_Error_class(code, &class);
     CHECK(class == MPI_SUCCESS || class == MPI_ERR_TRUNCATE || class == MPI_ERR_OTHER);
     failed = class != MPI_SUCCESS;
     CHECK(MPI_Allreduce(&failed, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS);
-    CHECK(any == told);
+    CHECK(any == reported);
     CHECK(MPI_Bcast(&number, 1, MPI_INT, 0, comm) == MPI_SUCCESS);
     CHECK(number == 42);
     CHECK(MPI_Barrier(comm) == MPI_SUCCESS);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random collectives on random groups of the ranks of one host, of 2 to all of them: in each round
- * the ranks are divided into teams at random, each makes a communicator and calls what the seed
- * says, one after the other or several at once. All answers are checked. With kills a rank ends
- * itself in the middle of a round now and then, until two are left; the calls of its team then end
- * well or with MPI_ERR_PROC_FAILED, those of the others well.
+ * the ranks are divided into random teams. Each team creates a communicator and makes calls drawn
+ * from the seed, one after the other or several at a time. All answers are checked. With KILLS a
+ * rank sometimes ends itself in the middle of a round, until two are left. The calls of its team
+ * then succeed or end with MPI_ERR_PROC_FAILED, and the calls of other teams succeed.
  *
  *   torus-run -np 64 --keep-going host_soak SEED ROUNDS [KILLS]
  *
- * KILLS: how many ranks die, at even distances. The last line of a run is "host_soak: all was
- * right", from one rank that is left. A failure names the seed, the round and the call. */
+ * KILLS: the number of ranks that die, at even distances. The last line of a run is "host_soak: all
+ * was right", from one rank that is left. A failure names the seed, the round and the call. */
 #include <mpi.h>
 
 #include <signal.h>
@@ -172,7 +172,7 @@ static int begin(Call* call, MPI_Comm team) {
     return MPI_ERR_OTHER;
 }
 
-/* What must stand at place i of the block from `block`. */
+/* The value that place i of the block from `block` must have. */
 static unsigned expected(const Call* call, int block, int i) {
     unsigned sum = 0;
     int from;
@@ -217,7 +217,7 @@ static void check(const Call* call) {
     }
 }
 
-/* 1: well; 0: somebody has died, which nobody but a team with a victim may find. */
+/* 1: success; 0: a member has died, which only a team with a victim may report. */
 static int judge(const Call* call, int code, int may_fail) {
     int class = MPI_SUCCESS;
     if (code == MPI_SUCCESS) {

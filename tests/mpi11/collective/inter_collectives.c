@@ -3,7 +3,7 @@
 #include "collective_forms.h"
 
 static MPI_Comm inter;
-static int first_group; /* this rank's group is that of rank 0 of MPI_COMM_WORLD */
+static int first_group; /* this rank is in the group of rank 0 of MPI_COMM_WORLD */
 static int local, locals, remotes;
 
 static const int sizes[] = {0, 1, 4, 3001};
@@ -30,7 +30,7 @@ static void connect_groups(void) {
                                         *in = kinds ? &tight : &gappy;  \
                          out; out = NULL)
 
-/* Of a collective with a root: each side in turn has it. Other members of that side: */
+/* The root argument of a collective: each side in turn has the root. */
 static int root_argument(int side, int root) {
     if (first_group != side) return root;
     return local == root ? MPI_ROOT : MPI_PROC_NULL;
@@ -196,7 +196,7 @@ static void allgathers_of_blocks(void) {
     }
 }
 
-/* What goes from a rank of the first group to one of the other, and back. */
+/* The seed of a block between ranks of the two groups, in either direction. */
 static int pair_seed(int from_first, int a, int b) {
     return 1000000 * from_first + 10000 * a + 500 * b;
 }

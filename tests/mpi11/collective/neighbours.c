@@ -6,7 +6,7 @@ enum { MOST = 32 };
 static const int sizes[] = {0, 1, 5, 2500};
 enum { SIZES = 4 };
 
-/* What goes from a rank over its k-th edge. */
+/* The seed of the block that a rank sends over its k-th edge. */
 static int seed_of(int rank, int k) {
     return 1000000 * rank + 20000 * k;
 }

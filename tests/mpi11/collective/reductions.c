@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reductions within one group: operations, functions of the program, in place and not, on
- * all forms and roots. */
+/* Reductions within one group: operations, functions of the program, in place or not, with all
+ * forms and roots. */
 #include "collective_forms.h"
 
 #include <math.h>
@@ -123,7 +123,7 @@ static void compose(int* first, int stride, int second, int* then, int len) {
     int i;
     for (i = 0; i < len; i++, first += stride, then += stride) {
         int a = first[0], b = first[second], c = then[0], d = then[second];
-        /* What comes first is applied first. */
+        /* The first operand is applied first. */
         then[0] = (int)((long)a * c % PRIME);
         then[second] = (int)(((long)c * b + d) % PRIME);
     }

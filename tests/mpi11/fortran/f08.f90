@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 ! The module mpi_f08: types of handles, keywords, calls without ierror, large counts, functions of
-! the program, and the other faces of the same objects. f08_sections.f90 has array sections. Works on
+! the program, and the same objects in the other interfaces. f08_sections.f90 has array sections. Works on
 ! any number of processes.
 module functions_of_program
   use mpi_f08

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Array sections as buffers of mpi_f08: a call sees their elements in array element order, whatever
-! it does with them, and leaves the elements between alone. Works on any number of processes.
+! Array sections as buffers of mpi_f08: each call uses their elements in array element order, and
+! does not change the elements between. Works on any number of processes.
 program f08_sections
   use mpi_f08
   implicit none
@@ -37,7 +37,7 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 1)
   end subroutine
 
-  ! A matrix whose elements tell who made them and where they are.
+  ! A matrix whose elements encode the rank that made them and their place.
   function made(rank, first, second) result(matrix)
     integer, intent(in) :: rank, first, second
     integer :: matrix(first, second), i

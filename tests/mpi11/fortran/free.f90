@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Fortran 90 with the module mpi: the interfaces take every type and rank of buffer, and what
-! MPI-2 and later have in Fortran. Works on any number of processes.
+! Fortran 90 with the module mpi: the interfaces accept every type and rank of buffer, and
+! the additions of MPI-2 and later for Fortran. Works on any number of processes.
 module copies
   use mpi
   implicit none

@@ -33,7 +33,7 @@ contains
     call MPI_Abort(MPI_COMM_WORLD, 1, ierr)
   end subroutine
 
-  ! Of scalars and of arrays of any rank; the element's.
+  ! The sizes of scalars, and of the elements of arrays of any rank.
   subroutine sizes
     integer :: i, size
     integer(1) :: i1
@@ -155,7 +155,7 @@ contains
       call check_type(type, again, MPI_COMBINER_F90_COMPLEX, [digits(i), 10], &
                       2 * real_bytes(selected_real_kind(digits(i), 10)), 'complexes')
       call MPI_Type_create_f90_real(digits(i), 10, real_type, ierr)
-      call check(type /= real_type, 'a complex is no real')
+      call check(type /= real_type, 'a complex is not a real')
     end do
   end subroutine
 

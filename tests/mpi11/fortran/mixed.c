@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The part in C of mixed.f. */
+/* The C part of mixed.f. */
 #include <mpi.h>
 #include <string.h>
 
@@ -26,7 +26,7 @@ int well_(MPI_Fint* comm, MPI_Fint* type, MPI_Fint* request, MPI_Fint* key, MPI_
     CHECK(MPI_Comm_size(MPI_Comm_f2c(*type), &size) == MPI_ERR_COMM);
     CHECK(MPI_Comm_size(MPI_Comm_f2c(123456789), &size) == MPI_ERR_COMM);
     CHECK(MPI_Comm_size(MPI_Comm_f2c(-5), &size) == MPI_ERR_COMM);
-    /* The end of an object frees its number, and its number is no handle any more. */
+    /* The end of an object frees its number, which is not a handle any more. */
     {
         MPI_Comm copy;
         MPI_Fint number;

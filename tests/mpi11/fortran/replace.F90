@@ -82,7 +82,7 @@ program replace
     if (death == 0 .and. .not. fresh) then
       whole = all
       call torusmp_replace(all, self, MPI_ARGV_NULL, MPI_INFO_NULL, whole, code)
-      call check_class(MPI_ERR_ARG, 'nobody is to be replaced')
+      call check_class(MPI_ERR_ARG, 'no process has to be replaced')
       call check(whole == MPI_COMM_NULL, 'no communicator is returned')
     end if
     death = latest
@@ -167,7 +167,7 @@ contains
     call check(count == 1 .and. place(1) == dead, 'MPIX_Comm_get_failed names the dead')
     call MPI_Group_free(group, code)
     call MPIX_Comm_ack_failed(all, 0, count, code)
-    call check(code == MPI_SUCCESS .and. count == 0, 'nobody is acknowledged')
+    call check(code == MPI_SUCCESS .and. count == 0, 'no death is acknowledged')
     call MPIX_Comm_failure_ack(all, code)
     call check(code == MPI_SUCCESS, 'MPIX_Comm_failure_ack')
     call MPIX_Comm_failure_get_acked(all, group, code)

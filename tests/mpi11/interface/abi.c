@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The figures of the standard ABI of MPI 5.0, against those of mpi.h: a program that was compiled
- * with another implementation's header of that ABI runs on this library only if all agree. Needs no
- * MPI_Init. */
+/* The constants and sizes of the standard ABI of MPI 5.0, against mpi.h: a program that was
+ * compiled with another implementation's header of that ABI runs on this library only if all agree.
+ * Needs no MPI_Init. */
 #include <mpi.h>
 
 #include <stddef.h>
@@ -360,7 +360,7 @@ static const Figure figures[] = {
 };
 enum { count = sizeof figures / sizeof figures[0] };
 
-/* What the ABI does not have must not have one of its figures. */
+/* Constants that the ABI does not have must differ from its values. */
 static const Figure own[] = {
     FIGURE(MPI_LB, 0x800),
     FIGURE(MPI_UB, 0x800),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The functions of mpi.h, and how a list of names that is not as it must be is reported.
+# The functions of mpi.h, and a function that reports differences between lists of names.
 file(READ ${HEADER} header)
 string(REGEX MATCHALL "\nTORUSMP_FUNCTION\\([A-Za-z_]+, [A-Za-z_0-9]+," found "${header}")
 set(declared "")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The library exports each function of mpi.h as a weak MPI_ and a strong PMPI_ name, the same for
-# Fortran, and nothing but its public names.
+# Fortran, and only its public names.
 include(${CMAKE_CURRENT_LIST_DIR}/names.cmake)
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY}
                 OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)

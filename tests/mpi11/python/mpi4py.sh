@@ -3,7 +3,7 @@
 # Builds mpi4py by the command of docs/python.md, but without optimisation, and runs the example on
 # numpy and messages of Python's objects.
 #   mpi4py.sh FOLDER_OF_MPICC TORUS_RUN EXAMPLE VENV
-# Exit code 77: skipped, since mpi4py cannot be had.
+# Exit code 77: skipped, because mpi4py is not available.
 set -uo pipefail
 bin=$1 torus_run=$2 example=$3 venv=$4
 version=4.1.2
@@ -19,8 +19,8 @@ python=/usr/bin/python3
 if ! "$venv/bin/python" -c "import mpi4py; assert mpi4py.__version__ == '$version'" 2>/dev/null; then
     rm -rf "$venv"
     "$python" -m venv --system-site-packages "$venv" || fail "no virtual environment in $venv"
-    # What pip needs from outside, its own tools included, is asked for first: what cannot be had is
-    # no fault of the library. (The sources' metadata need tools that are not here yet.)
+    # The downloads of pip, including its own tools, come first: an unavailable package is not a
+    # fault of the library. (The metadata of the sources needs tools that are not here yet.)
     timeout 120 "$venv/bin/pip" download --no-deps --no-binary mpi4py --no-build-isolation \
         --dest "$venv/source" "mpi4py==$version" >"$venv/download" 2>&1
     grep -q "mpi4py-$version.tar.gz" "$venv/download" || skip "pip finds no mpi4py $version"

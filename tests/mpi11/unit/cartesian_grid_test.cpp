@@ -22,7 +22,7 @@ std::vector<int> coordinates(const CartesianGrid& grid, int rank) {
 
 }  // namespace
 
-TEST_CASE("ranks and coordinates of a grid are each other's inverse") {
+TEST_CASE("ranks and coordinates of a grid are inverse to each other") {
     const CartesianGrid grid({3, 1, 4, 2}, {true, false, true, false});
     REQUIRE(grid.size() == 24);
     for (int rank = 0; rank < grid.size(); ++rank)
@@ -30,7 +30,7 @@ TEST_CASE("ranks and coordinates of a grid are each other's inverse") {
     CHECK(coordinates(grid, 1) == std::vector{0, 0, 0, 1});
 }
 
-TEST_CASE("coordinates come back round periodic dimensions only") {
+TEST_CASE("coordinates wrap around only in periodic dimensions") {
     const CartesianGrid grid({3, 4}, {true, false});
     CHECK(grid.rank(std::vector{-1, 2}) == grid.rank(std::vector{2, 2}));
     CHECK(grid.rank(std::vector{-7, 2}) == grid.rank(std::vector{2, 2}));
@@ -39,7 +39,7 @@ TEST_CASE("coordinates come back round periodic dimensions only") {
     CHECK_FALSE(grid.rank(std::vector{0, -1}));
 }
 
-TEST_CASE("steps along a dimension end at open edges and never elsewhere") {
+TEST_CASE("steps along a dimension end only at open edges") {
     const CartesianGrid grid({3, 4}, {true, false});
     for (int rank = 0; rank < grid.size(); ++rank) {
         for (int steps = -9; steps <= 9; ++steps) {
@@ -81,7 +81,7 @@ TEST_CASE("parts of a grid hold each rank once, in order") {
     }
 }
 
-TEST_CASE("dimensions are filled as evenly as can be, never increasing") {
+TEST_CASE("dimensions are filled as evenly as possible, in non-increasing order") {
     CHECK(filled(6, {0, 0}) == std::vector{3, 2});
     CHECK(filled(7, {0, 0}) == std::vector{7, 1});
     CHECK(filled(6, {0, 3, 0}) == std::vector{2, 3, 1});
@@ -144,7 +144,7 @@ TEST_CASE("no other filling is more even") {
     CHECK(filled(735134400, {0, 0, 0, 0, 0}).size() == 5);
 }
 
-TEST_CASE("the machine's extents are taken where they are as even as any others") {
+TEST_CASE("the machine's extents are used if no others are more even") {
     // 6 6 2 2 and 4 4 3 3 differ in spread, so the machine's own lose.
     CHECK(filled(144, {0, 0, 0, 0}, {6, 6, 2, 2}) == std::vector{4, 4, 3, 3});
     CHECK(filled(256, {0, 0, 0}, {4, 8, 8}) == std::vector{8, 8, 4});

@@ -162,7 +162,7 @@ void check_data_bounds(const Model& model) {
 
 }  // namespace
 
-TEST_CASE("A datatype is what its type map says") {
+TEST_CASE("A datatype equals its type map") {
     Random random(11);
     for (int round = 0; round < 3000; ++round) {
         const Model model = random_model(random, draw(random, 0, 5));
@@ -193,7 +193,7 @@ TEST_CASE("Every predefined type is as large and as aligned as its C type") {
     CHECK(facts(Basic::complex16).size == 16);
 }
 
-TEST_CASE("A pair is its two elements") {
+TEST_CASE("A pair consists of its two elements") {
     const Signature pair(Basic::short_int);
     CHECK(pair.elements() == 2);
     CHECK(pair.uniform() == Basic::none);
@@ -204,7 +204,7 @@ TEST_CASE("A pair is its two elements") {
     CHECK(Signature(Basic::two_int).uniform() == Basic::int_);
 }
 
-TEST_CASE("A structure is padded as a compiler pads it, unless a marker says where it ends") {
+TEST_CASE("A structure is padded as by a compiler, unless a marker sets its end") {
     const TypeMap letter(Basic::char_), number(Basic::double_), end(Basic::upper_bound);
     const TypeMap::Part plain[] = {{0, &number}, {8, &letter}};
     TypeMap padded(plain);

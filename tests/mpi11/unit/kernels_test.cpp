@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The loops of the predefined operations against the plainest loops there are, on values of all
-// signs, at addresses that are not aligned.
+// The loops of the predefined operations against the simplest loops, on values of all signs, at
+// addresses that are not aligned.
 #include "mpi11/coll/kernels.h"
 #include "mpi11/datatype/float128.h"
 
@@ -156,7 +156,7 @@ void check_pairs(Values values) {
 
 }  // namespace
 
-TEST_CASE("operations on integers are those of C, and wrap around") {
+TEST_CASE("operations on integers equal the operations of C, and wrap around") {
     check_integers<std::int8_t>(Values::int8);
     check_integers<std::int16_t>(Values::int16);
     check_integers<std::int32_t>(Values::int32);
@@ -178,7 +178,7 @@ TEST_CASE("operations on integers of 16 bytes carry over all of them") {
                 [](Wide x, Wide y) { return x > y ? x : y; });
 }
 
-TEST_CASE("operations on floating-point numbers are those of C") {
+TEST_CASE("operations on floating-point numbers equal the operations of C") {
     check_reals<float>(Values::float32);
     check_reals<double>(Values::float64);
     check_reals<long double>(Values::long_double);
@@ -223,7 +223,7 @@ TEST_CASE("MINLOC and MAXLOC keep the lower index of equal values") {
     check_pairs<double, double>(Values::float64_float64);
 }
 
-TEST_CASE("what is no number has no operation") {
+TEST_CASE("types that are not numbers have no operation") {
     for (int op = 0; op < op_codes; ++op) CHECK(kernel(OpCode(op), Values::none) == nullptr);
     CHECK(element_size(Values::none) == 0);
 }

@@ -24,7 +24,7 @@ std::set<Rank> set_of(const Members& members) {
     return {members.ranks().begin(), members.ranks().end()};
 }
 
-// Whether the ranks that both have stand in the order of the first.
+// Returns whether the common ranks are in the order of the first group.
 bool keeps_order(const Members& result, const Members& of) {
     int last = -1;
     for (const Rank rank : result.ranks()) {
@@ -38,7 +38,7 @@ bool keeps_order(const Members& result, const Members& of) {
 
 }  // namespace
 
-TEST_CASE("every member is found at its place, and no other rank") {
+TEST_CASE("every member is found at its place, and other ranks are not found") {
     Random random(3);
     for (int round = 0; round < 50; ++round) {
         const Members members = random_members(random, 20);
@@ -49,7 +49,7 @@ TEST_CASE("every member is found at its place, and no other rank") {
     }
 }
 
-TEST_CASE("the algebra of groups is that of sets, in the order of the first group") {
+TEST_CASE("the algebra of groups equals the algebra of sets, in the order of the first group") {
     Random random(5);
     for (int round = 0; round < 200; ++round) {
         const Members a = random_members(random, 12), b = random_members(random, 12);
@@ -73,7 +73,7 @@ TEST_CASE("the algebra of groups is that of sets, in the order of the first grou
     }
 }
 
-TEST_CASE("chosen places and the others together are the group") {
+TEST_CASE("the selected and the other places together are the group") {
     Random random(7);
     for (int round = 0; round < 50; ++round) {
         const Members group = random_members(random, 15);
@@ -98,7 +98,7 @@ TEST_CASE("groups are the same, permuted or different") {
     CHECK(compare(Members(), Members()) == Likeness::same);
 }
 
-TEST_CASE("ranges go up and down and end where the stride leads past the last") {
+TEST_CASE("ranges go up and down and end when the stride passes the last") {
     CHECK(positions_in_range(0, 6, 2) == std::vector<int>{0, 2, 4, 6});
     CHECK(positions_in_range(0, 7, 3) == std::vector<int>{0, 3, 6});
     CHECK(positions_in_range(6, 0, -2) == std::vector<int>{6, 4, 2, 0});

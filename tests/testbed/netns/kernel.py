@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the kernel is asked to do for a testbed: namespaces, devices, shaping, and killing processes.
+"""The requests to the kernel for a testbed: namespaces, devices, shaping, and killing processes.
 
 Everything goes through `ip -batch` and `tc -batch`, one process for many commands, so that a testbed of 64
 nodes comes up in about a second. Callers own what they create; nothing is remembered here.
@@ -37,7 +37,7 @@ def batch(tool, lines, namespace=None):
 
 
 def why_impossible():
-    """None where namespaces can be made by this process, else the reason."""
+    """Returns None if this process can create namespaces, or else the reason."""
     for tool in ("ip", "tc", "unshare"):
         if not any(os.access(os.path.join(d, tool), os.X_OK)
                    for d in os.environ.get("PATH", os.defpath).split(":") + ["/usr/sbin", "/sbin"]):
@@ -51,7 +51,7 @@ def why_impossible():
 
 
 def mount_private():
-    """In a mount namespace of one's own: a directory of namespace names that no other process sees."""
+    """Makes a directory of namespace names that no other process sees, in a separate mount namespace."""
     target = NETNS_DIR if os.path.isdir(NETNS_DIR) else os.path.dirname(NETNS_DIR)
     subprocess.run(["mount", "-t", "tmpfs", "torus-netns", target], check=True)
     os.makedirs(NETNS_DIR, exist_ok=True)
@@ -66,7 +66,7 @@ def _setns(fd):
 
 @contextlib.contextmanager
 def inside(namespace):
-    """This thread in a network namespace for a while; /proc/sys/net and /proc/thread-self/net follow."""
+    """Moves this thread to a network namespace for a while. /proc/sys/net and /proc/thread-self/net follow."""
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY)
     try:
         there = os.open(f"{NETNS_DIR}/{namespace}", os.O_RDONLY)
@@ -88,7 +88,7 @@ def write_sysctl(name, value):
 
 
 def prepare_namespace(namespace):
-    """Before any device is there, so that devices inherit it."""
+    """Call this before any device exists, so that devices inherit it."""
     with inside(namespace):
         write_sysctl("net.ipv4.ip_forward", 1)
         for scope in ("all", "default"):
@@ -138,12 +138,12 @@ def loss_lines(device, percent):
 
 
 def long_loss_lines(device, most):
-    """Drops what arrives with more bytes, the Ethernet header among them."""
+    """Drops packets that arrive with more bytes, including the Ethernet header."""
     return filter_lines(device, ["128 0 0 0", f"37 1 0 {most}", GO_ON, DROP])  # A = length; A > most
 
 
 def filter_lines(device, program):
-    """A short classic BPF program decides what arrives, since netem is not in every kernel."""
+    """Filters arriving packets by a short classic BPF program, because not every kernel has netem."""
     return [f"qdisc replace dev {device} clsact",
             f"filter replace dev {device} ingress prio 1 handle 1 bpf da bytecode "
             f"\"{len(program)},{','.join(program)}\""]
@@ -179,7 +179,7 @@ def processes_in(ids):
 
 
 def kill_processes(ids, patience=10.0):
-    """Kills what lives in the namespaces, again and again until nothing forks any more."""
+    """Kills all processes in the namespaces, repeatedly until none forks any more."""
     end = time.monotonic() + patience
     while pids := processes_in(ids):
         for pid in pids:
@@ -191,7 +191,7 @@ def kill_processes(ids, patience=10.0):
 
 
 def die_with_parent():
-    """For preexec_fn: a killed tool takes along what it started, which would go on making devices."""
+    """For preexec_fn: ends the children of a killed tool, which would otherwise continue to create devices."""
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
@@ -200,7 +200,7 @@ WANTED_BACKLOG = 20000   # veth drops at the default of 1000 when many links are
 
 
 def raise_backlog():
-    """The machine's queue for arriving packets; returns the old length where it was raised."""
+    """Raises the machine's queue for arriving packets. Returns the old length if it was raised."""
     try:
         with open(BACKLOG) as f:
             old = int(f.read())

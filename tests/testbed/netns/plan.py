@@ -15,12 +15,12 @@ FRONT = "front"           # the namespace of the management network, where `run`
 
 
 class PlanError(Exception):
-    """What was asked for cannot be built; one message for the user."""
+    """The requested testbed cannot be built; has one message for the user."""
 
 
 def parse_dims(text):
     if not re.fullmatch(r"[1-9]\d*(x[1-9]\d*)*", text):
-        raise PlanError(f"'{text}' is no torus: expected extents like 2x2x2")
+        raise PlanError(f"'{text}' is not a torus: expected extents like 2x2x2")
     dims = [int(part) for part in text.split("x")]
     if len(dims) > MAX_DIMENSIONS or math.prod(dims) > MAX_NODES:
         raise PlanError(f"{text} is too large: expected at most {MAX_DIMENSIONS} dimensions and {MAX_NODES} nodes")
@@ -58,7 +58,7 @@ class Torus:
         return ahead if 2 * ahead <= extent else ahead - extent
 
     def first_step(self, a, b):
-        """(dimension, sign) of the first step of the SDF path from a to b; None where a == b."""
+        """(dimension, sign) of the first step of the SDF path from a to b; None if a == b."""
         offsets = [(abs(self.offset(a, b, d)), d) for d in range(len(self.dims))]
         steps = [entry for entry in offsets if entry[0]]
         if not steps:
@@ -91,7 +91,7 @@ def parse_cables(text, nodes):
     for item in filter(None, text.split(",")):
         match = re.fullmatch(r"(\d+)(?::([\w.+]+))?-(\d+)(?::([\w.+]+))?", item)
         if not match or int(match[1]) >= nodes or int(match[3]) >= nodes or match[1] == match[3]:
-            raise PlanError(f"--cables: '{item}' is no cable: expected two nodes from 0 to {nodes - 1} as 0-1 or "
+            raise PlanError(f"--cables: '{item}' is not a cable: expected two nodes from 0 to {nodes - 1} as 0-1 or "
                             "0:eth0-1:eth1")
         ends = []
         for node, devices in ((int(match[1]), match[2]), (int(match[3]), match[4])):
@@ -128,10 +128,10 @@ class Plan:
 
     def check(self):
         if not re.fullmatch(r"[a-z][a-z0-9-]{0,40}", self.name):
-            raise PlanError(f"'{self.name}' is no name for a testbed: expected small letters, digits and '-'")
+            raise PlanError(f"'{self.name}' is not a name for a testbed: expected small letters, digits and '-'")
         for d in self.open_dims:
             if not 0 <= d < len(self.dims):
-                raise PlanError(f"--open {d}: there is no such dimension; expected 0 to {len(self.dims) - 1}")
+                raise PlanError(f"--open {d}: unknown dimension; expected 0 to {len(self.dims) - 1}")
         if self.ranks_per_node and len(self.ranks_per_node) != len(self.dims):
             raise PlanError(f"--ranks-per-node has {len(self.ranks_per_node)} extents: expected {len(self.dims)}")
         if self.wiring is not None and len(self.dims) != 1:
@@ -153,14 +153,14 @@ class Plan:
                 + ([self.switches()] if self.twins else []))
 
     def switches(self):
-        """The namespace of the bridges that stand for cables with twins."""
+        """The namespace of the bridges that replace cables with twins."""
         return f"{self.name}-{SWITCHES}"
 
     def node_number(self, word):
         """A node by number or by host name."""
         text = word[len(self.name) + 1:] if word.startswith(self.name + "-") else word
         if not text.isdigit() or int(text) >= self.torus.size:
-            raise PlanError(f"'{word}' is no node of {self.name}: expected 0 to {self.torus.size - 1}")
+            raise PlanError(f"'{word}' is not a node of {self.name}: expected 0 to {self.torus.size - 1}")
         return int(text)
 
     # ---- cables ----
@@ -189,7 +189,7 @@ class Plan:
         return [device for (owner, device) in self.addresses if owner == node]
 
     def peer(self, node, device):
-        """The end at which the cable of a device now ends."""
+        """Returns the current other end of the cable of a device."""
         for a, device_a, b, device_b in self.cables:
             if (a, device_a) == (node, device):
                 return b, device_b

@@ -49,7 +49,7 @@ def locked(directory):
 
 @contextlib.contextmanager
 def locked_root():
-    """The same for the directory of all testbeds, which the last testbed takes away with it."""
+    """The same for the directory of all testbeds, which the last testbed removes."""
     with contextlib.ExitStack() as stack:
         while True:
             root = make_state_root()
@@ -72,7 +72,7 @@ class Testbed:
     # ---- state ----
 
     def saved(self):
-        """The saved state, or None: no such testbed, or it was killed before it wrote one."""
+        """The saved state; None if the testbed does not exist, or was killed before it wrote one."""
         with contextlib.suppress(OSError, ValueError), open(self.state_file) as f:
             return json.load(f)
         return None
@@ -81,7 +81,7 @@ class Testbed:
         saved = self.saved()
         if not saved:
             known = ", ".join(names()) or "none"
-            raise PlanError(f"there is no testbed '{self.name}' (testbeds: {known}); make one with torus-netns up")
+            raise PlanError(f"unknown testbed '{self.name}' (testbeds: {known}); make one with torus-netns up")
         return Plan.from_json(saved)
 
     def save(self, plan, **more):
@@ -92,13 +92,13 @@ class Testbed:
         os.replace(temporary, self.state_file)   # a killed writer leaves the old one whole
 
     def lock(self):
-        self.load()   # says what is wrong where there is no such testbed
+        self.load()   # reports an unknown testbed
         return locked(self.directory)
 
     # ---- up ----
 
     def up(self, plan, geometry=None, private=False):
-        """Builds all of it; takes away what was made where that fails."""
+        """Builds the whole testbed. Removes its parts if that fails."""
         with locked_root():
             taken = sorted(set(plan.namespaces()) & kernel.namespaces())
             if taken or os.path.exists(self.directory):
@@ -162,7 +162,7 @@ class Testbed:
     # ---- down ----
 
     def down(self):
-        """Takes away all that there is of this testbed, however much was made. True: there was something."""
+        """Removes all existing parts of this testbed. Returns True if there were any."""
         saved = self.saved() or {}
         mine = re.compile(re.escape(self.name) + rf"-(\d+|{FRONT}|{SWITCHES})")
         present = sorted(name for name in kernel.namespaces() if mine.fullmatch(name))
@@ -229,7 +229,7 @@ class Testbed:
             return f"healed {len(ends)} link ends of {self.name}"
 
     def dress_again(self, plan, node, device):
-        """Address, MTU, shaping, routes as planned, and up: what a device loses when it goes down."""
+        """Restores what a device loses when it goes down: address, MTU, shaping, planned routes and its state."""
         before = plan.faults.pop(f"{node}:{device}", {})
         lines = [line.replace("addr add", "addr replace") for line in dress_lines(plan, node, device)]
         kernel.batch("ip", lines, plan.host(node))
@@ -237,7 +237,7 @@ class Testbed:
         kernel.batch("ip", plan.route_lines(node, device), plan.host(node))
 
     def set(self, node_word, device_word, changes):
-        """changes: {"mtu": bytes, "loss": percent of what arrives, "rate": Mbit/s of what leaves}."""
+        """changes: {"mtu": bytes, "loss": percent of arriving packets, "rate": Mbit/s of leaving packets}."""
         with self.lock():
             plan = self.load()
             node = plan.node_number(node_word)
@@ -252,7 +252,7 @@ class Testbed:
             return f"{plan.host(node)} {device}: " + ", ".join(f"{k} {v:g}" for k, v in changes.items())
 
     def swap(self, one, other):
-        """Exchanges the far ends of two cables, as a slip of the hand does. Addresses stay with devices."""
+        """Exchanges the far ends of two cables, as by a mistake in cabling. Addresses stay with devices."""
         with self.lock():
             plan = self.load()
             end_a, end_b = plan.find_end(one), plan.find_end(other)
@@ -277,7 +277,7 @@ class Testbed:
                              for a, device_a, b, device_b in made)
 
     def kill_node(self, word):
-        """As when the power fails: nothing is said in the torus, then the node and its devices are gone."""
+        """Acts like a power failure: no message is sent in the torus, and the node and its devices are gone."""
         with self.lock():
             plan = self.load()
             host = plan.host(plan.node_number(word))
@@ -291,7 +291,7 @@ class Testbed:
 
 
 def await_ready(plan, ends):
-    """Until every link end can carry IPv6, which the kernel arranges in the background."""
+    """Waits until every link end can carry IPv6, which the kernel prepares in the background."""
     if not os.path.isdir("/proc/sys/net/ipv6"):
         return
     limit = time.monotonic() + READY_SECONDS
@@ -319,7 +319,7 @@ def cable_line(plan, cable):
 
 
 def twin_lines(plan, number, cables):
-    """A bridge in place of the cable: what one device sends arrives at all others of the cable."""
+    """Makes a bridge instead of the cable: packets of one device arrive at all others of the cable."""
     lines = [f"link add twin{number} mtu {plan.mtu} type bridge forward_delay 0 stp_state 0 mcast_snooping 0",
              f"link set twin{number} up"]
     ends = [end for a, x, b, y in cables for end in ((a, x), (b, y))]
@@ -357,7 +357,7 @@ def fault(plan, node, device):
 
 
 def both_up(plan, end):
-    """Whether a link can work: an end that was cut takes the carrier from the other."""
+    """Returns True if a link can work. If an end is cut, the other end has no carrier."""
     return not any(plan.faults.get(f"{node}:{device}", {}).get("down") for node, device in (end, plan.peer(*end)))
 
 

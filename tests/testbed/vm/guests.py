@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""QEMU processes: one a guest, and the management LAN between them.
+"""QEMU processes, one per guest, and the management LAN between them.
 
 Plain emulation (TCG); /dev/kvm is not needed. A link between two guests is a pair of unix datagram sockets: no packet
 touches the host's network. Sockets have short names in a directory of their own, which is the working directory here:
@@ -26,7 +26,7 @@ HUB = "hub"
 
 
 class GuestError(Exception):
-    """A guest did not come up, or ended; `code` is for the exit status."""
+    """A guest did not start, or ended; `code` is the exit status."""
 
     def __init__(self, message, code=125):
         super().__init__(message)
@@ -35,7 +35,7 @@ class GuestError(Exception):
 
 def tsc_khz():
     """An emulated guest's time stamp counter is the host's. A guest that measures its rate while its neighbours boot
-    gets it wrong (seen: 7 times too fast) and lives on a wrong clock, so it is told. On x86, bogomips is twice the
+    gets it wrong (seen: 7 times too fast) and has a wrong clock, so the rate is passed to it. On x86, bogomips is twice the
     counter's MHz."""
     with open("/proc/cpuinfo") as f:
         found = re.search(r"^bogomips\s*:\s*([\d.]+)", f.read(), re.M)
@@ -61,7 +61,7 @@ def nics(wiring, guest):
 
 
 def qemu_command(wiring, guest, image, shared, console, memory):
-    """-accel: translated code is bounded, so that eight guests fit into a small machine."""
+    """Returns -accel with a limit for translated code, so that eight guests fit into a small machine."""
     return ["nice", "-n", "5", QEMU, "-name", wiring.host(guest), "-nodefaults", "-no-user-config", "-display", "none",
             "-no-reboot", "-machine", MACHINE, "-accel", "tcg,thread=multi,tb-size=128", "-cpu", "max", "-smp", "1",
             "-m", str(memory), "-kernel", image.vmlinux, "-initrd", image.initrd,
@@ -100,7 +100,7 @@ class Hub(threading.Thread):
 
 
 class Guest:
-    """One QEMU. Its output is passed on line by line; two marks in it say how far it is."""
+    """One QEMU. Its output is passed on line by line; two marks in it show its progress."""
 
     def __init__(self, number, command, prefix, console):
         self.number, self.prefix, self.console = number, prefix, console
@@ -129,7 +129,7 @@ class Guest:
             sys.stdout.flush()
 
     def ended(self):
-        """Whether QEMU is gone: the guest ended, or it panicked (panic=-1 and -no-reboot)."""
+        """Returns True if QEMU has ended: the guest ended, or it panicked (panic=-1 and -no-reboot)."""
         if self.process.poll() is None:
             return False
         self.reader.join(5)   # its last line may still be on the way
@@ -145,7 +145,7 @@ class Guest:
         self.process.wait()
 
     def complaints(self):
-        """What its kernel found wrong; counts even where the command succeeded."""
+        """Returns the errors of the guest's kernel, which count even if the command succeeded."""
         try:
             with open(self.console, errors="replace") as f:
                 return [line for line in f.read().splitlines() if BAD_KERNEL.search(line)]

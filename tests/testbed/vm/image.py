@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What guests boot: Debian's own kernel and an initramfs, made from the kernel's package and kept in a cache.
+"""The image that guests boot: Debian's kernel and an initramfs, made from the kernel's package and kept in a cache.
 
 The package is downloaded, never installed. Guests take all else from the host's root, so what is made here depends on
 that package, busybox and the files beside this one.
@@ -31,7 +31,7 @@ DIRECTORY, FILE, PROGRAM, LINK = 0o40755, 0o100644, 0o100755, 0o120777
 
 
 class Impossible(Exception):
-    """Guests cannot be had on this machine, and why."""
+    """Guests cannot run on this machine; has the reason."""
 
 
 class Image:
@@ -40,7 +40,7 @@ class Image:
         self.vmlinux, self.initrd, self.rxe_exec = (os.path.join(cache, name) for name in ("vmlinux", "initrd", "rxe-exec"))
 
     def prepare(self, force=False):
-        """Makes anew what is older than what it is made of; one process at a time."""
+        """Builds a file again if it is older than its sources, in one process at a time."""
         os.makedirs(self.cache, exist_ok=True)
         with locked(self.cache):
             package = self.fetch_package()
@@ -109,7 +109,7 @@ def write(path, data):
 # ---- the kernel's package ----
 
 def unpack(package):
-    """The boot image, and the modules of MODULES with what they depend on, in the order to load them."""
+    """The boot image, and the modules of MODULES with their dependencies, in the order of loading."""
     packed, builtin, kernel = {}, set(), None
     tar = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", package], stdout=subprocess.PIPE)
     with tarfile.open(fileobj=tar.stdout, mode="r|") as members:
@@ -170,7 +170,7 @@ def elf_in(image):
 def initrd_entries(modules):
     busybox = next((path for path in ("/bin/busybox", "/usr/bin/busybox") if os.path.exists(path)), None)
     if not busybox:
-        raise Impossible("there is no busybox (Debian package busybox-static)")
+        raise Impossible("cannot find busybox (Debian package busybox-static)")
     entries = [(name, DIRECTORY, b"") for name in ("bin", "dev", "proc", "sys", "ro", "rw", "new", "modules")]
     entries += [("bin/busybox", PROGRAM, read(busybox)), ("init", PROGRAM, read(os.path.join(HERE, "guest/init"))),
                 ("modules/order", FILE, "".join(f"{name}\n" for name in modules).encode())]

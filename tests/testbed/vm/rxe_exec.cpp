@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// rxe-exec NODE COMMAND...: runs a command on another node of the testbed, as ssh would. The
-// environment is that node's, the working directory this one's; the streams and the exit code come
-// back. rxe-exec --serve: in each guest, takes such calls and goes on in the background.
+// rxe-exec NODE COMMAND...: runs a command on another node of the testbed, as ssh would. It has the
+// environment of that node and the working directory of this one. The streams and the exit code are
+// returned. rxe-exec --serve: in each guest, serves such calls in the background.
 //
-// The testbed's agent for launchers. A program of its own because a guest has no sshd, and because
-// an emulated guest takes a second to start an interpreter. Built by rxe-vm itself, static, so that
-// it needs nothing but this file. There is no authentication: the management LAN is closed.
+// The testbed's agent for launchers. It is a separate program because a guest has no sshd, and
+// because an emulated guest needs a second to start an interpreter. rxe-vm builds it itself,
+// static, so that it needs only this file. It does not authenticate callers, because the management
+// LAN is closed.
 //
 // The caller sends the directory and the words of the command, each ended by a zero byte, an empty
 // word last, then its standard input. Frames come back: a byte for the stream (1, 2, or 0 for the
@@ -84,7 +85,8 @@ in_addr address_of(const std::string& host) {
     in_addr found{};
     for (std::string address, name; hosts >> address >> name; hosts.ignore(1000, '\n'))
         if (name == host && inet_pton(AF_INET, address.c_str(), &found) == 1) return found;
-    std::fprintf(stderr, "rxe-exec: '%s' is no node of this testbed: expected a name like node-1\n",
+    std::fprintf(stderr,
+                 "rxe-exec: '%s' is not a node of this testbed: expected a name like node-1\n",
                  host.c_str());
     _exit(lost);
 }

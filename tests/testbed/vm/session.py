@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of the testbed: guests come up, a command runs on node 0, guests end, nothing is left.
+"""One run of the testbed: guests start, a command runs on node 0, guests end, and nothing is left.
 
 The host and the guests talk by files in a directory that all share: .go starts the command, .end lets guests end,
-.kill.N asks for the sudden end of guest N, and .killed.N tells of it.
+.kill.N asks for the sudden end of guest N, and .killed.N confirms it.
 """
 import contextlib
 import os

@@ -22,7 +22,7 @@ PATH = "/run/rxe/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
 
 @dataclass(frozen=True)
 class End:
-    """One end of a cable. `number` is that of the cable; `side` tells its two ends apart."""
+    """One end of a cable. `number` is the number of the cable; `side` distinguishes its two ends."""
     node: int
     place: str      # d0p: the device in a guest of its own
     device: str     # the device in the guest that it has here
@@ -39,7 +39,7 @@ class End:
 
     @property
     def link_local(self):
-        """What the kernel makes of the MAC address; as a GID it has index 0."""
+        """The address that the kernel derives from the MAC address; as a GID it has index 0."""
         return f"fe80::5054:ff:fe{self.number >> 8:02x}:{(self.number & 255) << 8 | self.side:x}"
 
     @property
@@ -75,7 +75,7 @@ class Wiring(Plan):
         return [end for node in self.nodes() if self.shape == "one" or node == guest for end in self.ends(node)]
 
     def address(self, end):
-        """IPv4, only where each node has a kernel of its own; as a GID it has index 1."""
+        """The IPv4 address, only if each node has its own kernel; as a GID it has index 1."""
         return self.addresses[end.node, end.place][0]
 
     # ---- lines for the kernel of a guest ----
@@ -107,7 +107,7 @@ class Wiring(Plan):
         return f"52:54:01:00:{guest >> 8:02x}:{guest & 255:02x}"
 
     def nic_names(self, guest):
-        """MAC and name of each NIC: the order in which they are found is not promised."""
+        """MAC and name of each NIC: the kernel does not guarantee their order."""
         if self.shape == "one":
             return []
         names = [f"{end.mac} {end.device}" for end in self.ends_in(guest)]
@@ -156,7 +156,7 @@ class Wiring(Plan):
         nearer = before if distance(node, before) + 1 == distance(node, end.node) else end.node
         return device_name(*self.torus.first_step(node, nearer))
 
-    # ---- what programs are told ----
+    # ---- the files for programs ----
 
     def geometry_of_links(self):
         if self.shape == "many":
@@ -173,7 +173,7 @@ class Wiring(Plan):
                 'timeout = "30s"']
 
     def hosts_file(self):
-        """On one guest the names are only names: rxe-exec knows what they mean."""
+        """Returns /etc/hosts. On one guest all names are loopback addresses, and rxe-exec finds the nodes."""
         lines = ["127.0.0.1 localhost"]
         for node in self.nodes():
             many = self.shape == "many" and self.torus.size > 1
@@ -182,7 +182,7 @@ class Wiring(Plan):
         return "\n".join(lines) + "\n"
 
     def links_file(self):
-        """For programs that use the links without torusmp: a line for each end."""
+        """Returns a line for each end, for programs that use the links without torusmp."""
         lines = ["# node place netdev rdma address peer peer-place peer-netdev peer-rdma peer-address"]
         for node in self.nodes():
             lines += [" ".join((str(node), *self.words(end), str(self.far[end].node), *self.words(self.far[end])))
@@ -194,7 +194,7 @@ class Wiring(Plan):
         return end.place, end.device, end.rdma, address
 
     def environment(self, node, more=()):
-        """For a shell to read. HOME and TERM: what a login would have set."""
+        """Returns variables for a shell. HOME and TERM have the values of a login."""
         values = {"PATH": PATH, "HOME": "/root", "TERM": "dumb", "LANG": "C.UTF-8", "TORUSMP_CONFIG": GEOMETRY,
                   "RXE_SHARED": SHARED, "RXE_SHAPE": self.shape, "RXE_DIMS": "x".join(map(str, self.dims)),
                   "RXE_SIZE": self.torus.size, "RXE_NODE": node, "RXE_GIDX": 0, "RXE_LINKS": SHARED + "/links"}

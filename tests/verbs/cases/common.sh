@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What cases share. Sourced; the job under test is fault_rank, which talks over all links and checks what arrives.
+# Shared by the cases, which source it. The job under test is fault_rank, which uses all links and checks the received data.
 work=$RXE_SHARED/job
 said=/tmp/job.said
 
@@ -10,7 +10,7 @@ fail() {
     exit 1
 }
 
-# start_job OPTIONS: until all ranks talk
+# start_job OPTIONS: starts the job and waits until all ranks communicate
 start_job() {
     rm -rf "$work"
     mkdir "$work"
@@ -21,7 +21,7 @@ start_job() {
     until [ -e "$work/ready" ]; do
         kill -0 $job 2>/dev/null || fail "the job ended before any fault"
         n=$((n + 1))
-        [ $n -lt 900 ] || fail "the job does not talk after 90 s"
+        [ $n -lt 900 ] || fail "the job does not communicate after 90 s"
         sleep 0.1
     done
 }
@@ -45,7 +45,7 @@ expect_words() {
     ! grep -q "wrong bytes" $said || fail "wrong bytes arrived"
 }
 
-nobody_left() {
+no_rank_left() {
     for node in $(seq 0 $((RXE_SIZE - 1))); do
         [ "$node" != "${1:-}" ] || continue
         ! rxe-exec "node-$node" pidof fault_rank || fail "ranks are left on node-$node"

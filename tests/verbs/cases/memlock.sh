@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# memlock.sh: without CAP_IPC_LOCK. Where the limit is below what slots take, the job does not start, and limit and remedy are reported;
-# where slots fit, as they do in what Debian grants, all arrives.
+# memlock.sh: without CAP_IPC_LOCK. If the limit is below the memory of the slots, the job does not start, and limit and remedy are reported.
+# If the slots fit, as in Debian's default limit, all messages arrive.
 . "${0%/*}/common.sh"
 without_lock() {
     setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock timeout 60 torus-run -np "$RXE_SIZE" "$@" >$said 2>&1

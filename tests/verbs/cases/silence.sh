@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# silence.sh TIMES: jobs begin and end, with memory left behind, too, and ranks compute for longer than any clock waits. Nothing is
-# said.
+# silence.sh TIMES: jobs start and end, also with memory left behind, and ranks compute for longer than any timeout. Nothing may be
+# printed.
 . "${0%/*}/common.sh"
 silent() {
     torus-run -np "$RXE_SIZE" front_end_steps "$@" >$said 2>&1 || fail "'$*' failed"

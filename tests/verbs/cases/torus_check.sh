@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# torus_check.sh NODE DEVICE OTHER: torus-check and torus-info on real devices: a testbed that is all right, then one whose NODE has
-# no RDMA on DEVICE and a smaller MTU on OTHER. Afterwards all is as it was.
+# torus_check.sh NODE DEVICE OTHER: torus-check and torus-info on real devices: first a testbed without faults, then one whose NODE has
+# no RDMA on DEVICE and a smaller MTU on OTHER. Afterwards the testbed is as before.
 . "${0%/*}/common.sh"
 
 expect() {

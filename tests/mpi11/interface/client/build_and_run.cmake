@@ -50,8 +50,8 @@ if(WAY STREQUAL "wrappers" OR WAY STREQUAL "build_tree")
   if(output MATCHES "^cc |gcc ")
     message(FATAL_ERROR "mpiCC -show says: ${output}")
   endif()
-  # From standard input, as a language that is not that of the library; values of options that look
-  # like options or files.
+  # The source comes from standard input, in another language than the library's. Some values of
+  # options look like options or files.
   string(JOIN " " words ${flags})
   foreach(form "-x c - -o client_C" "-xc -o client_C -" "-o client_C -x c -MD -MF d.d -MT -c -")
     file(REMOVE ${WORK}/client_C)
