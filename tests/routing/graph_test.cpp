@@ -34,7 +34,7 @@ Pairs random_cables(int size, std::mt19937& random) {
     };
     for (Rank rank = 1; rank < size; ++rank)
         while (!add(rank, Rank(random() % unsigned(rank)))) continue;
-    for (unsigned more = random() % unsigned(3 * size); more > 0; --more)
+    for (auto more = random() % unsigned(3 * size); more > 0; --more)
         add(Rank(random() % unsigned(size)), Rank(random() % unsigned(size)));
     return cables;
 }
