@@ -69,13 +69,13 @@ def cases(wiring):
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
     yield Case("silence", 400, f"sh {HERE}/cases/silence.sh 1", ("front_end_steps",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
-    yield Case("qmp.few-credits", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",))
+    yield Case("qmp.few-credits", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",), long=True)
     damaged, other = wiring.ends(size - 1)[:2]
     yield Case("torus-check", 120, f"sh {HERE}/cases/torus_check.sh {size - 1} {damaged.device} {other.device}",
                ("torus-check", "torus-info"), ("many",))
-    yield Case("bench.latency", 60, "torus-bench latency --sizes 8:64KiB --step 32", ("torus-bench",), ("one",))
+    yield Case("bench.latency", 60, "torus-bench latency --sizes 8:64KiB --step 32", ("torus-bench",), ("one",), long=True)
     yield Case("bench.aggregate", 100, "torus-bench aggregate --sizes 64KiB:64KiB --seconds 0.02", ("torus-bench",))
-    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",))
+    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",), long=True)
     yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",))
     random = f"sh {HERE}/cases/random_messages.sh"
     yield Case("random-messages", 200, f"{random} 3000", ("relay_soak_job",), ("one",))
