@@ -138,7 +138,6 @@ class Solver {
         randomise(gauge_, lattice_, links_seed);
     }
     void communicate_over(MPI_Comm comm) {
-        operator_.reset();
         comm_ = comm;
         operator_ = std::make_unique<WilsonOperator>(
             lattice_, gauge_, kappa, communication_,
@@ -148,6 +147,7 @@ class Solver {
                                                  send_directions);
             });
     }
+    bool communicates() const { return operator_ != nullptr; }
     void end() { operator_.reset(); }
     void begin() {
         numbers_ = {};
@@ -218,28 +218,26 @@ class Solver {
                     set_component(r()[site], spin, colour, random.gaussian());
             x()[site] = Spinor{};
         }
-        operator_->apply_schur(z_, r(), Dagger::yes);
-        std::ranges::copy(z_, p().begin());
-        double norms[] = {local_norm2(z_), local_norm2(r())};
-        sum(norms);
-        numbers_.z2 = norms[0];
-        numbers_.r2 = norms[1];
-        numbers_.goal = tolerance * tolerance * norms[1];
+        iterate_by([this](Iteration& state) { wilson::begin(state, schur(), z_, sums()); });
+        numbers_.goal = tolerance * tolerance * numbers_.r2;
     }
-    // As solve() of wilson (cg.cpp).
     void take_step() {
-        operator_->apply_schur(w_, p(), Dagger::no);
-        double w2 = local_norm2(w_);
-        sum({&w2, 1});
-        const double alpha = numbers_.z2 / w2;
-        add_scaled(x(), alpha, p());
-        add_scaled(r(), -alpha, w_);
-        operator_->apply_schur(z_, r(), Dagger::yes);
-        double norms[] = {local_norm2(z_), local_norm2(r())};
-        sum(norms);
-        scale_and_add(p(), norms[0] / numbers_.z2, z_);
-        numbers_.z2 = norms[0];
-        numbers_.r2 = norms[1];
+        iterate_by([this](Iteration& state) { wilson::take_step(state, schur(), z_, w_, sums()); });
+    }
+    template <class Call>
+    void iterate_by(Call&& call) {
+        Iteration state{x(), r(), p(), numbers_.z2, numbers_.r2};
+        call(state);
+        numbers_.z2 = state.z2;
+        numbers_.r2 = state.r2;
+    }
+    Operator schur() {
+        return [this](std::span<Spinor> out, std::span<const Spinor> in, Dagger dagger) {
+            operator_->apply_schur(out, in, dagger);
+        };
+    }
+    Sum sums() const {
+        return [this](std::span<double> values) { sum(values); };
     }
     std::uint64_t bits_of_solution() const {
         std::uint64_t bits = 0;
@@ -299,14 +297,11 @@ void run(const Task& task, MPI_Comm all, bool fresh, char** argv) {
 
     long step = -1, spared = -1;  // a new process does not die where the last one did
     std::uint64_t sum = 0;
-    bool restores = fresh, done = false, over_all = false;
+    bool restores = fresh, done = false;
     while (true) {
         int code = MPI_SUCCESS;
         try {
-            if (!over_all) {
-                over_all = true;
-                solver.communicate_over(all);
-            }
+            if (!solver.communicates()) solver.communicate_over(all);
             if (restores) {
                 check_mpi(checkpoints_restore(&kept, all, &step, solver.room_for_state()));
                 if (step >= 0) solver.take_state();
@@ -340,7 +335,6 @@ void run(const Task& task, MPI_Comm all, bool fresh, char** argv) {
         solver.end();
         MPI_Comm_free(&all);
         all = prepare(whole);
-        over_all = false;
     }
     if (rank == 0)
         fmt::print("result {:016x} after {} iterations, {} systems solved\n", sum, task.iterations,

@@ -21,8 +21,6 @@ WILSON_INLINE void add_squares(V4& sum, const Spinor& s) {
     for (int c = 0; c < 3; ++c) sum += s.up[c] * s.up[c] + s.lo[c] * s.lo[c];
 }
 
-}  // namespace
-
 double local_norm2(std::span<const Spinor> v) {
     V4 sum{};
     for (const Spinor& s : v) add_squares(sum, s);
@@ -45,6 +43,16 @@ void scale_and_add(std::span<Spinor> y, double a, std::span<const Spinor> x) {
         }
 }
 
+// Both norms in one message: the cost of a sum is latency, not length. Returns the new |z|^2.
+double sum_norms(Iteration& state, std::span<const Spinor> z, const Sum& sum) {
+    double norms[] = {local_norm2(z), local_norm2(state.r)};
+    sum(norms);
+    state.r2 = norms[1];
+    return norms[0];
+}
+
+}  // namespace
+
 double norm2(std::span<const Spinor> v, Stopwatch& communication) {
     double sum = local_norm2(v);
     global_sum({&sum, 1}, communication);
@@ -60,35 +68,43 @@ Complex local_inner_product(std::span<const Spinor> a, std::span<const Spinor> b
     return sum;
 }
 
+void begin(Iteration& state, const Operator& a, std::span<Spinor> z, const Sum& sum) {
+    a(z, state.r, Dagger::yes);
+    std::ranges::copy(z, state.p.begin());
+    state.z2 = sum_norms(state, z, sum);
+}
+
+void take_step(Iteration& state, const Operator& a, std::span<Spinor> z, std::span<Spinor> w,
+               const Sum& sum) {
+    a(w, state.p, Dagger::no);
+    double w2 = local_norm2(w);
+    sum({&w2, 1});
+    const double alpha = state.z2 / w2;
+    add_scaled(state.x, alpha, state.p);
+    add_scaled(state.r, -alpha, w);
+    a(z, state.r, Dagger::yes);
+    const double z2 = sum_norms(state, z, sum);
+    scale_and_add(state.p, z2 / state.z2, z);
+    state.z2 = z2;
+}
+
 Solution solve(const Operator& a, std::span<Spinor> x, std::span<const Spinor> b, double tolerance,
                int most_iterations, Stopwatch& communication) {
     std::vector<Spinor> r(b.begin(), b.end()), z(b.size()), p(b.size()), w(b.size());
+    const Sum sum = [&](std::span<double> values) { global_sum(values, communication); };
     a(w, x, Dagger::no);
     add_scaled(r, -1, w);
-    a(z, r, Dagger::yes);
-    p = z;
-
     const double source = norm2(b, communication);
-    double z2 = norm2(z, communication);
-    double r2 = norm2(r, communication);
+    Iteration state{.x = x, .r = r, .p = p};
+    begin(state, a, z, sum);
     const double goal = std::max(tolerance * tolerance, smallest_ratio) * source;
     Solution result;
-    while (r2 > goal && result.iterations < most_iterations) {
-        a(w, p, Dagger::no);
-        const double alpha = z2 / norm2(w, communication);
-        add_scaled(x, alpha, p);
-        add_scaled(r, -alpha, w);
-        a(z, r, Dagger::yes);
-        // Both norms in one message: the cost of a sum is latency, not length.
-        double norms[] = {local_norm2(z), local_norm2(r)};
-        global_sum(norms, communication);
-        scale_and_add(p, norms[0] / z2, z);
-        z2 = norms[0];
-        r2 = norms[1];
+    while (state.r2 > goal && result.iterations < most_iterations) {
+        take_step(state, a, z, w, sum);
         ++result.iterations;
     }
-    result.converged = r2 <= goal;
-    result.residual = source > 0 ? std::sqrt(r2 / source) : 0;
+    result.converged = state.r2 <= goal;
+    result.residual = source > 0 ? std::sqrt(state.r2 / source) : 0;
     return result;
 }
 

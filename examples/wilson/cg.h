@@ -19,6 +19,19 @@ namespace wilson {
 
 using Operator = std::function<void(std::span<Spinor> out, std::span<const Spinor> in, Dagger)>;
 
+// Adds each value over all ranks, in place.
+using Sum = std::function<void(std::span<double>)>;
+
+// The state of the iteration, for callers that keep it: r = b - A x.
+struct Iteration {
+    std::span<Spinor> x, r, p;
+    double z2 = 0, r2 = 0;  // |A^+ r|^2 and |r|^2
+};
+// Begins with x and r as they are, and takes a step; z and w are scratch.
+void begin(Iteration& state, const Operator& a, std::span<Spinor> z, const Sum& sum);
+void take_step(Iteration& state, const Operator& a, std::span<Spinor> z, std::span<Spinor> w,
+               const Sum& sum);
+
 struct Solution {
     int iterations = 0;
     double residual = 0;  // |r| / |b| from the recursion
@@ -35,13 +48,6 @@ inline constexpr double solver_flops_a_site = 12.0 * spinor_reals;
 
 // |v|^2, over all ranks.
 double norm2(std::span<const Spinor> v, Stopwatch& communication);
-// The part of |v|^2 on this rank.
-double local_norm2(std::span<const Spinor> v);
-// y += a x
-void add_scaled(std::span<Spinor> y, double a, std::span<const Spinor> x);
-// y = x + a y
-void scale_and_add(std::span<Spinor> y, double a, std::span<const Spinor> x);
-
 // The part of <a, b> on this rank, antilinear in a.
 Complex local_inner_product(std::span<const Spinor> a, std::span<const Spinor> b);
 
