@@ -213,9 +213,7 @@ class Solver {
             const auto place = std::uint64_t(lattice_.global_index(0, int(site)));
             CounterRandom random(source_seed,
                                  numbers_.solved * std::uint64_t(lattice_.volume()) + place);
-            for (int spin = 0; spin < 4; ++spin)
-                for (int colour = 0; colour < 3; ++colour)
-                    set_component(r()[site], spin, colour, random.gaussian());
+            r()[site] = random_spinor(random);
             x()[site] = Spinor{};
         }
         iterate_by([this](Iteration& state) { wilson::begin(state, schur(), z_, sums()); });

@@ -84,11 +84,7 @@ std::vector<Spinor> make_source(const Lattice& lattice, std::uint64_t seed) {
         for (int site = 0; site < lattice.sites(parity); ++site) {
             // The links use the streams from 0 to 4 volume - 1.
             CounterRandom random(seed, 4 * lattice.volume() + lattice.global_index(parity, site));
-            Spinor s;
-            for (int spin = 0; spin < 4; ++spin)
-                for (int colour = 0; colour < 3; ++colour)
-                    set_component(s, spin, colour, random.gaussian());
-            source.push_back(s);
+            source.push_back(random_spinor(random));
         }
     return source;
 }

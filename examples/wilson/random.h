@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <numbers>
 
+#include "spinor.h"
+
 namespace wilson {
 
 class CounterRandom {
@@ -44,5 +46,14 @@ class CounterRandom {
     std::uint64_t key_;
     std::uint64_t draw_ = 0;
 };
+
+// A Spinor of numbers drawn from gaussian().
+inline Spinor random_spinor(CounterRandom& random) {
+    Spinor s;
+    for (int spin = 0; spin < 4; ++spin)
+        for (int colour = 0; colour < 3; ++colour)
+            set_component(s, spin, colour, random.gaussian());
+    return s;
+}
 
 }  // namespace wilson

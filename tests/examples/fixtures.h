@@ -95,14 +95,6 @@ inline double distance(const Su3& a, const Su3& b) {
     return worst;
 }
 
-inline Spinor random_spinor(CounterRandom& random) {
-    Spinor s;
-    for (int spin = 0; spin < 4; ++spin)
-        for (int colour = 0; colour < 3; ++colour)
-            set_component(s, spin, colour, random.gaussian());
-    return s;
-}
-
 inline Su3 random_su3(CounterRandom& random) {
     Su3 u;
     for (int row : {0, 1})
