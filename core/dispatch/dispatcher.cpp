@@ -110,7 +110,11 @@ Verdict Dispatcher::on_packet(transport::Channel& channel, const PacketHeader& h
     TORUSMP_ASSERT(connection.credits.hold_invariant(), self_, connection.peer,
                    connection.credits.granted(), connection.credits.owed(),
                    connection.credits.limit());
-    if (connection.down()) return Verdict::taken;
+    if (connection.down()) [[unlikely]] {
+        if (connection.end != nullptr)
+            links_.on_late_packet(*connection.end, channel, header, payload);
+        return Verdict::taken;
+    }
     if (virtual_channel >= connection.virtual_channels || header.source >= ranks_ ||
         header.destination >= ranks_) [[unlikely]] {
         if (connection.shortcut != nullptr) return on_shortcut_packet(connection, header, payload);

@@ -32,7 +32,9 @@ struct NewsBody {
 };
 struct HelloBody {
     std::uint32_t version;  // the link's version
-    std::uint32_t heard;    // 1 if the receiver's hello has arrived
+    std::uint32_t heard;    // 1 if the receiver's hello has arrived; or `farewell`
+    // The sender has closed the link for good, so the receiver does the same.
+    static constexpr std::uint32_t farewell = 2;
 };
 // The counts of what one end has received from the other, sent once it takes nothing more over the
 // old path. In the header, `source` reports to `destination` on the link that leaves `source` in

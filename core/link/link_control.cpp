@@ -23,16 +23,27 @@ ConstBytes bytes_of(const Body& body) {
 
 }  // namespace
 
+PacketHeader LinkControl::header_of(const Connection& connection, LinkFrame kind,
+                                    std::size_t bytes) const {
+    PacketHeader header{};
+    header.length = std::uint32_t(bytes);
+    header.kind = std::uint8_t(kind);
+    header.virtual_channel = std::uint8_t(virtual_channel_);
+    header.source = std::uint32_t(commons_.rank());
+    header.destination = std::uint32_t(connection.peer);
+    header.tag = connection.link->index();
+    return header;
+}
+
 // Precondition: there is a credit.
 void LinkControl::send(Connection& connection, Channel& channel, LinkFrame kind, ConstBytes body,
                        const LinkSetup* setup) {
-    PacketHeader header{};
-    header.length = std::uint32_t(body.size());
-    header.kind = std::uint8_t(kind);
-    header.virtual_channel = std::uint8_t(virtual_channel_);
-    header.source = std::uint32_t(setup != nullptr ? setup->source : commons_.rank());
-    header.destination = std::uint32_t(setup != nullptr ? setup->destination : connection.peer);
-    header.tag = setup != nullptr ? setup->direction : connection.link->index();
+    PacketHeader header = header_of(connection, kind, body.size());
+    if (setup != nullptr) {
+        header.source = std::uint32_t(setup->source);
+        header.destination = std::uint32_t(setup->destination);
+        header.tag = setup->direction;
+    }
     sender_.take_credit(connection, header);
     connection.statistics.count_control(body.size());
     channel.send(header, body);
@@ -74,6 +85,15 @@ void LinkControl::greet(LinkEnd& end) {
     end.greet();
     const HelloBody body{LinkStates::life(states_.version(end.link())), end.heard() ? 1u : 0u};
     send(end.connection(), *end.candidate(), LinkFrame::hello, bytes_of(body));
+}
+
+void LinkControl::take_leave(LinkEnd& end) {
+    TORUSMP_ASSERT(end.closed(), commons_.rank(), end.connection().peer);
+    if (!end.owes_farewell()) return;
+    end.greet();
+    const HelloBody body{LinkStates::life(states_.version(end.link())), HelloBody::farewell};
+    end.candidate()->send(header_of(end.connection(), LinkFrame::hello, sizeof body),
+                          bytes_of(body));
 }
 
 }  // namespace torusmp::core

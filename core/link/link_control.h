@@ -23,10 +23,15 @@ class LinkControl {
     bool flush(LinkCarrier& carrier);
     // Sends a hello over the candidate, if one is owed and there is a credit.
     void greet(LinkEnd& end);
+    // Sends a farewell over the candidate of a closed end, once. It needs no credit, because it is
+    // the first packet over that cable.
+    void take_leave(LinkEnd& end);
 
   private:
     void send(Connection& connection, transport::Channel& channel, LinkFrame kind,
               transport::ConstBytes body, const LinkSetup* setup = nullptr);
+    transport::PacketHeader header_of(const Connection& connection, LinkFrame kind,
+                                      std::size_t bytes) const;
     bool has_credit(Connection& connection) {
         return sender_.has_credit(connection, virtual_channel_);
     }

@@ -344,8 +344,8 @@ std::chrono::nanoseconds LinkEnd::hold_down() const {
 }
 
 void LinkEnd::try_cable(transport::Channel* channel) {
-    TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr && !closed(), connection_.peer,
-                   state_, cable_, candidate_);
+    TORUSMP_ASSERT(cable_ == nullptr && candidate_ == nullptr, connection_.peer, state_, cable_,
+                   candidate_);
     // Nothing is left of the cable before: neither its credits nor a packet in its slots.
     TORUSMP_ASSERT(stashed_ == 0 && !connection_.held.any_from(connection_.virtual_channels),
                    connection_.peer, stashed_, connection_.virtual_channels);
@@ -430,6 +430,7 @@ void LinkEnd::close(std::string_view why) {
     fail_writes_ = true;
     drop_cable(why);
     give_candidate_up(why);
+    heard_ = false;
     forget_path();
     manager_.wake();
 }

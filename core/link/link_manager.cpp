@@ -230,7 +230,12 @@ void LinkManager::report_state(LinkCarrier& it, routing::LinkNews::State state) 
 }
 
 void LinkManager::on_down(LinkEnd& end, const Channel& channel, std::string_view why) {
-    if (end.closed()) return;
+    if (end.closed()) {
+        if (&channel != end.candidate()) return;
+        end.lose_candidate();
+        end.count_loss();
+        return wake();
+    }
     const std::uint32_t version = states_.version(end.link());
     if (&channel == end.cable()) {
         carriers_.of(end).why = why;
@@ -271,6 +276,55 @@ void LinkManager::greet(LinkEnd& end) {
     control_.greet(end);
 }
 
+// In a job that continues after deaths, one end may close a link for good while the other one still
+// hopes for its cable, and would wait for ever. So a closed end waits for a cable, too, and says
+// farewell over it, until it has heard the other end's farewell or death. Returns true if it waits
+// for a cable.
+bool LinkManager::take_leave(LinkEnd& end) {
+    if (connections_.peer(end.connection().peer).reported) {
+        end.give_candidate_up("its other end is dead");
+        return false;
+    }
+    if (end.candidate() == nullptr) {
+        if (end.heard()) return false;
+        end.try_cable(connections_.connect_again(end.connection(), end.hold_down(), false));
+        if (end.candidate() == nullptr) {
+            end.hear();  // there is no way to the other end
+            return false;
+        }
+    }
+    if (end.candidate()->connecting()) return true;
+    control_.take_leave(end);
+    return false;
+}
+
+void LinkManager::on_late_packet(LinkEnd& end, const Channel& channel, const PacketHeader& header,
+                                 const std::byte* payload) {
+    HelloBody body;
+    if (&channel != end.candidate() || header.virtual_channel != control_vc_ ||
+        LinkFrame(header.kind) != LinkFrame::hello || header.length != sizeof body ||
+        !is_from_far_end(end.connection(), header))
+        return;
+    std::memcpy(&body, payload, sizeof body);
+    if (body.heard != HelloBody::farewell) return;
+    control_.take_leave(end);
+    end.hear();
+}
+
+// The far end has closed the link for good.
+void LinkManager::follow_farewell(LinkEnd& end) {
+    const std::uint32_t dead = LinkStates::died(states_.version(end.link()));
+    update(end.link(), LinkStates::given_up(LinkStates::without_hope(dead)), nullptr);
+    act_on_changes();
+    faults_.close(end.connection(), Error::unreachable, "its other end has closed it for good");
+}
+
+bool LinkManager::is_from_far_end(const Connection& in, const PacketHeader& header) const {
+    return header.source == std::uint32_t(in.peer) &&
+           header.destination == std::uint32_t(commons_.rank()) &&
+           header.tag == in.link->opposite().index();
+}
+
 Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const PacketHeader& header,
                                const std::byte* payload) {
     const bool control = header.virtual_channel == control_vc_;
@@ -279,9 +333,7 @@ Verdict LinkManager::on_packet(Connection& in, const Channel& channel, const Pac
         act_on_changes();
         return detours_.take(in, header, payload);
     }
-    const bool from_there = header.source == std::uint32_t(in.peer) &&
-                            header.destination == std::uint32_t(commons_.rank()) &&
-                            header.tag == in.link->opposite().index();
+    const bool from_there = is_from_far_end(in, header);
     if (control && kind == LinkFrame::hello && !from_there && in.end != nullptr) {
         refuse_cable(*in.end, channel, header);
         return Verdict::taken;
@@ -340,6 +392,10 @@ bool LinkManager::take_hello(Connection& in, const Channel& channel, const Packe
     if (header.length != sizeof body || in.end == nullptr) return false;
     std::memcpy(&body, payload, sizeof body);
     LinkEnd& end = *in.end;
+    if (body.heard == HelloBody::farewell) {
+        if (&channel == end.candidate()) follow_farewell(end);
+        return true;
+    }
     // This cable may be the only path to ranks that know of a later death.
     if (&channel == end.candidate() && LinkStates::is_dead(body.version) &&
         body.version > LinkStates::life(states_.version(end.link()))) {
@@ -439,6 +495,8 @@ bool LinkManager::poll() {
         if (it.connection == nullptr) continue;
         moved |= control_.flush(it);
         busy |= it.has_queued() || (it.has_open_end() && !it.end->on_cable());
+        if (commons_.options.tolerates_deaths && it.end != nullptr && it.end->closed())
+            busy |= take_leave(*it.end);
     }
     if (busy) commons_.errands |= Commons::links;
     return moved;

@@ -40,6 +40,9 @@ class LinkManager {
     }
     transport::Verdict on_packet(Connection& in, const transport::Channel& channel,
                                  const transport::PacketHeader& header, const std::byte* payload);
+    // A packet for an end that is closed.
+    void on_late_packet(LinkEnd& end, const transport::Channel& channel,
+                        const transport::PacketHeader& header, const std::byte* payload);
     void on_down(LinkEnd& end, const transport::Channel& channel, std::string_view why);
     void on_notice(LinkEnd& end, std::uint64_t notice);
     void on_transfer(LinkEnd& end, const transport::Channel& channel, std::uint64_t number,
@@ -96,7 +99,10 @@ class LinkManager {
     LinkSetup setup_of(const LinkEnd& end, const SetupBody& body) const;
 
     // --- control packets ---
+    bool is_from_far_end(const Connection& in, const transport::PacketHeader& header) const;
     void greet(LinkEnd& end);
+    bool take_leave(LinkEnd& end);
+    void follow_farewell(LinkEnd& end);
     bool take_news(Connection& in, const transport::PacketHeader& header, const std::byte* payload);
     bool take_hello(Connection& in, const transport::Channel& channel,
                     const transport::PacketHeader& header, const std::byte* payload);

@@ -87,9 +87,9 @@ void exchange(Job& job, Rank from, Rank to) {
 }
 
 // Exchanges messages for that long.
-void spend(Job& job, sim::Time time) {
+void spend(Job& job, sim::Time time, Rank from = 4, Rank to = 0) {
     for (const sim::Time end = job.world().now() + time; job.world().now() < end;)
-        exchange(job, 4, 0);
+        exchange(job, from, to);
 }
 
 // An end's knowledge of its cable may be as old as one attempt to connect.
@@ -283,6 +283,35 @@ TEST_CASE("if no path is left, requests end and name the dead links of the cut",
         REQUIRE(send.complete());
         REQUIRE(send.status().error == Error::none);
     }
+    REQUIRE(job.quiet());
+}
+
+// One end may give its link up just before the cable returns, and the other one just after. Then
+// the first has to say so over the cable, or the other one would hope for ever.
+TEST_CASE("in a job that goes on, ranks lose each other together, whenever a cable returns",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 61));
+    CAPTURE(seed);
+    sim::Random random(seed);
+    JobOptions options = detour_torus({5}, seed);
+    options.tolerates_deaths = true;
+    const auto attempt = std::uint64_t(options.world.cable_within.count());
+    Job job(options);
+    job.settle();
+    const auto lost = [&](Rank rank, Rank other) { return job[rank].survivors().is_lost(other); };
+    REQUIRE(job.cut_link(3, {0, +1}));
+    spend(job, sim::Time(random.below(2 * attempt)), 1, 2);
+    REQUIRE(job.cut_link(4, {0, +1}));  // rank 4 is alone
+    spend(job, sim::Time(random.below(2 * attempt)), 1, 2);
+    job.revive_link(3, {0, +1});
+    job.settle();
+    for (Rank rank = 0; rank < 4; ++rank) {
+        CAPTURE(rank);
+        REQUIRE(lost(rank, 4) == lost(4, rank));
+        REQUIRE(lost(rank, 4) == lost(3, 4));
+    }
+    exchange(job, 1, 2);
+    if (!lost(3, 4)) exchange(job, 3, 4);
     REQUIRE(job.quiet());
 }
 
