@@ -90,8 +90,7 @@ class LinkEnd final : public transport::Channel {
     // both directions.
     bool owes_hello() const { return greeted_ < (heard_ ? 2u : 1u); }
     void greet() { greeted_ = heard_ ? 2 : 1; }
-    // A closed end owes the far end one farewell over each candidate, until it has heard the far
-    // end's own.
+    // A closed end owes the far end one farewell over each candidate.
     bool owes_farewell() const { return greeted_ == 0; }
     // How long the next cable must wait. After the first loss a cable may return immediately.
     std::chrono::nanoseconds hold_down() const;

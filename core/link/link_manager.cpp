@@ -306,9 +306,7 @@ void LinkManager::on_late_packet(LinkEnd& end, const Channel& channel, const Pac
         !is_from_far_end(end.connection(), header))
         return;
     std::memcpy(&body, payload, sizeof body);
-    if (body.heard != HelloBody::farewell) return;
-    control_.take_leave(end);
-    end.hear();
+    if (body.heard == HelloBody::farewell) end.hear();
 }
 
 // The far end has closed the link for good.
