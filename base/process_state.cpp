@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/descriptor.h"
@@ -18,7 +19,7 @@ bool ProcessState::ended() const {
 
 ProcessState process_state(pid_t process) {
     ProcessState found;
-    char text[1024];
+    char text[2048];
     std::snprintf(text, sizeof text, "/proc/%d/stat", int(process));
     const Descriptor file(open(text, O_RDONLY | O_CLOEXEC));
     const ssize_t n = file ? read(file.get(), text, sizeof text - 1) : -1;
@@ -27,10 +28,13 @@ ProcessState process_state(pid_t process) {
     const char* const rest = std::strrchr(text, ')');  // the name before it may contain anything
     unsigned long long user = 0, kernel = 0;
     int parent = -1;
+    // Fields 3 to 15; the last of the line, field 52 since Linux 3.5, is the exit status.
     if (rest == nullptr ||
         std::sscanf(rest + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu", &found.state,
                     &parent, &found.flags, &user, &kernel) != 5)
         return {};
+    if (const char* const last = std::strrchr(rest, ' '); found.ended())
+        found.exit_status = int(std::strtol(last, nullptr, 10));
     found.parent = parent;
     found.cpu = (user + kernel) * (1'000'000'000ull / std::uint64_t(sysconf(_SC_CLK_TCK)));
     return found;

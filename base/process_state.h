@@ -15,6 +15,7 @@ struct ProcessState {
     pid_t parent = -1;
     unsigned flags = 0;     // the kernel's PF_*
     std::uint64_t cpu = 0;  // processor time, in ns
+    int exit_status = 0;    // waitpid's, once ended() is true; 0 for other users' processes
 
     bool exists() const { return state != 0; }
     // It has ended, or is ending: its descriptors are closed or will be.

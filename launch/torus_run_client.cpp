@@ -375,6 +375,14 @@ void arm_lifeline(int lifeline) {
     if (poll(&end, 1, 0) > 0 && (end.revents & POLLHUP) != 0) raise(SIGKILL);
 }
 
+// When a process is killed, the kernel closes its descriptors from the highest number down, and
+// packet sockets take long: torus-run learns of the death by this descriptor.
+base::Descriptor closed_first(base::Descriptor descriptor) {
+    constexpr int high = 512;  // below the usual limit of 1024 and FD_SETSIZE
+    base::Descriptor moved(fcntl(descriptor.get(), F_DUPFD_CLOEXEC, high));
+    return moved ? std::move(moved) : std::move(descriptor);
+}
+
 }  // namespace
 
 std::unique_ptr<Bootstrap> connect_torus_run() {
@@ -383,8 +391,8 @@ std::unique_ptr<Bootstrap> connect_torus_run() {
     check_socket(handed.notices, handed.notices_inode);
     for (const int socket : {handed.socket, handed.notices}) fcntl(socket, F_SETFD, FD_CLOEXEC);
     arm_lifeline(handed.lifeline);
-    auto bootstrap = std::make_unique<TorusRunBootstrap>(base::Descriptor(handed.socket),
-                                                         base::Descriptor(handed.notices));
+    auto bootstrap = std::make_unique<TorusRunBootstrap>(
+        base::Descriptor(handed.socket), closed_first(base::Descriptor(handed.notices)));
     unsetenv(env_bootstrap);
     setenv(env_connected, fmt::format("{}", getpid()).c_str(), 1);
     return bootstrap;

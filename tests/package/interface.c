@@ -3,7 +3,7 @@
  * function or a constant has changed since programs were built with it. Then either the SONAME must
  * change, or the change must be undone. Additions are allowed; make_interface.py lists them for the
  * next release. */
-#include <mpi.h>
+#include <mpi-ext.h>
 #include <qmp.h>
 #include <torusmp_mpi.h>
 

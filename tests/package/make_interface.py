@@ -14,7 +14,8 @@ SOURCES = pathlib.Path(sys.argv[1])
 sys.path.insert(0, str(SOURCES / "manual"))
 import headers  # noqa: E402
 
-HEADERS = [SOURCES / "qmp/qmp.h", SOURCES / "mpi11/mpi.h", SOURCES / "mpi11/torusmp_mpi.h"]
+HEADERS = [SOURCES / "qmp/qmp.h", SOURCES / "mpi11/mpi.h", SOURCES / "mpi11/mpi-ext.h",
+           SOURCES / "mpi11/torusmp_mpi.h"]
 SIZES = ["sizeof(MPI_Status)", "sizeof(MPI_Comm)", "sizeof(MPI_Aint)", "sizeof(MPI_Count)",
          "sizeof(MPI_Offset)", "sizeof(QMP_status_t)", "sizeof(QMP_bool_t)", "sizeof(QMP_msghandle_t)"]
 

@@ -168,11 +168,12 @@ void LocalRanks::watch_channels(Rank& rank) {
     });
     // The rank sends nothing on this socket.
     Channel& notices = *rank.notices;
-    loop_.watch(notices.fd(), 0, [this, &notices](auto events) {
+    loop_.watch(notices.fd(), 0, [this, &rank, &notices](auto events) {
         if (events & EPOLLOUT) notices.flush();
         if (events & (EPOLLHUP | EPOLLERR)) {
             loop_.forget(notices.fd());
             notices.close();
+            look_for_death(rank);
         } else if (!notices.has_unsent()) {
             loop_.change(notices.fd(), 0);
         }
@@ -359,6 +360,24 @@ void LocalRanks::connected_process_ended(Rank& rank) {
                     rank.connected_pid, pages_.deed(rank.number),
                     memory_killer_.describe(rank.connected_pid, 0)));
     end_with_the_dead(rank);
+}
+
+// A rank that was killed closes its descriptors one by one before the kernel notifies its parent;
+// each packet socket of transport ethernet takes some 20 ms (the kernel waits for its readers). The
+// socket of notices comes first, so ranks that go on learn of the death without this delay.
+void LocalRanks::look_for_death(Rank& rank) {
+    if (!job_.keep_going || !rank.running || !rank.connected) return;
+    const base::ProcessState process = base::process_state(rank.connected_pid);
+    if (!process.ended()) return;
+    if (rank.connected_process) return connected_process_ended(rank);
+    // An orderly end, or a status that this user may not read, is for reaped() to judge.
+    if (rank.connected_pid != rank.pid || !WIFSIGNALED(process.exit_status)) return;
+    hear(rank);  // messages from before its death
+    take_output(rank);
+    if (rank.finalized) return;
+    report(rank, RankEvent::Kind::vanished, exit_code_of(process.exit_status),
+           describe_end(process.exit_status) + pages_.deed(rank.number) +
+               memory_killer_.describe(rank.pid, 0));
 }
 
 // With --keep-going the others continue without this one, so it must not come back; its wrapper is

@@ -136,6 +136,7 @@ class LocalRanks {
     void ended(Rank& rank, int status, std::uint64_t memory);
     void take_deaths_before(const Rank& rank);
     void connected_process_ended(Rank& rank);
+    void look_for_death(Rank& rank);
     void end_with_the_dead(const Rank& rank);
     void hear(Rank& rank);
     void understand(Rank& rank, Frame& frame);

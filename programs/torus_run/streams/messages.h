@@ -83,7 +83,7 @@ struct RankEvent {
         aborted,      // number: exit code; text
         failed,       // broke the protocol. number: exit code; text completes "rank 3 ..."
         ended,        // number: waitpid's status; text: the cause, if known
-        vanished,     // the rank ended, its wrapper did not; text completes "rank 3 ..."
+        vanished,     // ended, but not reaped. number: exit code; text completes "rank 3 ..."
         stopped,      // for longer than the timeout. number: the signal
         noted,        // text: a report about links and ranks
         link,         // bytes: change of one of its links, see launch/link_news.h
