@@ -121,6 +121,11 @@ void Runtime::cancel(SendRequest& request) {
     core_->cancellation.cancel(request);
 }
 
+void Runtime::abandon(SendRequest& request) {
+    const Guard guard(progress_);
+    core_->cancellation.abandon(request);
+}
+
 bool Runtime::progress() {
     const bool moved = progress_.poll();
     return progress_.poll_companions() || moved;

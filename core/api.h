@@ -133,6 +133,8 @@ class Runtime final {
     // receive has matched it, otherwise normally. For a send to this rank itself this is decided
     // immediately.
     void cancel(SendRequest& request);
+    // See Cancellation.
+    void abandon(SendRequest& request);
 
     // --- progress ---
     // Moves everything that can move, without waiting. Returns true if something moved.

@@ -22,7 +22,7 @@ enum class PacketKind : std::uint8_t {
     refuse,      // EpochBody: announcements were refused; all made since then are void
     withdraw,    // ReceiveHandleBody: a receive is being cancelled; return its announcement
     withdrawn,   // WithdrawnBody: the answer to withdraw
-    retract,     // SendHandleBody: a send is being cancelled; forget its request
+    retract,     // RetractBody: a send is being cancelled; forget its request
     hold,        // HoldBody: whether the sender holds its messages until a receive asks for them
     flow_open,   // FlowOpenBody: the meaning of the label in `context` from now on
     flow_eager,  // a whole message of the flow labelled `context`
@@ -129,6 +129,10 @@ struct SendHandleBody {
     std::uint32_t send_handle;
     std::uint32_t unused;
 };
+struct RetractBody {
+    std::uint32_t send_handle;
+    std::uint32_t abandoned;  // 1: the request keeps its place, and no receive gets the message
+};
 // The body is followed by a text: the rank that saw the link die, and what it saw.
 inline constexpr std::size_t longest_sight = 240;
 struct LinkBody {
@@ -149,7 +153,8 @@ static_assert(sizeof(RtrBody) == 96 && sizeof(FlowRtrBody) == 88 && sizeof(DataB
 static_assert(sizeof(EpochBody) == 8 && sizeof(ReceiveHandleBody) == 8 &&
               sizeof(WithdrawnBody) == 8);
 static_assert(sizeof(FlowOpenBody) == 16 && sizeof(WrittenBody) == 8);
-static_assert(sizeof(SendHandleBody) == 8 && sizeof(LinkBody) == 8 && sizeof(HoldBody) == 8);
+static_assert(sizeof(SendHandleBody) == 8 && sizeof(RetractBody) == 8);
+static_assert(sizeof(LinkBody) == 8 && sizeof(HoldBody) == 8);
 static_assert(sizeof(Envelope) == 16);
 
 // Reads a body from a payload. Returns false if the packet is too short for it.

@@ -24,6 +24,7 @@ using Tag = std::int32_t;
 
 inline constexpr Rank any_source = -1;
 inline constexpr Tag any_tag = -1;  // tags of messages are 0 and above
+inline constexpr Tag no_tag = -2;   // of a receive that no message can match any more
 
 enum class Error : std::uint8_t {
     none,

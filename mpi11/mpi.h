@@ -26,6 +26,8 @@
 #ifndef TORUSMP_MPI_H
 #define TORUSMP_MPI_H
 
+/* Programs rely on size_t and ptrdiff_t from the mpi.h of other libraries. */
+#include <stddef.h>
 #include <stdint.h>
 
 #define TORUSMP 1 /* identifies this library's header */

@@ -55,7 +55,9 @@ bool Messages::take_back() {
     taken_back_ = true;
     for (std::size_t i = 0; i < receives_.used; ++i)
         group_->runtime().cancel(receives_.requests[i]);
-    for (std::size_t i = 0; i < sends_.used; ++i) group_->runtime().cancel(sends_.requests[i]);
+    // Later messages of this call may have left: a short one must not be taken for a long one that
+    // does not come, by a member that does not know of the failure yet.
+    for (std::size_t i = 0; i < sends_.used; ++i) group_->runtime().abandon(sends_.requests[i]);
     return true;
 }
 

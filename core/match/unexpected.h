@@ -17,6 +17,7 @@ struct Unexpected {
     Rank source;
     Tag tag;
     bool is_request;
+    bool abandoned;         // its sender will not send it; the receive that it matches waits
     std::uint64_t arrival;  // order of arrival
     std::size_t bytes;      // of the message
     Unexpected* next_in_flow;

@@ -35,7 +35,7 @@ void Cancellation::cancel_all(Context first, Context count) {
             sends.push_back(&request);
     });
     for (ReceiveRequest* request : receives) cancel(*request);
-    for (SendRequest* request : sends) cancel(*request);
+    for (SendRequest* request : sends) abandon(*request);
     commons_.stirred = true;
 }
 
@@ -67,6 +67,14 @@ bool Cancellation::on_withdrawn(Peer& peer, const PacketHeader& header, const st
 }
 
 void Cancellation::cancel(SendRequest& request) {
+    retract(request, false);
+}
+
+void Cancellation::abandon(SendRequest& request) {
+    retract(request, true);
+}
+
+void Cancellation::retract(SendRequest& request, bool abandoned) {
     // Messages in flight will arrive; only a send that waits for a receive can be cancelled.
     if (request.complete() || request.stage() != SendRequest::Stage::wait_answer ||
         request.flow_ != nullptr)
@@ -75,7 +83,7 @@ void Cancellation::cancel(SendRequest& request) {
                    request.send_handle_, request.stage());
     request.become(SendRequest::Stage::retracting, commons_.rank());
     sender_.send(connections_.peer(request.peer_), PacketKind::retract,
-                 SendHandleBody{request.send_handle_, 0});
+                 RetractBody{request.send_handle_, abandoned ? 1u : 0u});
     finish_with_oneself(request);
 }
 
@@ -93,18 +101,22 @@ void Cancellation::finish_with_oneself(const Request& request) {
 
 // If it is not found, the message has matched its receive, and our answer is on its way.
 bool Cancellation::on_retract(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    SendHandleBody body;
-    if (!read_body(header, payload, body)) return false;
+    RetractBody body;
+    if (!read_body(header, payload, body) || body.abandoned > 1) return false;
     Unexpected* found = nullptr;
     matching_.for_each_unexpected([&](Unexpected& message) {
-        if (message.is_request && message.source == peer.rank &&
+        if (message.is_request && !message.abandoned && message.source == peer.rank &&
             message.request().send_handle == body.send_handle)
             found = &message;
     });
     if (found == nullptr) return true;
-    matching_.remove(*found);
-    store_.give_back(*found);
-    sender_.send(peer, PacketKind::retracted, body);
+    if (body.abandoned != 0) {
+        found->abandoned = true;
+    } else {
+        matching_.remove(*found);
+        store_.give_back(*found);
+    }
+    sender_.send(peer, PacketKind::retracted, SendHandleBody{body.send_handle, 0});
     return true;
 }
 

@@ -32,7 +32,11 @@ class Cancellation {
     // For messages from a rank to itself, the cancellation is decided when these return.
     void cancel(ReceiveRequest& request);
     void cancel(SendRequest& request);
-    // All in the contexts from `first` on.
+    // The same, but the message keeps its place in the order of messages: a receive that it matches
+    // gets no later one in its stead, and waits until it is cancelled or a loss ends it. So the
+    // order holds at ranks that do not know yet why the message will not come.
+    void abandon(SendRequest& request);
+    // All in the contexts from `first` on. Sends are abandoned.
     void cancel_all(Context first, Context count);
 
     bool on_withdraw(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
@@ -41,6 +45,7 @@ class Cancellation {
     bool on_retracted(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
 
   private:
+    void retract(SendRequest& request, bool abandoned);
     void finish_with_oneself(const Request& request);
 
     Commons& commons_;

@@ -185,6 +185,11 @@ void Messages::take(ReceiveRequest& request, Unexpected& message) {
         request.status_.source = message.source;
         request.status_.tag = message.tag;
         commons_.complete(request, Error::unreachable);
+    } else if (message.abandoned) {
+        request.status_.tag = message.tag;
+        request.peer_ = message.source;
+        request.tag_ = no_tag;
+        matching_.post(request);
     } else if (message.is_request) {
         rendezvous_.answer(request, message.source, message.tag, message.request());
     } else {
@@ -245,7 +250,7 @@ void Messages::report(Waits& waits) const {
         waits.add(Waits::Operation{.kind = Waits::Operation::Kind::receive,
                                    .peer = r.peer_,
                                    .context = r.context_,
-                                   .tag = r.tag_,
+                                   .tag = r.tag_ == no_tag ? r.status_.tag : r.tag_,
                                    .bytes = r.buffer_.bytes,
                                    .id = static_cast<const Request*>(&r)});
     });

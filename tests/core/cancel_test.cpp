@@ -120,6 +120,50 @@ TEST_CASE(
         }
 }
 
+TEST_CASE("no later message takes the place of an abandoned one", "[core][protocol]") {
+    enum class By { sender, revocation };
+    const auto by = GENERATE(By::sender, By::revocation);
+    const auto end = GENERATE(Error::cancelled, Error::unreachable);
+    const bool wildcard = GENERATE(false, true);
+    const Rank dest = GENERATE(0, 1, 2);
+    const std::uint64_t seed = GENERATE(range(1, 6));
+    CAPTURE(int(by), end, wildcard, dest, seed);
+    if (dest == 0 && end == Error::unreachable) return;  // it is not lost to itself
+    JobOptions options = line(seed, ways[seed % 4], ways[seed / 2 % 4]);
+    options.tolerates_deaths = true;
+    std::vector<std::byte> out(8 * limit), first(out.size()), second(out.size());
+    SendRequest large, small;
+    ReceiveRequest waits, gets;
+    Job job(options);
+    fill(out.data(), 3, seed);
+    job[0].send(large, {out.data(), out.size()}, dest, 1, 5);
+    job[0].send(small, {out.data(), 3}, dest, 1, 5);
+    for (std::uint64_t i = job.random().below(30); i > 0; --i) job.turn();
+    if (by == By::sender)
+        job[0].abandon(large);
+    else
+        job[0].survivors().cancel_all(1, 1);
+    REQUIRE(job.run_until([&] { return large.complete() && small.complete(); }));
+    REQUIRE(large.status().error == Error::cancelled);
+    REQUIRE(small.status().error == Error::none);
+    job.settle();
+
+    const Rank source = wildcard ? any_source : 0;
+    job[dest].receive(waits, {first.data(), first.size()}, source, 1, wildcard ? any_tag : 5);
+    job[dest].receive(gets, {second.data(), second.size()}, source, 1, wildcard ? any_tag : 5);
+    REQUIRE(job.run_until([&] { return gets.complete(); }));
+    REQUIRE(gets.status().bytes == 3);
+    REQUIRE(filled(second.data(), 3, seed));
+    job.settle();
+    REQUIRE_FALSE(waits.complete());
+    if (end == Error::cancelled)
+        job[dest].cancel(waits);
+    else
+        job.kill(0);
+    REQUIRE(job.run_until([&] { return waits.complete(); }));
+    REQUIRE(waits.status().error == end);
+}
+
 TEST_CASE("a cancel of a message to the rank itself is decided when it returns",
           "[core][protocol]") {
     const int ahead = GENERATE(0, 1, 500);  // messages to oneself in front of it
