@@ -42,7 +42,7 @@ Core::Core(Options options, const InterfaceFactory& make_interface,
       notes(commons, connections, sender, store, matching, faults, progress),
       shared(connections),
       windows(commons, connections, sender, progress, shared, messages),
-      agreements(commons, connections, sender, progress),
+      agreements(commons, connections, sender, progress, shared),
       revocations(commons, connections, sender, progress) {
     register_handlers();
 }

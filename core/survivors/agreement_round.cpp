@@ -96,6 +96,7 @@ bool AgreementRound::take(int from, const AgreementPacket& packet, const Send& s
         case Wave::decision:
             decide(packet.value, send);
             break;
+        case Wave::board:
         case Wave::parted:
             return false;
     }
@@ -110,11 +111,7 @@ void AgreementRound::merge(const AgreementPacket& vote) {
         votes_.consented = vote.consented;
         votes_.value = vote.value;
     } else if (!votes_.bound) {
-        AgreedValue& sum = votes_.value;
-        sum.flags &= vote.value.flags;
-        sum.least = std::min(sum.least, vote.value.least);
-        sum.failed.unite(vote.value.failed);
-        sum.acknowledged.intersect(vote.value.acknowledged);
+        votes_.value.add(vote.value);
     }
 }
 

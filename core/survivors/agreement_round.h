@@ -21,8 +21,18 @@
 namespace torusmp::core {
 
 // The waves of a ballot, as packets between members.
-// `parted` belongs to none: members that live cannot reach each other (Agreements).
-enum class Wave : std::uint32_t { call, vote, proposal, consent, decision, parted, last = parted };
+// The last two belong to none (Agreements): there is a board, and members that live cannot reach
+// each other.
+enum class Wave : std::uint32_t {
+    call,
+    vote,
+    proposal,
+    consent,
+    decision,
+    board,
+    parted,
+    last = parted
+};
 
 struct AgreementPacket {
     Wave wave = Wave::call;

@@ -19,8 +19,21 @@ struct AgreementBody {
     Ballot consented;
     std::uint32_t flags;
     std::uint32_t least;
+    std::uint32_t board;
+    std::uint32_t unused;
 };
-static_assert(sizeof(AgreementBody) == 40);
+static_assert(sizeof(AgreementBody) == 48);
+
+// The packet of Wave::board.
+struct BoardBody {
+    std::uint32_t number;  // 0
+    std::uint32_t wave;
+    SharedMemory::Name name;
+};
+static_assert(sizeof(BoardBody) == 8 + sizeof(SharedMemory::Name));
+
+// A board is made after so many agreements of a group: most groups have one or two.
+constexpr std::uint32_t agreements_without_board = 2;
 
 void put(std::vector<std::byte>& bytes, const MemberSet& set, std::size_t words) {
     const std::size_t at = bytes.size();
@@ -32,9 +45,16 @@ void put(std::vector<std::byte>& bytes, const MemberSet& set, std::size_t words)
 std::vector<std::byte> encode(std::uint32_t number, const AgreementPacket& packet) {
     const int members = packet.dead.members();
     const std::size_t words = MemberSet::words_for(members);
-    const AgreementBody body{
-        number,        std::uint32_t(packet.wave), std::uint32_t(members), packet.bound,
-        packet.ballot, packet.consented,           packet.value.flags,     packet.value.least};
+    const AgreementBody body{number,
+                             std::uint32_t(packet.wave),
+                             std::uint32_t(members),
+                             packet.bound,
+                             packet.ballot,
+                             packet.consented,
+                             packet.value.flags,
+                             packet.value.least,
+                             packet.value.board,
+                             0};
     std::vector<std::byte> bytes;
     bytes.reserve(sizeof body + 3 * words * sizeof(std::uint32_t));
     bytes.resize(sizeof body);
@@ -69,6 +89,7 @@ bool decode(transport::ConstBytes bytes, int members, std::uint32_t& number,
     packet.consented = body.consented;
     packet.value.flags = body.flags;
     packet.value.least = body.least;
+    packet.value.board = body.board;
     const std::byte* from = bytes.data() + sizeof body;
     for (MemberSet* set : {&packet.dead, &packet.value.failed, &packet.value.acknowledged}) {
         *set = MemberSet(members);
@@ -137,6 +158,7 @@ void Agreements::part(Context context, Record& record, std::pair<Rank, Rank> par
     record.parted = parted;
     record.rounds.clear();
     record.early.clear();
+    record.contributed = false;
     AgreementPacket news;
     news.wave = Wave::parted;
     news.dead = MemberSet(int(record.members.size()));
@@ -156,17 +178,141 @@ void Agreements::begin_next(Context context, Record& record) {
         end(agreement);
     }
     while (!record.queue.empty() && !doubts(record)) {
+        if (record.board != nullptr) {
+            if (record.contributed) return;
+            contribute(context, record);
+            if (!look_at_board(context, record)) return;
+            continue;
+        }
         const std::uint32_t number = record.decided + 1;
         AgreementRound& round = round_of(record, number);
         if (round.takes_part()) return;
-        const Agreement& own = *record.queue.front();
-        AgreedValue value{own.flags, own.least, record.dead, MemberSet(int(record.members.size()))};
-        for (const Rank rank : own.acknowledged)
-            if (const int place = record.place_of(rank); place >= 0) value.acknowledged.add(place);
-        round.take_part(value, record.dead, sender_for(context, record, number));
+        round.take_part(record.own_value(), record.dead, sender_for(context, record, number));
         follow_decision(context, record);
     }
 }
+
+// The contribution of the oldest agreement of the queue.
+AgreedValue Agreements::Record::own_value() const {
+    const Agreement& own = *queue.front();
+    AgreedValue value{own.flags, own.least, dead, MemberSet(int(members.size()))};
+    for (const Rank rank : own.acknowledged)
+        if (const int at = place_of(rank); at >= 0) value.acknowledged.add(at);
+    value.board = newest_board();
+    return value;
+}
+
+// A maker is higher than those before it, which are dead, so its board is the one that all may get.
+std::uint32_t Agreements::Record::newest_board() const {
+    return !boards.empty() && boards.back()->entries ? std::uint32_t(boards.back()->maker)
+                                                     : AgreedValue::no_board;
+}
+
+// ---- boards ----
+
+// The lowest living member makes one, where all living members share its host.
+void Agreements::make_board(Context context, Record& record) {
+    const bool tried = !record.boards.empty() && record.boards.back()->maker == record.place;
+    if (record.decided < agreements_without_board || tried || !shared_.possible() ||
+        record.agreed.first_missing() != record.place)
+        return;
+    const auto& here = commons_.options.direct;
+    std::vector<int> others;
+    for (int place = 0; place < int(record.members.size()); ++place) {
+        const Rank rank = record.members[std::size_t(place)];
+        if (place == record.place || record.agreed.has(place)) continue;
+        if (std::find(here.begin(), here.end(), rank) == here.end()) return;
+        others.push_back(place);
+    }
+    Board& board = *record.boards.emplace_back(std::make_unique<Board>(shared_, record.place));
+    const int members = int(record.members.size());
+    if (others.empty() ||
+        !shared_.make(board.block, AgreementBoard::bytes(members), int(others.size())))
+        return;
+    AgreementBoard::prepare(board.block.memory(), members);
+    board.entries.emplace(board.block.memory(), members, record.place, shared_.must_fence());
+    for (const int place : others) {
+        Peer& peer = connections_.peer(record.members[std::size_t(place)]);
+        if (peer.dead) continue;
+        const BoardBody body{0, std::uint32_t(Wave::board),
+                             shared_.name_for(board.block, peer.rank)};
+        sender_.send(peer, PacketKind::agreement, body, context);
+    }
+}
+
+// After the decision that all have a board the next rounds are decided there.
+void Agreements::use_board(Context context, Record& record, std::uint32_t maker) {
+    for (std::unique_ptr<Board>& board : record.boards)
+        if (std::uint32_t(board->maker) == maker && board->entries) record.board = std::move(board);
+    if (record.board == nullptr) return make_board(context, record);
+    record.boards.clear();
+}
+
+// The one before is kept: its maker is dead, but all others may have it.
+bool Agreements::take_board(Record& record, int place, transport::ConstBytes bytes) {
+    if (bytes.size() != sizeof(BoardBody) || place == record.place) return false;
+    if (record.board != nullptr || (!record.boards.empty() && record.boards.back()->maker >= place))
+        return true;  // late news of a member that is dead
+    BoardBody body;
+    std::memcpy(&body, bytes.data(), sizeof body);
+    const int members = int(record.members.size());
+    Board& board = *record.boards.emplace_back(std::make_unique<Board>(shared_, place));
+    if (!shared_.map(board.block, record.members[std::size_t(place)], body.name)) return true;
+    if (body.name.length < SharedMemory::header_bytes + AgreementBoard::bytes(members))
+        return false;
+    board.entries.emplace(board.block.memory(), members, record.place, shared_.must_fence());
+    return true;
+}
+
+void Agreements::contribute(Context context, Record& record) {
+    if (!record.board->block.usable()) return;
+    record.board->entries->contribute(record.decided + 1, record.own_value());
+    record.contributed = true;
+    open_.push_back(context);
+}
+
+// Returns true if the present round is decided.
+bool Agreements::look_at_board(Context context, Record& record) {
+    Board& board = *record.board;
+    if (!board.block.usable()) return false;
+    const std::uint32_t round = record.decided + 1;
+    bool first = false;
+    if (!board.entries->decide(round, record.dead, first)) {
+        if (!std::exchange(listed_, true)) progress_.add_task(*this);
+        return !record.contributed;
+    }
+    if (first)
+        board.entries->for_sleepers([&](int place) {
+            if (place != record.place) shared_.wake(record.members[std::size_t(place)]);
+        });
+    if (std::exchange(board.asleep, false)) board.entries->set_asleep(false);
+    record.contributed = false;
+    std::erase(open_, context);
+    record.rounds.clear();  // all living members have decided those
+    conclude(context, record, board.entries->decision(round));
+    return true;
+}
+
+bool Agreements::advance() {
+    const Step step(*this);
+    turn_ = open_;
+    for (const Context context : turn_) {
+        Record& record = records_.at(context);
+        if (record.contributed && look_at_board(context, record)) begin_next(context, record);
+    }
+    listed_ = !open_.empty();
+    return !listed_;
+}
+
+void Agreements::set_asleep(bool asleep) {
+    for (const Context context : open_) {
+        Board& board = *records_.at(context).board;
+        if (!board.block.usable() || std::exchange(board.asleep, asleep) == asleep) continue;
+        board.entries->set_asleep(asleep);
+    }
+}
+
+// ---- packets ----
 
 AgreementRound& Agreements::round_of(Record& record, std::uint32_t number) {
     auto& round = record.rounds[number];
@@ -207,6 +353,10 @@ bool Agreements::take(Context context, Record& record, Rank source, transport::C
     std::uint32_t number = 0;
     AgreementPacket packet;
     const int place = record.place_of(source);
+    std::uint32_t head[2];
+    std::memcpy(head, bytes.data(), sizeof head);
+    if (place >= 0 && head[1] == std::uint32_t(Wave::board))
+        return record.parted || take_board(record, place, bytes);
     if (place < 0 || !decode(bytes, int(record.members.size()), number, packet)) return false;
     if (packet.wave == Wave::parted) {
         const Rank ranks[] = {Rank(packet.value.flags), Rank(packet.value.least)};
@@ -236,8 +386,17 @@ void Agreements::follow_decision(Context context, Record& record) {
     const auto present = record.rounds.find(record.decided + 1);
     if (present == record.rounds.end() || !present->second->decided()) return;
     const AgreedValue value = *present->second->decided();
-    ++record.decided;
     record.rounds.erase(record.rounds.begin(), present);
+    conclude(context, record, value);
+    use_board(context, record, value.board);
+    for (const Early& early : std::exchange(record.early, {}))
+        take(context, record, early.source, early.bytes);
+    begin_next(context, record);
+}
+
+// Completes the agreement of the present round.
+void Agreements::conclude(Context context, Record& record, const AgreedValue& value) {
+    ++record.decided;
     record.agreed.unite(value.failed);
     record.dead.unite(value.failed);
     TORUSMP_ASSERT(!record.queue.empty(), commons_.rank(), context, record.decided);
@@ -245,9 +404,6 @@ void Agreements::follow_decision(Context context, Record& record) {
     record.queue.pop_front();
     agreement.value_ = value;
     end(agreement);
-    for (const Early& early : std::exchange(record.early, {}))
-        take(context, record, early.source, early.bytes);
-    begin_next(context, record);
 }
 
 // Where no deaths are reported, each loss is one.
@@ -288,6 +444,7 @@ void Agreements::lose(Context context, Record& record, int place) {
         found->second->lose(record.dead, sender_for(context, record, number));
         follow_decision(context, record);
     }
+    if (record.contributed) look_at_board(context, record);
     begin_next(context, record);
 }
 
@@ -295,7 +452,9 @@ void Agreements::close(Context context) {
     const Progress::Guard guard(progress_);
     const auto found = records_.find(context);
     if (found == records_.end()) return;
-    if (found->second.members.empty()) {
+    const Record& record = found->second;
+    // Nobody asks for what is decided on a board.
+    if (record.members.empty() || (record.board != nullptr && record.rounds.empty())) {
         records_.erase(found);
         return;
     }

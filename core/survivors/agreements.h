@@ -7,6 +7,11 @@
 // one is forgotten when the next is decided, to which all living members have contributed by then.
 // Packets that arrive before this member's first agreement of a group wait for it.
 //
+// Members that share a host agree through a board (agreement_board.h) after their first agreements:
+// the lowest living member makes it and sends its name to the others, and each says in its next
+// contributions that it has it. The decision that finds that all have it is the last one by
+// packets.
+//
 // A lost member may be dead or cut off. This member does not begin an agreement while it does not
 // know which. If one is cut off, no agreement of the group can end any more: all fail from then on,
 // here and on each member that hears of it, which passes the news on to all that it reaches.
@@ -24,6 +29,8 @@
 
 #include "core/connection/packet_sender.h"
 #include "core/progress/progress.h"
+#include "core/sharing/shared_memory.h"
+#include "core/survivors/agreement_board.h"
 #include "core/survivors/agreement_round.h"
 #include "core/survivors/closed_groups.h"
 
@@ -59,10 +66,15 @@ class Agreement final : public Task {
     Context context_ = 0;
 };
 
-class Agreements final : public PeerLossListener {
+class Agreements final : public PeerLossListener, public Task {
   public:
-    Agreements(Commons& commons, Connections& connections, PacketSender& sender, Progress& progress)
-        : commons_(commons), connections_(connections), sender_(sender), progress_(progress) {}
+    Agreements(Commons& commons, Connections& connections, PacketSender& sender, Progress& progress,
+               SharedMemory& shared)
+        : commons_(commons),
+          connections_(connections),
+          sender_(sender),
+          progress_(progress),
+          shared_(shared) {}
     Agreements(const Agreements&) = delete;
     Agreements& operator=(const Agreements&) = delete;
 
@@ -75,7 +87,11 @@ class Agreements final : public PeerLossListener {
     bool on_agreement(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
     void peer_judged(Peer& peer) override;
-    void report(Waits& waits) const;
+    void report(Waits& waits) const override;
+    // A task while rounds on boards are open.
+    bool advance() override;
+    bool looks() const override { return true; }
+    void set_asleep(bool asleep) override;
     // The number of rounds and packets that are kept; tests check that it does not grow.
     std::size_t kept() const;
 
@@ -83,6 +99,13 @@ class Agreements final : public PeerLossListener {
     struct Early {
         Rank source;
         std::vector<std::byte> bytes;
+    };
+    struct Board {
+        Board(SharedMemory& shared, int place) : block(shared), maker(place) {}
+        SharedBlock block;
+        int maker;
+        std::optional<AgreementBoard> entries;  // empty if it cannot be mapped here
+        bool asleep = false;
     };
     struct Record {
         std::vector<Rank> members;  // empty before the first agreement here
@@ -94,7 +117,12 @@ class Agreements final : public PeerLossListener {
         std::deque<Agreement*> queue;
         std::vector<Early> early;
         std::optional<std::pair<Rank, Rank>> parted;
+        std::vector<std::unique_ptr<Board>> boards;  // until all have one; by maker
+        std::unique_ptr<Board> board;                // where the next rounds are decided
+        bool contributed = false;                    // to the present round there
         int place_of(Rank rank) const;
+        AgreedValue own_value() const;
+        std::uint32_t newest_board() const;
     };
 
     // While one lives, losses wait.
@@ -122,6 +150,12 @@ class Agreements final : public PeerLossListener {
     AgreementRound& round_of(Record& record, std::uint32_t number);
     bool take(Context context, Record& record, Rank source, transport::ConstBytes bytes);
     void follow_decision(Context context, Record& record);
+    void conclude(Context context, Record& record, const AgreedValue& value);
+    void use_board(Context context, Record& record, std::uint32_t maker);
+    void make_board(Context context, Record& record);
+    bool take_board(Record& record, int place, transport::ConstBytes bytes);
+    void contribute(Context context, Record& record);
+    bool look_at_board(Context context, Record& record);
     void send(Context context, const Record& record, std::uint32_t number, int place,
               const AgreementPacket& packet);
     AgreementRound::Send sender_for(Context context, const Record& record, std::uint32_t number);
@@ -130,10 +164,13 @@ class Agreements final : public PeerLossListener {
     Connections& connections_;
     PacketSender& sender_;
     Progress& progress_;
+    SharedMemory& shared_;
     std::map<Context, Record> records_;
     ClosedGroups closed_;
     std::vector<Rank> judged_;  // and not yet handled
     int steps_ = 0;
+    std::vector<Context> open_, turn_;  // groups with an open round on their board
+    bool listed_ = false;               // as a task
 };
 
 }  // namespace torusmp::core

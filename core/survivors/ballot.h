@@ -71,10 +71,27 @@ struct Ballot {
 
 // The contribution of a member, and the decision.
 struct AgreedValue {
+    static constexpr std::uint32_t any_board = ~std::uint32_t{0};  // says nothing
+    static constexpr std::uint32_t no_board = any_board - 1;
+
     std::uint32_t flags = ~std::uint32_t{0};  // bits that all have set
     std::uint32_t least = ~std::uint32_t{0};  // the least of the numbers given
     MemberSet failed;                         // known by any of them to be dead
     MemberSet acknowledged;                   // acknowledged by all of them
+    // The place of the member that made the board (agreement_board.h) which all of them have.
+    std::uint32_t board = any_board;
+
+    // Adds the contributions of others.
+    void add(const AgreedValue& other) {
+        flags &= other.flags;
+        least = std::min(least, other.least);
+        failed.unite(other.failed);
+        acknowledged.intersect(other.acknowledged);
+        if (board == any_board)
+            board = other.board;
+        else if (board != other.board && other.board != any_board)
+            board = no_board;
+    }
 
     friend bool operator==(const AgreedValue&, const AgreedValue&) = default;
 };

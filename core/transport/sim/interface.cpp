@@ -59,7 +59,7 @@ Interface::~Interface() {
     }
     world_.interfaces_[index_] = nullptr;
     for (const auto& [memory, size] : allocations_)
-        ::operator delete(reinterpret_cast<void*>(memory), std::align_val_t(size.second));
+        world_.left_behind_.emplace_back(reinterpret_cast<void*>(memory), size.second);
 }
 
 std::vector<std::byte> Interface::address() const {

@@ -61,7 +61,10 @@ World::World(const WorldOptions& options)
     if (options.model) clocks_.emplace(*options.model);
 }
 
-World::~World() = default;
+World::~World() {
+    for (const auto& [memory, alignment] : left_behind_)
+        ::operator delete(memory, std::align_val_t(alignment));
+}
 
 std::unique_ptr<Interface> World::create(InterfaceOptions options) {
     for (const PortOptions& slots : options.ports) check_slots(slots);

@@ -382,6 +382,9 @@ class World {
     std::uint64_t motions_ = 0;
     std::vector<detail::Event> events_;  // a heap, the earliest at the front
     std::vector<Interface*> interfaces_;
+    // Allocations of interfaces that have ended, with their alignment: peers that have mapped them
+    // may still use them.
+    std::vector<std::pair<void*, std::size_t>> left_behind_;
     std::vector<std::unique_ptr<detail::Link>> links_;
     // Cables, by interface and port of their ends.
     std::set<std::pair<std::size_t, std::uint32_t>> cut_;
