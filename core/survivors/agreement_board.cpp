@@ -92,6 +92,7 @@ void AgreementBoard::contribute(std::uint32_t round, const AgreedValue& own) {
     TORUSMP_ASSERT(mine.round.load(std::memory_order_relaxed) < round, place_, round);
     write(mine, own);
     mine.round.store(round, std::memory_order_release);
+    missing_ = 0;
     fence();  // before this member looks whether it is the last
 }
 
@@ -103,8 +104,8 @@ bool AgreementBoard::decide(std::uint32_t round, const MemberSet& dead, bool& fi
     const auto contributed = [&](int place) {
         return entry(place, round, false).round.load(std::memory_order_acquire) == round;
     };
-    for (int place = 0; place < members_; ++place)
-        if (!contributed(place) && !dead.has(place)) return false;
+    for (; missing_ < members_; ++missing_)
+        if (!contributed(missing_) && !dead.has(missing_)) return false;
     AgreedValue sum{.failed = dead, .acknowledged = MemberSet(members_, true)};
     for (int place = 0; place < members_; ++place)
         if (contributed(place)) sum.add(read(entry(place, round, false)));

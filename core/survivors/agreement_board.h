@@ -70,6 +70,7 @@ class AgreementBoard {
     std::byte* memory_;
     int members_, place_;
     bool fences_;
+    int missing_ = 0;  // the first member that has not contributed to the present round
 };
 
 }  // namespace torusmp::core

@@ -159,6 +159,7 @@ void Agreements::part(Context context, Record& record, std::pair<Rank, Rank> par
     record.rounds.clear();
     record.early.clear();
     record.contributed = false;
+    std::erase(open_, context);
     AgreementPacket news;
     news.wave = Wave::parted;
     news.dead = MemberSet(int(record.members.size()));
@@ -271,14 +272,14 @@ void Agreements::contribute(Context context, Record& record) {
     open_.push_back(context);
 }
 
-// Returns true if the present round is decided.
+// Returns true if the round is decided; otherwise the task looks again.
 bool Agreements::look_at_board(Context context, Record& record) {
     Board& board = *record.board;
     if (!board.block.usable()) return false;
     const std::uint32_t round = record.decided + 1;
     bool first = false;
     if (!board.entries->decide(round, record.dead, first)) {
-        if (!std::exchange(listed_, true)) progress_.add_task(*this);
+        if (!std::exchange(listed_, true)) progress_.add_task(looks_);
         return !record.contributed;
     }
     if (first)
@@ -293,7 +294,7 @@ bool Agreements::look_at_board(Context context, Record& record) {
     return true;
 }
 
-bool Agreements::advance() {
+bool Agreements::look_at_boards() {
     const Step step(*this);
     turn_ = open_;
     for (const Context context : turn_) {

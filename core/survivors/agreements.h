@@ -66,7 +66,7 @@ class Agreement final : public Task {
     Context context_ = 0;
 };
 
-class Agreements final : public PeerLossListener, public Task {
+class Agreements final : public PeerLossListener {
   public:
     Agreements(Commons& commons, Connections& connections, PacketSender& sender, Progress& progress,
                SharedMemory& shared)
@@ -87,11 +87,7 @@ class Agreements final : public PeerLossListener, public Task {
     bool on_agreement(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
     void peer_judged(Peer& peer) override;
-    void report(Waits& waits) const override;
-    // A task while rounds on boards are open.
-    bool advance() override;
-    bool looks() const override { return true; }
-    void set_asleep(bool asleep) override;
+    void report(Waits& waits) const;
     // The number of rounds and packets that are kept; tests check that it does not grow.
     std::size_t kept() const;
 
@@ -140,6 +136,21 @@ class Agreements final : public PeerLossListener, public Task {
         Agreements& agreements_;
     };
 
+    // Looks at the boards while rounds on them are open.
+    class Looks final : public Task {
+      public:
+        explicit Looks(Agreements& agreements) : agreements_(agreements) {}
+        bool advance() override { return agreements_.look_at_boards(); }
+        void report(Waits& /*waits*/) const override {}  // Agreements::report() does
+        bool looks() const override { return true; }
+        void set_asleep(bool asleep) override { agreements_.set_asleep(asleep); }
+
+      private:
+        Agreements& agreements_;
+    };
+
+    bool look_at_boards();
+    void set_asleep(bool asleep);
     void mourn();
     void lose(Context context, Record& record, int place);
     void part(Context context, Record& record, std::pair<Rank, Rank> parted);
@@ -170,7 +181,8 @@ class Agreements final : public PeerLossListener, public Task {
     std::vector<Rank> judged_;  // and not yet handled
     int steps_ = 0;
     std::vector<Context> open_, turn_;  // groups with an open round on their board
-    bool listed_ = false;               // as a task
+    Looks looks_{*this};
+    bool listed_ = false;  // as a task
 };
 
 }  // namespace torusmp::core
