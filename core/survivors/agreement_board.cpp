@@ -2,8 +2,6 @@
 #include "core/survivors/agreement_board.h"
 
 #include <cstring>
-#include <new>
-#include <utility>
 
 namespace torusmp::core {
 namespace {
@@ -28,20 +26,12 @@ struct AgreementBoard::Entry {
     std::uint32_t least;
 };
 
-namespace {
-
-std::size_t entry_bytes(int members, std::size_t header) {
-    return in_lines(header + 2 * MemberSet::words_for(members) * sizeof(std::uint32_t));
+std::size_t AgreementBoard::entry_bytes(int members) {
+    return in_lines(sizeof(Entry) + 2 * MemberSet::words_for(members) * sizeof(std::uint32_t));
 }
-
-std::uint64_t author_word(std::uint32_t round, int place) {
-    return std::uint64_t(round) << 32 | std::uint32_t(place);
-}
-
-}  // namespace
 
 std::size_t AgreementBoard::bytes(int members) {
-    return in_lines(sizeof(Head)) + std::size_t(members) * 4 * entry_bytes(members, sizeof(Entry));
+    return in_lines(sizeof(Head)) + std::size_t(members) * 4 * entry_bytes(members);
 }
 
 void AgreementBoard::prepare(std::byte* memory, int members) {
@@ -54,7 +44,11 @@ AgreementBoard::AgreementBoard(std::byte* memory, int members, int place, bool f
 AgreementBoard::Entry& AgreementBoard::entry(int place, std::uint32_t round, bool draft) const {
     const std::size_t index = std::size_t(place) * 4 + (round & 1) * 2 + (draft ? 1 : 0);
     return *reinterpret_cast<Entry*>(memory_ + in_lines(sizeof(Head)) +
-                                     index * entry_bytes(members_, sizeof(Entry)));
+                                     index * entry_bytes(members_));
+}
+
+std::atomic<std::uint64_t>& AgreementBoard::author(std::uint32_t round) const {
+    return reinterpret_cast<Head*>(memory_)->authors[round & 1];
 }
 
 std::uint32_t* AgreementBoard::words_of(Entry& entry) const {
@@ -83,8 +77,7 @@ AgreedValue AgreementBoard::read(const Entry& entry) const {
 }
 
 bool AgreementBoard::is_decided(std::uint32_t round) const {
-    const auto& author = reinterpret_cast<const Head*>(memory_)->authors[round & 1];
-    return author.load(std::memory_order_acquire) >> 32 == round;
+    return author(round).load(std::memory_order_acquire) >> 32 == round;
 }
 
 void AgreementBoard::contribute(std::uint32_t round, const AgreedValue& own) {
@@ -98,8 +91,7 @@ void AgreementBoard::contribute(std::uint32_t round, const AgreedValue& own) {
 
 bool AgreementBoard::decide(std::uint32_t round, const MemberSet& dead, bool& first) {
     first = false;
-    auto& author = reinterpret_cast<Head*>(memory_)->authors[round & 1];
-    std::uint64_t before = author.load(std::memory_order_acquire);
+    std::uint64_t before = author(round).load(std::memory_order_acquire);
     if (before >> 32 == round) return true;
     const auto contributed = [&](int place) {
         return entry(place, round, false).round.load(std::memory_order_acquire) == round;
@@ -110,16 +102,17 @@ bool AgreementBoard::decide(std::uint32_t round, const MemberSet& dead, bool& fi
     for (int place = 0; place < members_; ++place)
         if (contributed(place)) sum.add(read(entry(place, round, false)));
     write(entry(place_, round, true), sum);
-    first = author.compare_exchange_strong(before, author_word(round, place_),
-                                           std::memory_order_acq_rel, std::memory_order_acquire);
+    first = author(round).compare_exchange_strong(
+        before, std::uint64_t(round) << 32 | std::uint32_t(place_), std::memory_order_acq_rel,
+        std::memory_order_acquire);
     TORUSMP_ASSERT(is_decided(round), place_, round, before);
     return true;
 }
 
 AgreedValue AgreementBoard::decision(std::uint32_t round) const {
     TORUSMP_ASSERT(is_decided(round), place_, round);
-    const auto& author = reinterpret_cast<const Head*>(memory_)->authors[round & 1];
-    return read(entry(int(std::uint32_t(author.load(std::memory_order_acquire))), round, true));
+    const auto place = std::uint32_t(author(round).load(std::memory_order_acquire));
+    return read(entry(int(place), round, true));
 }
 
 void AgreementBoard::set_asleep(bool asleep) {

@@ -54,6 +54,8 @@ class AgreementBoard {
     struct Head;
     struct Entry;  // a contribution or a draft; the words of two sets follow it
 
+    static std::size_t entry_bytes(int members);
+    std::atomic<std::uint64_t>& author(std::uint32_t round) const;
     Entry& entry(int place, std::uint32_t round, bool draft) const;
     void write(Entry& entry, const AgreedValue& value) const;
     AgreedValue read(const Entry& entry) const;

@@ -21,8 +21,8 @@
 namespace torusmp::core {
 
 // The waves of a ballot, as packets between members.
-// The last two belong to none (Agreements): there is a board, and members that live cannot reach
-// each other.
+// Two belong to no ballot but to Agreements: `board`, since a member has made one, and `parted`,
+// since two members that live cannot reach each other.
 enum class Wave : std::uint32_t {
     call,
     vote,

@@ -178,7 +178,8 @@ TEST_CASE("Signals are passed on to every rank") {
 }
 
 TEST_CASE("A signal that the ranks do not catch is the cause of the job's end") {
-    Process process(job(2, {"connect", "print=ready", "sleep"}));
+    const Words options = GENERATE(Words(), Words{"--keep-going"});
+    Process process(job(2, {"connect", "print=ready", "sleep"}, options));
     REQUIRE(process.wait_for_output("ready\n", 2));
     process.send(SIGINT);
     const Outcome outcome = process.wait();

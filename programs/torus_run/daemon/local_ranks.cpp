@@ -212,6 +212,7 @@ void LocalRanks::stand_in(int number, std::uint32_t sequence) {
 void LocalRanks::signal(int signal) {
     const bool only_caught = (signal & only_if_caught) != 0;
     signal &= ~only_if_caught;
+    sigaddset(&passed_on_, signal);
     // Stopping the whole job does not count as stopping single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
@@ -370,8 +371,10 @@ void LocalRanks::look_for_death(Rank& rank) {
     const base::ProcessState process = base::process_state(rank.connected_pid);
     if (!process.ended()) return;
     if (rank.connected_process) return connected_process_ended(rank);
-    // An orderly end, or a status that this user may not read, is for reaped() to judge.
-    if (rank.connected_pid != rank.pid || !WIFSIGNALED(process.exit_status)) return;
+    // Other ends, and a status that this user may not read, are for reaped().
+    if (rank.connected_pid != rank.pid || !WIFSIGNALED(process.exit_status) ||
+        sigismember(&passed_on_, WTERMSIG(process.exit_status)) == 1)
+        return;
     hear(rank);  // messages from before its death
     take_output(rank);
     if (rank.finalized) return;
