@@ -75,7 +75,8 @@ void Windows::await_lock(const Waiter& waiter) {
 }
 
 void Windows::list_task() {
-    if (std::exchange(listed_, true)) return;
+    // A thread may sleep that looks at what was known before.
+    if (std::exchange(listed_, true)) return progress_.recheck();
     progress_.add_task(*this);
 }
 

@@ -270,6 +270,8 @@ void Agreements::contribute(Context context, Record& record) {
     record.board->entries->contribute(record.decided + 1, record.own_value());
     record.contributed = true;
     open_.push_back(context);
+    // A thread may sleep that looks at the other boards: it must be seen to sleep here, too.
+    if (listed_) progress_.recheck();
 }
 
 // Returns true if the round is decided; otherwise the task looks again.
