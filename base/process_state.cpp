@@ -33,8 +33,8 @@ ProcessState process_state(pid_t process) {
         std::sscanf(rest + 1, " %c %d %*d %*d %*d %*d %u %*u %*u %*u %*u %llu %llu", &found.state,
                     &parent, &found.flags, &user, &kernel) != 5)
         return {};
-    if (const char* const last = std::strrchr(rest, ' '); found.ended())
-        found.exit_status = int(std::strtol(last, nullptr, 10));
+    if (found.ended())
+        found.exit_status = int(std::strtol(std::strrchr(rest, ' '), nullptr, 10));
     found.parent = parent;
     found.cpu = (user + kernel) * (1'000'000'000ull / std::uint64_t(sysconf(_SC_CLK_TCK)));
     return found;

@@ -114,20 +114,13 @@ static int duplicate(void) {
 
 static int one_call(unsigned long what, int tag) {
     switch (what % 7) {
-        case 0:
-            return ring(3, tag);
-        case 1:
-            return ring(large, tag);
-        case 2:
-            return sum(1);
-        case 3:
-            return sum(large);
-        case 4:
-            return gather(tag);
-        case 5:
-            return MPI_Barrier(living);
-        default:
-            return duplicate();
+        case 0: return ring(3, tag);
+        case 1: return ring(large, tag);
+        case 2: return sum(1);
+        case 3: return sum(large);
+        case 4: return gather(tag);
+        case 5: return MPI_Barrier(living);
+        default: return duplicate();
     }
 }
 

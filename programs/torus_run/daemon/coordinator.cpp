@@ -146,7 +146,7 @@ void Coordinator::stop(int code) {
 void Coordinator::user_signal(int signal) {
     if (ends_programs(signal)) {
         if (alive_ == 0 && jobs_ == 0) return stop(exit_signal_base + signal);
-        if (sigismember(&ending_signals_seen_, signal) == 1 && signal != SIGHUP) {
+        if (user_sent(signal) && signal != SIGHUP) {
             outputs_.print(fmt::format("torus-run: received a second {}: killing the ranks\n",
                                        signal_name(signal)));
             return stop(exit_signal_base + signal);
@@ -235,6 +235,8 @@ void Coordinator::handle_event(RankEvent event) {
             another_mpi_ = event.text;
             return;
         case RankEvent::Kind::vanished:
+            // ended() names the user's signal.
+            if (user_sent(int(event.number) - exit_signal_base)) return;
             return died(event.rank, event.text, int(event.number), false);
         case RankEvent::Kind::stopped:
             return died(event.rank,
@@ -273,7 +275,7 @@ void Coordinator::ended(int index, int status, const std::string& why) {
     if (rank.dead) return;  // its death was reported before
     const int code = exit_code_of(status);
     const bool by_signal = WIFSIGNALED(status);
-    if (by_signal && sigismember(&ending_signals_seen_, WTERMSIG(status)) == 1)
+    if (by_signal && user_sent(WTERMSIG(status)))
         fail({fmt::format("{} was ended by {}, passed on by torus-run", describe(index),
                           signal_name(WTERMSIG(status))),
               code,
@@ -364,6 +366,10 @@ void Coordinator::fail(Cause cause) {
 
 void Coordinator::damaged(int rank, const char* what) {
     fail({fmt::format("{} sent a damaged {}", describe(rank), what), exit_failure, true, {}});
+}
+
+bool Coordinator::user_sent(int signal) const {
+    return sigismember(&ending_signals_seen_, signal) == 1;
 }
 
 bool Coordinator::user_ended_it() const {

@@ -130,6 +130,8 @@ class Coordinator {
     void mark_ended(int rank);
     std::optional<job::RankState> state_of(int rank) const;
     bool is_ours() const;
+    // Whether the user has sent that signal, one that ends programs.
+    bool user_sent(int signal) const;
     bool user_ended_it() const;
     void damaged(int rank, const char* what);
 

@@ -212,7 +212,6 @@ void LocalRanks::stand_in(int number, std::uint32_t sequence) {
 void LocalRanks::signal(int signal) {
     const bool only_caught = (signal & only_if_caught) != 0;
     signal &= ~only_if_caught;
-    sigaddset(&passed_on_, signal);
     // Stopping the whole job does not count as stopping single ranks.
     if (signal == SIGTSTP) user_stopped_ = true;
     if (signal == SIGCONT) {
@@ -372,9 +371,7 @@ void LocalRanks::look_for_death(Rank& rank) {
     if (!process.ended()) return;
     if (rank.connected_process) return connected_process_ended(rank);
     // Other ends, and a status that this user may not read, are for reaped().
-    if (rank.connected_pid != rank.pid || !WIFSIGNALED(process.exit_status) ||
-        sigismember(&passed_on_, WTERMSIG(process.exit_status)) == 1)
-        return;
+    if (rank.connected_pid != rank.pid || !WIFSIGNALED(process.exit_status)) return;
     hear(rank);  // messages from before its death
     take_output(rank);
     if (rank.finalized) return;

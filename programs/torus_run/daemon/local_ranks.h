@@ -162,7 +162,6 @@ class LocalRanks {
     RankStreams streams_;
     int running_ = 0;
     bool user_stopped_ = false;
-    sigset_t passed_on_{};  // signals of the user
     bool takes_deaths_ = false;
     std::optional<Clock::time_point> terminate_watchers_at_;
     MpiSearch another_mpi_;
