@@ -9,11 +9,11 @@ namespace torusmp::io {
 namespace {
 
 // All that are in flight for one call.
-class AwaitedCall final : public core::Awaited {
+class InFlight final : public core::Awaited {
   public:
-    AwaitedCall(const core::SendRequest& list, const core::SendRequest& data,
-                const core::ReceiveRequest& contents, const core::ReceiveRequest& answer)
-        : all_{&list, &data, &contents, &answer} {}
+    core::SendRequest runs, data;
+    core::ReceiveRequest contents, answer;
+
     bool complete() const {
         return std::all_of(std::begin(all_), std::end(all_),
                            [](const auto* request) { return request->complete(); });
@@ -29,7 +29,7 @@ class AwaitedCall final : public core::Awaited {
     }
 
   private:
-    const core::Request* all_[4];
+    const core::Request* all_[4] = {&runs, &data, &contents, &answer};
 };
 
 }  // namespace
@@ -39,27 +39,30 @@ far::Answer FarStore::call(far::Note& note, const Runs& runs, const core::Buffer
     far::Question& question = note.question;
     const auto tag = [&](Stream stream) { return far::tag_of(question.number, stream); };
     question.number = calls_.fetch_add(1, std::memory_order_relaxed);
-    core::SendRequest list, data;
-    core::ReceiveRequest contents, answered;
+    InFlight all;
     far::Answer answer{};
-    const AwaitedCall all(list, data, contents, answered);
-    // Where it is to go is known before it comes.
-    runtime_.receive(answered, {static_cast<void*>(&answer), sizeof answer}, server_, context_,
-                     tag(Stream::answer));
-    if (question.operation == Operation::read)
-        runtime_.receive(contents, memory, server_, context_, tag(Stream::contents));
     const std::size_t inside = std::min(runs.list().size(), far::runs_in_note);
     std::copy_n(runs.list().data(), inside, note.first);
-    runtime_.notes().send(
-        server_, context_, far::note_tag,
-        {reinterpret_cast<const std::byte*>(&note), sizeof question + inside * sizeof(Run)});
-    if (runs.list().size() > inside)
-        runtime_.send(list,
-                      {static_cast<const void*>(runs.list().data() + inside),
-                       (runs.list().size() - inside) * sizeof(Run)},
-                      server_, context_, tag(Stream::list));
-    if (question.operation == Operation::write)
-        runtime_.send(data, memory, server_, context_, tag(Stream::contents));
+    {
+        // A revocation cancels all of it, or none has begun.
+        const auto guard = runtime_.lock();
+        if (revoked_) return {0, ECANCELED};
+        // Where it is to go is known before it comes.
+        runtime_.receive(all.answer, {static_cast<void*>(&answer), sizeof answer}, server_,
+                         context_, tag(Stream::answer));
+        if (question.operation == Operation::read)
+            runtime_.receive(all.contents, memory, server_, context_, tag(Stream::contents));
+        runtime_.notes().send(
+            server_, context_, far::note_tag,
+            {reinterpret_cast<const std::byte*>(&note), sizeof question + inside * sizeof(Run)});
+        if (runs.list().size() > inside)
+            runtime_.send(all.runs,
+                          {static_cast<const void*>(runs.list().data() + inside),
+                           (runs.list().size() - inside) * sizeof(Run)},
+                          server_, context_, tag(Stream::list));
+        if (question.operation == Operation::write)
+            runtime_.send(all.data, memory, server_, context_, tag(Stream::contents));
+    }
     wait([&] { return all.complete(); }, all);
     if (all.failed()) return {0, EHOSTDOWN};
     return answer;

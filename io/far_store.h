@@ -51,6 +51,10 @@ class FarStore : public Store {
     }
     FarStore* far() override { return this; }
 
+    // From now on calls fail with ECANCELED. The caller cancels the messages of the context. Called
+    // under the Runtime's lock.
+    void revoke() { revoked_ = true; }
+
   protected:
     // Returns when done() is true. Virtual, because tests drive progress themselves.
     virtual void wait(const std::function<bool()>& done, const core::Awaited& awaited) {
@@ -70,6 +74,7 @@ class FarStore : public Store {
     const core::Rank server_;
     const CallName call_name_;
     std::atomic<std::int64_t> calls_{0};
+    bool revoked_ = false;  // changed under the Runtime's lock
 };
 
 }  // namespace torusmp::io

@@ -38,6 +38,7 @@ std::int64_t SharedCounter::add(std::int64_t more) {
     send(keeper_, question, {number, more});
     std::optional<std::int64_t> found;
     std::optional<core::Rank> lost;
+    bool revoked = false;
     std::uint64_t faults = 0;
     const std::array<core::Rank, 2> pair{keeper_, runtime_.rank()};
     runtime_.wait_until(
@@ -54,9 +55,11 @@ std::int64_t SharedCounter::add(std::int64_t more) {
                 faults = now;
                 lost = runtime_.state().lost_in(pair);
             }
-            return lost.has_value();
+            revoked = revoked_;
+            return lost.has_value() || revoked;
         },
         "the shared file pointer");
+    if (!found && revoked) throw std::runtime_error("the shared file pointer is revoked");
     if (!found)
         throw std::runtime_error("rank " + std::to_string(keeper_) +
                                  ", which keeps the shared file pointer, cannot be reached: " +

@@ -27,6 +27,8 @@ class SharedCounter final : public core::NoteReader {
     std::int64_t get() { return add(0); }
     // Called only by the first member, while no other member uses the counter.
     void set(std::int64_t value);
+    // From now on add() throws. Called under the Runtime's lock.
+    void revoke() { revoked_ = true; }
 
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes note) override;
     void on_end() override { ended_ = true; }
@@ -47,6 +49,7 @@ class SharedCounter final : public core::NoteReader {
     // Changed under the Runtime's lock.
     std::int64_t value_ = 0;
     std::int64_t asked_ = 0;
+    bool revoked_ = false;
     std::vector<Note> answers_;
 };
 

@@ -149,6 +149,7 @@ bool StoreServer::step() {
 }
 
 bool StoreServer::take_next() {
+    if (revoked_) calls_.clear();
     if (calls_.empty()) return false;
     Call& call = calls_.front();
     const far::Question& question = call.question;
@@ -175,9 +176,10 @@ bool StoreServer::take_next() {
     return true;
 }
 
-// Whether it has come; the call of a rank that has died is forgotten.
+// Whether it has come; the call is forgotten if its rank has died or the file is revoked.
 bool StoreServer::arrived(const core::ReceiveRequest& request) {
-    if (request.status().error == core::Error::none && request.status().bytes == request.bytes())
+    if (request.status().error == core::Error::none &&
+        request.status().bytes == request.bytes() && !revoked_)
         return true;
     if (!contents_.complete()) runtime_.cancel(contents_);
     stage_ = Stage::answer;
@@ -267,24 +269,32 @@ void StoreServer::release(const Lock& lock) {
     grant();
 }
 
+void StoreServer::revoke() {
+    revoked_ = true;
+    waiting_.clear();
+}
+
 int StoreServer::lock(Offset from, Offset bytes, bool shared) {
     const Lock wanted{runtime_.rank(), from, bytes, shared};
     std::int64_t number = 0;
     {
         const auto guard = runtime_.lock();
+        if (revoked_) return ECANCELED;
         number = --own_locks_;
         waiting_.push_back({wanted.owner, number, wanted});
         grant();
     }
+    bool refused = false;
     runtime_.wait_until(
         [&] {
             const auto guard = runtime_.lock();
+            refused = revoked_;
             return std::none_of(waiting_.begin(), waiting_.end(), [&](const Wait& it) {
                 return it.source == wanted.owner && it.number == number;
             });
         },
         "the lock of a range of a file");
-    return 0;
+    return refused ? ECANCELED : 0;
 }
 
 int StoreServer::unlock(Offset from, Offset bytes) {

@@ -30,6 +30,10 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     int lock(Offset from, Offset bytes, bool shared) override;
     int unlock(Offset from, Offset bytes) override;
 
+    // From now on no call is carried out and no lock granted. The caller cancels the messages of the
+    // context, also those of the members that wait for an answer. Called under the Runtime's lock.
+    void revoke();
+
     // Returns when all calls have been answered. Precondition: no member makes further calls.
     void await_end();
 
@@ -75,7 +79,7 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     const Hints& hints_;
     bool ended_ = false;
     // Changed under the Runtime's lock.
-    bool listed_ = false, noting_ = false, advancing_ = false;
+    bool listed_ = false, noting_ = false, advancing_ = false, revoked_ = false;
     std::deque<Call> calls_;
     Stage stage_ = Stage::take;
     core::ReceiveRequest list_, contents_;

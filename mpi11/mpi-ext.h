@@ -49,6 +49,9 @@ TORUSMP_EXTENSION(Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp))
 TORUSMP_EXTENSION(Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked))
 TORUSMP_EXTENSION(Comm_agree, (MPI_Comm comm, int* flags))
 TORUSMP_EXTENSION(Comm_iagree, (MPI_Comm comm, int* flags, MPI_Request* request))
+TORUSMP_EXTENSION(Win_revoke, (MPI_Win win))
+TORUSMP_EXTENSION(Win_get_failed, (MPI_Win win, MPI_Group* failedgrp))
+TORUSMP_EXTENSION(File_revoke, (MPI_File fh))
 /* clang-format on */
 #undef TORUSMP_EXTENSION
 

@@ -2137,6 +2137,9 @@ TORUSMP_FUNCTION(int, Comm_agree, (MPI_Comm comm, int* flags))
 TORUSMP_FUNCTION(int, Comm_iagree, (MPI_Comm comm, int* flags, MPI_Request* request))
 TORUSMP_FUNCTION(int, Comm_shrink, (MPI_Comm comm, MPI_Comm* newcomm))
 TORUSMP_FUNCTION(int, Comm_ishrink, (MPI_Comm comm, MPI_Comm* newcomm, MPI_Request* request))
+TORUSMP_FUNCTION(int, Win_revoke, (MPI_Win win))
+TORUSMP_FUNCTION(int, Win_get_failed, (MPI_Win win, MPI_Group* failedgrp))
+TORUSMP_FUNCTION(int, File_revoke, (MPI_File fh))
 
 /* MPI-1 names that later standards replaced and mostly removed; old codes still call them. */
 TORUSMP_FUNCTION(int, Address, (void* location, MPI_Aint* address))

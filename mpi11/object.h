@@ -40,7 +40,9 @@ enum class Kind : std::uint32_t {
     message,
     file,
     session,
-    window
+    window,
+    revoked_file,  // as for communicators
+    revoked_window
 };
 
 // Whether several threads of the program may call: then shared data is locked. Set during MPI

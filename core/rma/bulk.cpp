@@ -36,6 +36,11 @@ bool Windows::Bulk::serve(const Asked& asked) {
     std::byte* const memory =
         asked.body.pieces == 1 ? asked.window.own(piece.at, piece.bytes) : nullptr;
     if (memory == nullptr || asked.window.dynamic || piece.bytes == 0) return false;
+    if (asked.window.revoked) {
+        // The origin's revocation cancels its end of the message.
+        if (!sends) windows_.answer(asked.peer, asked.dealings(), asked.body.operation);
+        return true;
+    }
     if (!sends && asked.dealings().arriving++ == most_unanswered) return false;
     ++asked.window.served;
     start(nullptr, asked.body, asked.peer, sends, {memory, std::size_t(piece.bytes)},
@@ -95,7 +100,8 @@ void Windows::Bulk::end(const Message& message) {
             operation->over_ = true;
             --way.unanswered;
         }
-        if (operation->over_ || error != Error::none)
+        // The target answers for a message that was cancelled, too.
+        if (operation->over_ || (error != Error::none && error != Error::cancelled))
             windows_.finish(*operation, operation->error_);
         return windows_.advance_outlet(way);
     }
@@ -107,7 +113,7 @@ void Windows::Bulk::end(const Message& message) {
     Window::Dealings& dealings = window->dealings[message.asked.origin];
     TORUSMP_ASSERT(dealings.arriving != 0, windows_.commons_.rank(), message.peer->rank);
     --dealings.arriving;
-    if (error == Error::none) windows_.answer(*message.peer, dealings, message.asked.operation);
+    if (!message.peer->dead) windows_.answer(*message.peer, dealings, message.asked.operation);
 }
 
 }  // namespace torusmp::core::rma

@@ -62,6 +62,7 @@ void Windows::unlock(Window& window, int target, bool exclusive) {
 // Shared locks wait only for the holder of an exclusive one: a rank that waits for one may hold
 // others, for which an exclusive one waits.
 void Windows::await_lock(const Waiter& waiter) {
+    if (waiter.window->revoked) return refuse_lock(waiter);
     const bool behind =
         waiter.exclusive && std::any_of(waiters_.begin(), waiters_.end(), [&](const Waiter& it) {
             return it.control == waiter.control && it.exclusive;
@@ -72,6 +73,26 @@ void Windows::await_lock(const Waiter& waiter) {
     waiter.control->waiting.fetch_add(1);
     waiters_.push_back(waiter);
     list_task();
+}
+
+void Windows::refuse_lock(const Waiter& waiter) {
+    if (waiter.operation != nullptr) return finish(*waiter.operation, Error::revoked);
+    sender_.send(connections_.peer(waiter.window->members[std::size_t(waiter.origin)]),
+                 PacketKind::window_answer,
+                 AnswerBody{waiter.asked_by, 0, 0, Refusal::revoked, 0});
+}
+
+void Windows::revoke(Window& window) {
+    window.revoked = true;
+    std::vector<Waiter> refused;
+    std::erase_if(waiters_, [&](const Waiter& waiter) {
+        if (waiter.window != &window) return false;
+        waiter.control->waiting.fetch_sub(1);
+        refused.push_back(waiter);
+        return true;
+    });
+    for (const Waiter& waiter : refused) refuse_lock(waiter);
+    commons_.stirred = true;  // calls may wait for signals
 }
 
 void Windows::list_task() {

@@ -42,6 +42,10 @@ constexpr bool is_message(Action action) {
     return action == Action::put_message || action == Action::get_message;
 }
 
+constexpr bool is_lock(Action action) {
+    return action == Action::lock_shared || action == Action::lock_exclusive;
+}
+
 // Followed by the pieces of the target's memory, and by what is put there.
 struct AskBody {
     std::uint32_t window;      // the target's id of the window
@@ -59,12 +63,17 @@ struct PieceBody {
     std::uint64_t at;
     std::uint64_t bytes;
 };
+enum class Refusal : std::uint32_t {
+    none,
+    outside,  // an access since the last answer lay outside of the memory
+    revoked   // a lock, because the window is revoked
+};
 // Followed by the data, unless it was refused.
 struct AnswerBody {
     std::uint32_t operation;
     std::uint32_t bytes;
     std::uint64_t position;
-    std::uint32_t refused;  // 1 if an access since the last answer lay outside of the memory
+    Refusal refused;
     std::uint32_t unused;
 };
 static_assert(sizeof(AskBody) == 32 && sizeof(PieceBody) == 16 && sizeof(AnswerBody) == 24);

@@ -126,7 +126,7 @@ bool Windows::access(const Asked& asked, const std::byte* data) {
 }
 
 void Windows::answer_get(const Asked& asked) {
-    const AnswerBody body{asked.body.operation, asked.body.bytes, asked.body.position, 0, 0};
+    const AnswerBody body{asked.body.operation, asked.body.bytes, asked.body.position, Refusal::none, 0};
     Connection& connection = connections_.to(asked.peer);
     if (connection.down()) return;
     if (sender_.may_leave(connection))
@@ -141,8 +141,9 @@ void Windows::transmit_get(Connection& connection, Peer& peer, const AnswerBody&
                            std::span<const PieceBody> pieces, const Window& window) {
     AnswerBody body = asked;
     std::array<std::byte*, most_pieces> memory;
-    body.refused = find_memory(window, pieces, memory) ? 0 : 1;
-    const std::size_t data = body.refused != 0 ? 0 : body.bytes;
+    const bool refused = !find_memory(window, pieces, memory);
+    body.refused = refused ? Refusal::outside : Refusal::none;
+    const std::size_t data = refused ? 0 : body.bytes;
     transport::PacketHeader header =
         sender_.header_to(peer, PacketKind::window_answer, sizeof body + data);
     sender_.take_credit(connection, header);
@@ -163,7 +164,7 @@ bool Windows::answer_fetch(const Asked& asked, const std::byte* data) {
         AnswerBody body;
         std::array<std::byte, most_fetched> old;
     } answer;
-    answer.body = {asked.body.operation, asked.body.bytes, asked.body.position, 0, 0};
+    answer.body = {asked.body.operation, asked.body.bytes, asked.body.position, Refusal::none, 0};
     Arithmetic arithmetic;
     const bool compares = asked.body.action == Action::compare_and_swap;
     if (!compares && (!asked.window.find(asked.body.arithmetic, arithmetic) ||
@@ -172,10 +173,10 @@ bool Windows::answer_fetch(const Asked& asked, const std::byte* data) {
     std::array<std::byte*, most_pieces> memory;
     if (!find_memory(asked.window, asked.all(), memory)) {
         if (!asked.window.dynamic) return false;
-        answer.body.refused = 1;
+        answer.body.refused = Refusal::outside;
     }
     std::byte* old = answer.old.data();
-    for (std::size_t i = 0; i < asked.all().size() && answer.body.refused == 0; ++i) {
+    for (std::size_t i = 0; i < asked.all().size() && answer.body.refused == Refusal::none; ++i) {
         const std::size_t bytes = asked.pieces[i].bytes;
         if (compares) {
             rma::compare_and_swap(asked.control(), bytes, data, data + bytes, memory[i], old);
@@ -189,14 +190,14 @@ bool Windows::answer_fetch(const Asked& asked, const std::byte* data) {
         old += bytes;
     }
     const std::size_t length =
-        sizeof(AnswerBody) + (answer.body.refused != 0 ? 0 : asked.body.bytes);
+        sizeof(AnswerBody) + (answer.body.refused != Refusal::none ? 0 : asked.body.bytes);
     sender_.send_bytes(connections_.to(asked.peer), asked.peer, PacketKind::window_answer,
                        {reinterpret_cast<const std::byte*>(&answer), length}, 0, 0);
     return true;
 }
 
 void Windows::answer(Peer& peer, Window::Dealings& dealings, std::uint32_t operation) {
-    const AnswerBody body{operation, 0, 0, dealings.refused ? 1u : 0u, 0};
+    const AnswerBody body{operation, 0, 0, dealings.refused ? Refusal::outside : Refusal::none, 0};
     dealings.refused = false;
     sender_.send(peer, PacketKind::window_answer, body);
 }

@@ -42,6 +42,7 @@ class Window {
     std::vector<Rank> mates;
     std::uint32_t place = 0;                           // this rank's
     bool dynamic = false;                              // offsets are addresses
+    bool revoked = false;                              // see Windows::revoke()
     std::map<const std::byte*, std::size_t> attached;  // of a dynamic window
     Find find = nullptr;
     Context context = 0;  // of the messages that carry large accesses
@@ -97,7 +98,8 @@ class Window {
     static constexpr unsigned most_turns_given = 64;
     struct Dealings {
         std::atomic<std::uint32_t> open{0};
-        bool dirty = false;    // something without an answer was sent since the last flush
+        bool dirty = false;    // an access without an answer was sent since the last flush
+        bool told = false;     // the same, a signal
         bool refused = false;  // the member's access, which the next answer reports
         Error error = Error::none;
         // Signals of the member that came in packets, by kind, and those in mapped memory that were

@@ -110,11 +110,12 @@ void Windows::start(Operation& operation) {
     ++window.open;
     const bool exclusive = operation.action == Action::lock_exclusive;
     Control* const control = window.parts[std::size_t(operation.target)].control;
-    if (control != nullptr && (exclusive || operation.action == Action::lock_shared))
+    if (control != nullptr && is_lock(operation.action))
         return await_lock({&window, control, exclusive, &operation, window.self, 0});
     TORUSMP_ASSERT(rank != commons_.rank(), rank, operation.action);
     Outlet& way = outlet(rank);
     if (way.peer.dead) return finish(operation, Error::unreachable);
+    if (!is_answered(operation.action) && !has_pieces(operation.action)) dealings.told = true;
     if (!is_answered(operation.action) && has_pieces(operation.action) && !dealings.dirty) {
         dealings.dirty = true;
         ++window.dirty;
@@ -151,6 +152,8 @@ void Windows::send_next(Outlet& way, Connection& connection, Operation& operatio
     } ask;
     std::size_t bytes = 0, pieces = 0;
     const bool moves = is_message(operation.action);
+    // The revocation has cancelled the messages of the window before this one.
+    if (moves && operation.window_->revoked) return finish(way.pop(), Error::revoked);
     if (moves) ask.pieces[pieces++] = {operation.place.at, operation.place.bytes};
     if (has_pieces(operation.action) && !moves)
         pieces = next_pieces(operation, commons_.options, ask.pieces, bytes);
@@ -211,13 +214,17 @@ bool Windows::on_answer(Peer& peer, const transport::PacketHeader& header,
             : body.position > operation->sent_ || body.bytes > operation->sent_ - body.position ||
                   body.bytes > operation->place.bytes - operation->answered_)
         return false;
-    if (data != (body.refused != 0 ? 0 : body.bytes)) return false;
+    const bool refused = body.refused != Refusal::none;
+    if (body.refused > Refusal::revoked || data != (refused ? 0 : body.bytes)) return false;
+    if (body.refused == Refusal::revoked && !is_lock(operation->action)) return false;
     if (data != 0) operation->result.unpack(body.position, payload + sizeof body, data);
-    operation->refused_ |= body.refused != 0;
+    operation->refused_ |= body.refused == Refusal::outside;
     operation->answered_ += body.bytes;
     --way.unanswered;
     operation->over_ = !result || operation->answered_ == operation->place.bytes;
-    if (operation->over_ && !operation->moving_) finish(*operation, Error::none);
+    if (operation->over_ && !operation->moving_)
+        finish(*operation,
+               body.refused == Refusal::revoked ? Error::revoked : operation->error_);
     advance_outlet(way);
     return true;
 }

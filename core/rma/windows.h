@@ -34,6 +34,10 @@ class Windows final : public PeerLossListener, private Task {
     // no operation on it is under way and none is served.
     void add(Window& window);
     void remove(Window& window);
+    // A member has revoked the window. No lock of it is granted any more: operations that wait for
+    // one end with Error::revoked, and those of other ranks are refused. Large accesses of other
+    // ranks are not begun any more. Called under the Runtime's lock.
+    void revoke(Window& window);
     // Completes the operation now or later. A lock is taken directly if its Control is mapped;
     // otherwise the target must not be this rank.
     void start(Operation& operation);
@@ -101,6 +105,7 @@ class Windows final : public PeerLossListener, private Task {
     void answer(Peer& peer, Window::Dealings& dealings, std::uint32_t operation);
     bool step(const Asked& asked);
     void await_lock(const Waiter& waiter);
+    void refuse_lock(const Waiter& waiter);
     void grant(const Waiter& waiter);
     bool take(const Window& window, Control& control, bool exclusive, Rank holder);
     void give_way(Window& window, int target);

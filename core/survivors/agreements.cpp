@@ -148,6 +148,14 @@ void Agreements::begin(Agreement& agreement, Context context, const std::vector<
     begin_next(context, record);
 }
 
+void Agreements::abstain(Context context, const std::vector<Rank>& members) {
+    const Progress::Guard guard(progress_);
+    abstained_.remove_if([](const Agreement& agreement) { return agreement.complete(); });
+    Agreement& agreement = abstained_.emplace_back();
+    agreement.flags = 0;
+    begin(agreement, context, members);
+}
+
 void Agreements::end(Agreement& agreement) {
     commons_.stirred = true;
     agreement.complete_.store(true, std::memory_order_release);
@@ -464,9 +472,15 @@ void Agreements::close(Context context) {
     closed_.keep(context, records_);
 }
 
+bool Agreements::abstains(const Agreement& agreement) const {
+    return std::any_of(abstained_.begin(), abstained_.end(),
+                       [&](const Agreement& it) { return &it == &agreement; });
+}
+
 void Agreements::report(Waits& waits) const {
     for (const auto& [context, record] : records_)
-        for (const Agreement* agreement : record.queue) agreement->report(waits);
+        for (const Agreement* agreement : record.queue)
+            if (!abstains(*agreement)) agreement->report(waits);
 }
 
 std::size_t Agreements::kept() const {

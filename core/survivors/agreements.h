@@ -21,6 +21,7 @@
 
 #include <atomic>
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -81,6 +82,9 @@ class Agreements final : public PeerLossListener {
     // `members` are those of the group with that context, including this rank, the same on all of
     // them and in the same order.
     void begin(Agreement& agreement, Context context, const std::vector<Rank>& members);
+    // For a member that has no use for the group: it takes part in the next agreement with no flags,
+    // so that the others do not wait for it. It need not wait itself.
+    void abstain(Context context, const std::vector<Rank>& members);
     // No further agreement of that group begins here. Its last one may still be asked for.
     void close(Context context);
 
@@ -149,6 +153,7 @@ class Agreements final : public PeerLossListener {
         Agreements& agreements_;
     };
 
+    bool abstains(const Agreement& agreement) const;
     bool look_at_boards();
     void set_asleep(bool asleep);
     void mourn();
@@ -180,6 +185,7 @@ class Agreements final : public PeerLossListener {
     ClosedGroups closed_;
     std::vector<Rank> judged_;  // and not yet handled
     int steps_ = 0;
+    std::list<Agreement> abstained_;
     std::vector<Context> open_, turn_;  // groups with an open round on their board
     Looks looks_{*this};
     bool listed_ = false;  // as a task

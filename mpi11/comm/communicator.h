@@ -47,6 +47,7 @@ class Communicator : public Object {
   public:
     using Handle = MPI_Comm;
     static constexpr Kind kind_of_class = Kind::communicator;
+    static constexpr Kind kind_when_revoked = Kind::revoked_communicator;
     static constexpr int error_class = MPI_ERR_COMM;
     static inline const Handle null_handle = MPI_COMM_NULL;
     static constexpr const char* null_name = "MPI_COMM_NULL";
@@ -88,8 +89,10 @@ class Communicator : public Object {
 
     std::string name;
     Reference<ErrorHandler> error_handler;
-    // The file whose communicator it is, which its error handler gets instead; null if none.
+    // The file or window whose communicator it is, which its error handler gets instead; null if
+    // none. It learns of a revocation under the Runtime's lock.
     Object* error_object = nullptr;
+    void (*revoke_object)(Object& object) = nullptr;
     std::shared_ptr<Attributes> attributes;    // null if none yet
     std::shared_ptr<const Topology> topology;  // null if none
     std::shared_ptr<SchedulePools> schedules;  // null if none yet
@@ -127,5 +130,10 @@ class Communicator : public Object {
     std::vector<int> rank_of_;  // by machine rank; empty for the same numbers
     const Names names_{*this};
 };
+
+// Window and File have such a function, too.
+inline Communicator& communicator_of(Communicator& comm) {
+    return comm;
+}
 
 }  // namespace torusmp::mpi

@@ -57,14 +57,32 @@ template <class T>
          reinterpret_cast<const void*>(handle), T::noun);
 }
 
+// Communicators, and what has one of its own: members may revoke it.
 template <class T>
-[[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
-    dead_handle<T>(handle);
+concept Revocable = requires { T::kind_when_revoked; };
+
+// The object of a handle if it is revoked; otherwise null.
+template <Revocable T>
+T* find_revoked(typename T::Handle handle) {
+    Object* const object = object_at(reinterpret_cast<std::uintptr_t>(handle));
+    const bool revoked = object != nullptr && object->kind == T::kind_when_revoked;
+    return revoked ? static_cast<T*>(object) : nullptr;
+}
+// The object of a handle, which may be revoked.
+template <Revocable T>
+T* find_even_revoked(typename T::Handle handle) {
+    T* const object = find<T>(handle);
+    return object != nullptr ? object : find_revoked<T>(handle);
 }
 
-// Fails with MPI_ERR_REVOKED for a revoked communicator.
-template <>
-[[noreturn, gnu::noinline]] void wrong_handle<Communicator>(MPI_Comm handle);
+Failure revoked_failure(Communicator& comm);
+
+template <class T>
+[[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
+    if constexpr (Revocable<T>)
+        if (T* const revoked = find_revoked<T>(handle)) throw revoked_failure(communicator_of(*revoked));
+    dead_handle<T>(handle);
+}
 
 // The object of a handle; throws Failure with the error class of T if the handle is invalid.
 template <class T>
@@ -75,15 +93,14 @@ template <class T>
     return *object;
 }
 
-// The communicator of a handle if it is revoked; otherwise null.
-Communicator* find_revoked(MPI_Comm handle);
-// The object of a communicator that may be revoked.
-inline Communicator& checked_even_revoked(MPI_Comm handle) {
-    Communicator* const object = find<Communicator>(handle);
+// The object of a handle, which may be revoked; throws Failure like checked().
+template <Revocable T>
+T& checked_even_revoked(typename T::Handle handle) {
+    T* const object = find<T>(handle);
     if (object != nullptr) [[likely]]
         return *object;
-    if (Communicator* const revoked = find_revoked(handle)) return *revoked;
-    wrong_handle<Communicator>(handle);
+    if (T* const revoked = find_revoked<T>(handle)) return *revoked;
+    wrong_handle<T>(handle);
 }
 
 // Handles an error; returns the code that the call returns. A null `comm` stands for
@@ -134,8 +151,16 @@ template <class Body>
     return api_at_any_time(call, std::forward<Body>(body));
 }
 
-// Which communicators a call accepts.
+// Which communicators, windows or files a call accepts.
 enum class Accepts { live, revoked };
+
+template <Accepts accepts, Revocable T>
+[[gnu::always_inline]] inline T& accepted(typename T::Handle handle) {
+    if constexpr (accepts == Accepts::live)
+        return checked<T>(handle);
+    else
+        return checked_even_revoked<T>(handle);
+}
 
 // The body of a function on a communicator: body(Communicator&).
 template <Accepts accepts, class Body>
@@ -145,10 +170,7 @@ template <Accepts accepts, class Body>
         not_running(call);
     Communicator* comm = nullptr;
     try {
-        if constexpr (accepts == Accepts::live)
-            comm = &checked<Communicator>(handle);
-        else
-            comm = &checked_even_revoked(handle);
+        comm = &accepted<accepts, Communicator>(handle);
         if constexpr (std::is_void_v<decltype(body(*comm))>) {
             body(*comm);
             return MPI_SUCCESS;

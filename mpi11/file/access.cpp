@@ -306,6 +306,12 @@ void refuse_second_half(const File& file) {
              file.split->name());
 }
 
+void forget_second_half(File& file) {
+    if (file.split == nullptr) return;
+    await(*file.split);
+    std::exchange(file.split, nullptr)->give_back();
+}
+
 void access_alone(File& file, const FileArguments& arguments, MPI_Status* status) {
     FileMemory memory;
     memory.take(file, arguments);

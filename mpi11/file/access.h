@@ -96,6 +96,8 @@ class FileCall final : public Work {
 
 // Throws Failure if a split collective call has begun on the file.
 void refuse_second_half(const File& file);
+// Ends such a call, which the revocation of the file has ended.
+void forget_second_half(File& file);
 
 void access_alone(File& file, const FileArguments& arguments, MPI_Status* status);
 void access_together(File& file, const FileArguments& arguments, MPI_Status* status);

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "mpi11/file/access.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -30,18 +31,30 @@ File::File(Communicator& with, std::string name, int mode)
       writing("writing " + path),
       reading("reading " + path) {
     release(with);  // comm holds it now
-    comm->error_object = this;
     comm->error_handler = handler_of_no_file();
     comm->name = "the file " + path;
     view.etype = view.filetype = Reference<Datatype>(datatype_of(Basic::byte));
     view.representation = &native_representation();
+    const auto lock = comm->runtime().lock();
+    comm->error_object = this;
+    comm->revoke_object = [](Object& file) { static_cast<File&>(file).revoke(); };
+}
+
+void File::revoke() {
+    kind = kind_when_revoked;
+    if (far != nullptr) far->revoke();
+    if (server != nullptr) server->revoke();
+    if (shared != nullptr) shared->revoke();
 }
 
 File::~File() {
+    {
+        const auto lock = comm->runtime().lock();
+        comm->error_object = nullptr;
+    }
     calls.clear();
     shared.reset();
     server.reset();
-    comm->error_object = nullptr;
 }
 
 Offset File::position_of(Offset etypes) const {

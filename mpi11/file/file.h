@@ -45,6 +45,7 @@ class File : public Object {
   public:
     using Handle = MPI_File;
     static constexpr Kind kind_of_class = Kind::file;
+    static constexpr Kind kind_when_revoked = Kind::revoked_file;
     static constexpr int error_class = MPI_ERR_FILE;
     static inline const Handle null_handle = MPI_FILE_NULL;
     static constexpr const char* null_name = "MPI_FILE_NULL";
@@ -53,6 +54,8 @@ class File : public Object {
     // Takes the reference to a communicator made for it.
     File(Communicator& comm, std::string name, int mode);
     ~File();
+
+    bool revoked() const { return kind == kind_when_revoked; }
 
     const Reference<Communicator> comm;
     const std::string path;
@@ -92,7 +95,14 @@ class File : public Object {
 
     // Free calls of the kind that needs a schedule; see access.cpp.
     std::vector<std::unique_ptr<FileCall>> calls;
+
+  private:
+    void revoke();
 };
+
+inline Communicator& communicator_of(const File& file) {
+    return *file.comm;
+}
 
 // While it lives, a report of this process's death says that it was writing, or reading, the file.
 class Deed {
@@ -130,19 +140,32 @@ int raise_on_file(const char* call, File* file, const std::exception& error) noe
 inline constinit thread_local const char* file_call = "";
 
 // The body of a function on a file: body(File&).
-template <class Body>
-int file_api(const char* call, MPI_File handle, Body&& body) noexcept {
+template <Accepts accepts, class Body>
+int file_api_accepting(const char* call, MPI_File handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
     file_call = call;
     File* file = nullptr;
     try {
-        file = &checked<File>(handle);
+        file = &accepted<accepts, File>(handle);
         body(*file);
         return MPI_SUCCESS;
     } catch (const std::exception& error) {
+        // What failed after a revocation failed because of it.
+        if (accepts == Accepts::live && file != nullptr && file->revoked())
+            return raise_on_file(call, file, revoked_failure(*file->comm));
         return raise_on_file(call, file, error);
     }
+}
+// A function that neither communicates nor accesses the file also accepts a revoked file.
+template <class Body>
+int file_api(const char* call, MPI_File handle, Body&& body) noexcept {
+    return file_api_accepting<Accepts::revoked>(call, handle, std::forward<Body>(body));
+}
+// Any other function.
+template <class Body>
+int file_api_with_others(const char* call, MPI_File handle, Body&& body) noexcept {
+    return file_api_accepting<Accepts::live>(call, handle, std::forward<Body>(body));
 }
 // The body of a function that opens or deletes a file.
 template <class Body>

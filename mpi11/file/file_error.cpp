@@ -9,6 +9,7 @@
 #include "mpi11/comm/agreement.h"
 #include "mpi11/error/check.h"
 #include "mpi11/file/file.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -75,6 +76,7 @@ std::string words_for(const std::string& action, const std::string& path, int ra
 }
 
 void fail_here(const File& file, const std::string& action, int error) {
+    check_not_revoked(*file.comm);
     const bool here = file.local != nullptr;
     throw Failure(class_of_errno(error),
                   words_for(action, file.path, here ? file.comm->rank() : file.residence.keeper,
@@ -115,7 +117,7 @@ int raise_on_file(const char* call, File* file, const std::exception& error) noe
 namespace {
 
 Reference<ErrorHandler>& handler_of(MPI_File file) {
-    return file == MPI_FILE_NULL ? handler_of_no_file() : checked<File>(file).comm->error_handler;
+    return file == MPI_FILE_NULL ? handler_of_no_file() : checked_even_revoked<File>(file).comm->error_handler;
 }
 
 }  // namespace
@@ -150,7 +152,7 @@ int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
 #pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler
 int PMPI_File_call_errhandler(MPI_File fh, int errorcode) {
     return file_api("MPI_File_call_errhandler", [&] {
-        File* const file = fh == MPI_FILE_NULL ? nullptr : &checked<File>(fh);
+        File* const file = fh == MPI_FILE_NULL ? nullptr : &checked_even_revoked<File>(fh);
         check_error_code(errorcode);
         raise_on_file("MPI_File_call_errhandler", file, Failure(errorcode, text_of(errorcode)));
     });

@@ -16,6 +16,8 @@
 #include "mpi11/environment/library.h"
 #include "mpi11/error/check.h"
 #include "mpi11/file/access.h"
+#include "mpi11/ft/failures.h"
+#include "mpi11/ft/shrink.h"
 
 namespace torusmp::mpi {
 namespace {
@@ -165,6 +167,11 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
         file.choose_aggregators();
         file.shared = std::make_unique<io::SharedCounter>(file.comm->group(),
                                                           file.comm->context(Traffic::neighbours));
+        {
+            // Later revocations reach all that it has.
+            const auto lock = file.comm->runtime().lock();
+            check_not_revoked(*file.comm);
+        }
         if ((amode & MPI_MODE_APPEND) != 0) {
             file.pointer = file.end_in_etypes();
             if (file.comm->rank() == 0) file.shared->set(file.pointer);
@@ -172,6 +179,7 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
         // No rank reads the shared pointer before it has its first value.
         agree(*file.comm, "MPI_File_open", "open", file.path, 0);
     } catch (...) {
+        stay_away(*file.comm);
         release(file);
         throw;
     }
@@ -196,21 +204,40 @@ int delete_file(const std::string& path) {
     return ::unlink(path.c_str()) == 0 ? 0 : errno;
 }
 
+// Throws Failure for an error of this process, and on all other members that take part.
+void agree_at_end(const File& file, const Meeting& meeting, const char* call, const char* action,
+                  int error) {
+    Communicator& comm = *file.comm;
+    if (!meeting.voted) return agree(comm, call, action, file.path, error);
+    const bool well = meeting.with_all ? vote(comm, error == 0, 0, call).all : error == 0;
+    if (error != 0)
+        throw Failure(class_of_errno(error),
+                      words_for(action, file.path, comm.rank(), host_name(), error));
+    if (!well)
+        fail(MPI_ERR_IO, "another member cannot {} {}", action, short_path(file.path));
+}
+
 // Precondition: the caller holds the file, too, for the error handler.
 void close(MPI_File* fh, File& file) {
-    refuse_second_half(file);
+    constexpr const char* call = "MPI_File_close";
+    if (file.revoked())
+        forget_second_half(file);
+    else
+        refuse_second_half(file);
     Communicator& comm = *file.comm;
     // A member that asks for the shared pointer still has its answer.
-    agree(comm, "MPI_File_close", "close", file.path, 0);
+    const Meeting meeting = meet(comm, call);
+    const auto end = [&](const char* action, int error) {
+        agree_at_end(file, meeting, call, action, error);
+    };
     // Calls that are under way keep the file.
     if (file.server != nullptr) file.server->await_end();
     const int error = file.references == 2 && file.local != nullptr ? file.local->close() : 0;
     *fh = MPI_FILE_NULL;
     release(file);
-    agree(comm, "MPI_File_close", "close", file.path, error);
+    end("close", error);
     if ((file.amode & MPI_MODE_DELETE_ON_CLOSE) != 0)
-        agree(comm, "MPI_File_close", "delete", file.path,
-              file.keeps() ? delete_file(file.path) : 0);
+        end("delete", file.keeps() ? delete_file(file.path) : 0);
 }
 
 }  // namespace
@@ -227,7 +254,7 @@ int PMPI_File_open(MPI_Comm comm, const char* filename, int amode, MPI_Info info
 
 #pragma weak MPI_File_close = PMPI_File_close
 int PMPI_File_close(MPI_File* fh) {
-    File* const file = fh == nullptr ? nullptr : find<File>(*fh);
+    File* const file = fh == nullptr ? nullptr : find_even_revoked<File>(*fh);
     const Reference<File> hold = file == nullptr ? Reference<File>() : Reference<File>(*file);
     return file_api("MPI_File_close", fh == nullptr ? MPI_FILE_NULL : *fh,
                     [&](File& closed) { torusmp::mpi::close(fh, closed); });

@@ -220,19 +220,19 @@ extern "C" {
 
 #pragma weak MPI_File_set_size = PMPI_File_set_size
 int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-    return file_api("MPI_File_set_size", fh,
+    return file_api_with_others("MPI_File_set_size", fh,
                     [&](File& file) { change_size(file, "MPI_File_set_size", size, false); });
 }
 
 #pragma weak MPI_File_preallocate = PMPI_File_preallocate
 int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-    return file_api("MPI_File_preallocate", fh,
+    return file_api_with_others("MPI_File_preallocate", fh,
                     [&](File& file) { change_size(file, "MPI_File_preallocate", size, true); });
 }
 
 #pragma weak MPI_File_get_size = PMPI_File_get_size
 int PMPI_File_get_size(MPI_File fh, MPI_Offset* size) {
-    return file_api("MPI_File_get_size", fh, [&](File& file) {
+    return file_api_with_others("MPI_File_get_size", fh, [&](File& file) {
         check_output("size", size);
         const Offset found = file.store().size();
         if (found < 0) fail_here(file, "find the size of", int(-found));
@@ -259,7 +259,7 @@ int PMPI_File_get_amode(MPI_File fh, int* amode) {
 
 #pragma weak MPI_File_set_info = PMPI_File_set_info
 int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-    return file_api("MPI_File_set_info", fh,
+    return file_api_with_others("MPI_File_set_info", fh,
                     [&](File& file) { take_hints(file, "MPI_File_set_info", entries_of(info)); });
 }
 
@@ -276,7 +276,7 @@ int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 #pragma weak MPI_File_set_view = PMPI_File_set_view
 int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep, MPI_Info info) {
-    return file_api("MPI_File_set_view", fh,
+    return file_api_with_others("MPI_File_set_view", fh,
                     [&](File& file) { set_view(file, disp, etype, filetype, datarep, info); });
 }
 
@@ -329,13 +329,13 @@ int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
 
 #pragma weak MPI_File_seek_shared = PMPI_File_seek_shared
 int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
-    return file_api("MPI_File_seek_shared", fh,
+    return file_api_with_others("MPI_File_seek_shared", fh,
                     [&](File& file) { seek_shared(file, offset, whence); });
 }
 
 #pragma weak MPI_File_get_position_shared = PMPI_File_get_position_shared
 int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
-    return file_api("MPI_File_get_position_shared", fh, [&](File& file) {
+    return file_api_with_others("MPI_File_get_position_shared", fh, [&](File& file) {
         check_output("offset", offset);
         refuse_sequential(file);
         *offset = file.shared->get();
@@ -344,7 +344,7 @@ int PMPI_File_get_position_shared(MPI_File fh, MPI_Offset* offset) {
 
 #pragma weak MPI_File_set_atomicity = PMPI_File_set_atomicity
 int PMPI_File_set_atomicity(MPI_File fh, int flag) {
-    return file_api("MPI_File_set_atomicity", fh, [&](File& file) {
+    return file_api_with_others("MPI_File_set_atomicity", fh, [&](File& file) {
         check_same(file, "MPI_File_set_atomicity", "flag", flag != 0 ? 1 : 0);
         file.atomic = flag != 0;
     });
@@ -360,7 +360,7 @@ int PMPI_File_get_atomicity(MPI_File fh, int* flag) {
 
 #pragma weak MPI_File_sync = PMPI_File_sync
 int PMPI_File_sync(MPI_File fh) {
-    return file_api("MPI_File_sync", fh, [&](File& file) {
+    return file_api_with_others("MPI_File_sync", fh, [&](File& file) {
         const bool writes = (file.amode & MPI_MODE_RDONLY) == 0;
         // What others wrote through this process, it flushes.
         agree(*file.comm, "MPI_File_sync", "flush", file.path,

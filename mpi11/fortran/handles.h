@@ -48,7 +48,9 @@ concept IsHandle = kind_of<Handle>
 template <IsHandle Handle>
 bool is_kind_of(Kind kind) {
     return kind == kind_of<Handle> ||
-           (kind == Kind::revoked_communicator && kind_of<Handle> == Kind::communicator);
+           (kind == Kind::revoked_communicator && kind_of<Handle> == Kind::communicator) ||
+           (kind == Kind::revoked_window && kind_of<Handle> == Kind::window) ||
+           (kind == Kind::revoked_file && kind_of<Handle> == Kind::file);
 }
 
 // A value that is not a handle is passed through, or becomes 0 or an unused constant: the call that

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "mpi11/coll/collective_calls.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/error/check.h"
@@ -151,10 +152,28 @@ Outcome vote(Communicator& comm, bool own, Context first, const char* call) {
     return outcome;
 }
 
+Meeting meet(Communicator& comm, const char* call) {
+    if (comm.size() == 1) return {};
+    // Members may find a revocation here; then none of them has left the barrier, because the
+    // member that revoked it does not enter.
+    if (!library().process->keeps_going() && !is_revoked(comm)) try {
+            run(barrier(comm));
+            return {};
+        } catch (const Failure&) {
+            if (!is_revoked(comm)) throw;
+        }
+    return {.voted = true, .with_all = vote(comm, true, 0, call).all};
+}
+
+void stay_away(Communicator& comm) {
+    if (comm.size() > 1)
+        comm.runtime().survivors().agreements().abstain(comm.context(), comm.members());
+}
+
 Communicator& shrunk(Communicator& comm, const char* call) {
     MPI_Comm made = MPI_COMM_NULL;
     run(*std::make_unique<Shrink>(call, comm, give_to(&made)).release());
-    return checked_even_revoked(made);  // a faster member may have revoked it already
+    return checked_even_revoked<Communicator>(made);  // a faster member may have revoked it already
 }
 
 int shrink_later(const char* call, MPI_Comm comm, GiveComm give, MPI_Request* request) {

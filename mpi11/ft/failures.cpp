@@ -34,6 +34,7 @@ void on_revoked(World& world, Context context) {
     comm.group().revoke();
     if (comm.schedules != nullptr) SchedulePools::revoke(*comm.schedules);
     comm.runtime().survivors().cancel_all(comm.context(), contexts_each);
+    if (comm.error_object != nullptr) comm.revoke_object(*comm.error_object);
 }
 
 }  // namespace
@@ -124,19 +125,9 @@ void check_any_source(const Communicator& comm) {
          comm.runtime().state().fault_of(rank));
 }
 
-Communicator* find_revoked(MPI_Comm handle) {
-    Object* const object = object_at(reinterpret_cast<std::uintptr_t>(handle));
-    const bool revoked = object != nullptr && object->kind == Kind::revoked_communicator;
-    return revoked ? static_cast<Communicator*>(object) : nullptr;
-}
-
-template <>
-void wrong_handle<Communicator>(MPI_Comm handle) {
-    if (Communicator* const revoked = find_revoked(handle))
-        throw Failure(MPI_ERR_REVOKED,
-                      fmt::format("{} was revoked by one of its members", revoked->describe()),
-                      *revoked);
-    dead_handle<Communicator>(handle);
+Failure revoked_failure(Communicator& comm) {
+    return {MPI_ERR_REVOKED,
+            fmt::format("{} was revoked by one of its members", comm.describe()), comm};
 }
 
 }  // namespace torusmp::mpi

@@ -3,8 +3,21 @@
 // Open MPI has them in mpi-ext.h.
 #include "mpi11/comm/group.h"
 #include "mpi11/error/check.h"
+#include "mpi11/file/file.h"
 #include "mpi11/ft/failures.h"
 #include "mpi11/mpi-ext.h"
+#include "mpi11/rma/window.h"
+
+namespace torusmp::mpi {
+namespace {
+
+void give_dead(Communicator& comm, MPI_Group* failedgrp) {
+    check_output("failedgrp", failedgrp);
+    *failedgrp = make_group(comm.world()->roster(), Members(dead_members(comm)), comm.session);
+}
+
+}  // namespace
+}  // namespace torusmp::mpi
 
 using namespace torusmp::mpi;
 
@@ -26,10 +39,7 @@ int PMPI_Comm_is_revoked(MPI_Comm comm, int* flag) {
 
 #pragma weak MPI_Comm_get_failed = PMPI_Comm_get_failed
 int PMPI_Comm_get_failed(MPI_Comm comm, MPI_Group* failedgrp) {
-    return api("MPI_Comm_get_failed", comm, [&](Communicator& c) {
-        check_output("failedgrp", failedgrp);
-        *failedgrp = make_group(c.world()->roster(), Members(dead_members(c)), c.session);
-    });
+    return api("MPI_Comm_get_failed", comm, [&](Communicator& c) { give_dead(c, failedgrp); });
 }
 
 #pragma weak MPI_Comm_ack_failed = PMPI_Comm_ack_failed
@@ -39,6 +49,22 @@ int PMPI_Comm_ack_failed(MPI_Comm comm, int num_to_ack, int* num_acked) {
         if (num_to_ack < 0) fail(MPI_ERR_ARG, "num_to_ack is {}, expected 0 or more", num_to_ack);
         *num_acked = acknowledge(c, num_to_ack);
     });
+}
+
+#pragma weak MPI_Win_revoke = PMPI_Win_revoke
+int PMPI_Win_revoke(MPI_Win win) {
+    return window_api("MPI_Win_revoke", win, [&](Window& window) { revoke(*window.comm); });
+}
+
+#pragma weak MPI_Win_get_failed = PMPI_Win_get_failed
+int PMPI_Win_get_failed(MPI_Win win, MPI_Group* failedgrp) {
+    return window_api("MPI_Win_get_failed", win,
+                      [&](Window& window) { give_dead(*window.comm, failedgrp); });
+}
+
+#pragma weak MPI_File_revoke = PMPI_File_revoke
+int PMPI_File_revoke(MPI_File fh) {
+    return file_api("MPI_File_revoke", fh, [&](File& file) { revoke(*file.comm); });
 }
 
 // The calls of the first version of the proposal.
@@ -65,6 +91,9 @@ TORUSMP_SAME(Comm_is_revoked, (MPI_Comm comm, int* flag), (comm, flag))
 TORUSMP_SAME(Comm_get_failed, (MPI_Comm comm, MPI_Group* failedgrp), (comm, failedgrp))
 TORUSMP_SAME(Comm_ack_failed, (MPI_Comm comm, int num_to_ack, int* num_acked),
              (comm, num_to_ack, num_acked))
+TORUSMP_SAME(Win_revoke, (MPI_Win win), (win))
+TORUSMP_SAME(Win_get_failed, (MPI_Win win, MPI_Group* failedgrp), (win, failedgrp))
+TORUSMP_SAME(File_revoke, (MPI_File fh), (fh))
 TORUSMP_SAME(Comm_agree, (MPI_Comm comm, int* flag), (comm, flag))
 TORUSMP_SAME(Comm_iagree, (MPI_Comm comm, int* flag, MPI_Request* request), (comm, flag, request))
 TORUSMP_SAME(Comm_shrink, (MPI_Comm comm, MPI_Comm* newcomm), (comm, newcomm))

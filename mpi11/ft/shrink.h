@@ -15,6 +15,18 @@ struct Outcome {
 };
 // Blocks until all living members have voted. Works on revoked communicators and while members die.
 Outcome vote(Communicator& comm, bool own, Context first, const char* call);
+
+// The end of a file or window, which has the communicator `comm`: returns when all its living
+// members have called this. Where members may be dead, or it is revoked, this is a vote.
+// `with_all`: whether all living members take part in what follows; one for which making the object
+// has failed does not.
+struct Meeting {
+    bool voted = false, with_all = true;
+};
+Meeting meet(Communicator& comm, const char* call);
+// For a member for which making it has failed: the others do not wait for it there.
+void stay_away(Communicator& comm);
+
 // MPI_Comm_shrink.
 Communicator& shrunk(Communicator& comm, const char* call);
 

@@ -234,7 +234,7 @@ Transfer* move_data(Window& window, const Access& call) {
 }
 
 int run_call(const Access& call, MPI_Win win) {
-    return window_api(call.name, win, [&](Window& window) {
+    return window_api_with_others(call.name, win, [&](Window& window) {
         if (call.request != nullptr) *call.request = MPI_REQUEST_NULL;
         check_count(call.there.count);
         check_target(window, call.target);
@@ -253,12 +253,12 @@ int run_call(const Access& call, MPI_Win win) {
 int run_requested(Access call, MPI_Win win, MPI_Request* request) {
     call.request = request;
     if (request == nullptr)
-        return window_api(call.name, win, [&](Window&) { check_output("request", request); });
+        return window_api_with_others(call.name, win, [&](Window&) { check_output("request", request); });
     return run_call(call, win);
 }
 
 int compare_and_swap(const Access& call, MPI_Win win) {
-    return window_api(call.name, win, [&](Window& window) {
+    return window_api_with_others(call.name, win, [&](Window& window) {
         check_target(window, call.target);
         check_swappable(call.there.type);
         check_output("origin_addr", call.origin.address);

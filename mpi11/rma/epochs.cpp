@@ -3,6 +3,7 @@
 // section 12.5). locks.cpp has those of passive targets.
 #include <algorithm>
 #include <deque>
+#include <optional>
 
 #include "mpi11/coll/collective_calls.h"
 #include "mpi11/comm/group.h"
@@ -108,13 +109,24 @@ void take_signals(Window& window, const Members& members, Signal kind) {
     for (const int member : members.ranks()) window.core.take_signal(member, kind);
 }
 
-// Whether a member whose signal is missing has died.
-bool is_lost(Window& window, const Members& members, Signal kind) {
-    if (window.comm->runtime().state().faults() == 0) return false;
-    return std::any_of(members.ranks().begin(), members.ranks().end(), [&](int member) {
-        return window.core.signals_of(member, kind) == 0 &&
-               !window.comm->runtime().state().fault_of(window.comm->peer(member)).empty();
-    });
+// The first member whose signal is missing and will not come, because it has died.
+std::optional<int> lost_member(const Window& window, const Members& members, Signal kind) {
+    const core::Inspection& state = window.comm->runtime().state();
+    if (state.faults() == 0) return std::nullopt;
+    for (const int member : members.ranks())
+        if (window.core.signals_of(member, kind) == 0 &&
+            !state.fault_of(window.comm->peer(member)).empty())
+            return member;
+    return std::nullopt;
+}
+
+// Throws Failure if a signal that is missing will not come.
+void check_hope(const Window& window, const Members& members, Signal kind) {
+    check_not_revoked(*window.comm);
+    if (const auto member = lost_member(window, members, kind))
+        fail(class_of_fault(core::Error::unreachable), "rank {}: {}", *member,
+             window.comm->runtime().state().why_failed(core::Error::unreachable,
+                                                       window.comm->peer(*member)));
 }
 
 // Makes signals in mapped memory wake this rank.
@@ -143,14 +155,13 @@ void await_signals(Window& window, const char* call, const Members& members, Sig
     if (!have_signalled(window, members, kind)) {
         const SignalWatch watch(window, kind, members.ranks());
         window.comm->runtime().wait_until(
-            [&] { return have_signalled(window, members, kind) || is_lost(window, members, kind); },
+            [&] {
+                return have_signalled(window, members, kind) || window.revoked() ||
+                       lost_member(window, members, kind);
+            },
             call, &awaited);
+        if (!have_signalled(window, members, kind)) check_hope(window, members, kind);
     }
-    for (const int member : members.ranks())
-        if (window.core.signals_of(member, kind) == 0)
-            fail(class_of_fault(core::Error::unreachable), "rank {}: {}", member,
-                 window.comm->runtime().state().why_failed(core::Error::unreachable,
-                                                           window.comm->peer(member)));
     take_signals(window, members, kind);
     order(window);
 }
@@ -209,7 +220,10 @@ bool test(Window& window) {
     if (!window.exposed) out_of_epoch("no exposure epoch", "MPI_Win_post first");
     if (!have_signalled(window, *window.exposed, Signal::complete)) {
         window.comm->runtime().progress_repeatedly();
-        if (!have_signalled(window, *window.exposed, Signal::complete)) return false;
+        if (!have_signalled(window, *window.exposed, Signal::complete)) {
+            check_hope(window, *window.exposed, Signal::complete);
+            return false;
+        }
     }
     take_signals(window, *window.exposed, Signal::complete);
     window.exposed.reset();
@@ -280,6 +294,16 @@ void flush(Window& window, const char* call, int target, bool local) {
     for (int member = first; member <= last; ++member) check_dealings(window, member);
 }
 
+void complete_all(Window& window, const char* call) {
+    for (int member = 0; member < window.size(); ++member) {
+        const auto lock = window.comm->runtime().lock();
+        core::rma::Window::Dealings& dealings = window.dealings(member);
+        if (std::exchange(dealings.told, false) && !std::exchange(dealings.dirty, true))
+            ++window.core.dirty;
+    }
+    flush(window, call, -1, false);
+}
+
 }  // namespace torusmp::mpi::windows
 
 using namespace torusmp::mpi;
@@ -289,35 +313,35 @@ extern "C" {
 #pragma weak MPI_Win_fence = PMPI_Win_fence
 int PMPI_Win_fence(int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_fence";
-    return window_api(call, win, [&](Window& window) { windows::fence(window, call, assertion); });
+    return window_api_with_others(call, win, [&](Window& window) { windows::fence(window, call, assertion); });
 }
 
 #pragma weak MPI_Win_post = PMPI_Win_post
 int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
-    return window_api("MPI_Win_post", win, [&](Window& w) { windows::post(w, group, assertion); });
+    return window_api_with_others("MPI_Win_post", win, [&](Window& w) { windows::post(w, group, assertion); });
 }
 
 #pragma weak MPI_Win_start = PMPI_Win_start
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_start";
-    return window_api(call, win, [&](Window& w) { windows::start(w, call, group, assertion); });
+    return window_api_with_others(call, win, [&](Window& w) { windows::start(w, call, group, assertion); });
 }
 
 #pragma weak MPI_Win_complete = PMPI_Win_complete
 int PMPI_Win_complete(MPI_Win win) {
     constexpr const char* call = "MPI_Win_complete";
-    return window_api(call, win, [&](Window& window) { windows::complete(window, call); });
+    return window_api_with_others(call, win, [&](Window& window) { windows::complete(window, call); });
 }
 
 #pragma weak MPI_Win_wait = PMPI_Win_wait
 int PMPI_Win_wait(MPI_Win win) {
     constexpr const char* call = "MPI_Win_wait";
-    return window_api(call, win, [&](Window& window) { windows::wait(window, call); });
+    return window_api_with_others(call, win, [&](Window& window) { windows::wait(window, call); });
 }
 
 #pragma weak MPI_Win_test = PMPI_Win_test
 int PMPI_Win_test(MPI_Win win, int* flag) {
-    return window_api("MPI_Win_test", win, [&](Window& window) {
+    return window_api_with_others("MPI_Win_test", win, [&](Window& window) {
         check_output("flag", flag);
         *flag = windows::test(window) ? 1 : 0;
     });
@@ -325,6 +349,6 @@ int PMPI_Win_test(MPI_Win win, int* flag) {
 
 #pragma weak MPI_Win_sync = PMPI_Win_sync
 int PMPI_Win_sync(MPI_Win win) {
-    return window_api("MPI_Win_sync", win, [&](Window& window) { windows::order(window); });
+    return window_api_with_others("MPI_Win_sync", win, [&](Window& window) { windows::order(window); });
 }
 }

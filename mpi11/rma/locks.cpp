@@ -136,33 +136,33 @@ extern "C" {
 #pragma weak MPI_Win_lock = PMPI_Win_lock
 int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_lock";
-    return window_api(call, win,
+    return window_api_with_others(call, win,
                       [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
 }
 
 #pragma weak MPI_Win_unlock = PMPI_Win_unlock
 int PMPI_Win_unlock(int rank, MPI_Win win) {
     constexpr const char* call = "MPI_Win_unlock";
-    return window_api(call, win, [&](Window& window) { windows::unlock(window, call, rank); });
+    return window_api_with_others(call, win, [&](Window& window) { windows::unlock(window, call, rank); });
 }
 
 #pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
 int PMPI_Win_lock_all(int assertion, MPI_Win win) {
-    return window_api("MPI_Win_lock_all", win,
+    return window_api_with_others("MPI_Win_lock_all", win,
                       [&](Window& w) { windows::begin_lock_all(w, assertion); });
 }
 
 #pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all
 int PMPI_Win_unlock_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_unlock_all";
-    return window_api(call, win, [&](Window& window) { windows::end_lock_all(window, call); });
+    return window_api_with_others(call, win, [&](Window& window) { windows::end_lock_all(window, call); });
 }
 
 #pragma weak MPI_Win_flush = PMPI_Win_flush
 int PMPI_Win_flush(int rank, MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush";
     if (windows::quick::flush(win, rank)) return MPI_SUCCESS;
-    return window_api(call, win, [&](Window& w) {
+    return window_api_with_others(call, win, [&](Window& w) {
         if (rank == -1) fail(MPI_ERR_RANK, "found target rank -1");
         windows::flush_passive(w, call, rank, false);
     });
@@ -171,13 +171,13 @@ int PMPI_Win_flush(int rank, MPI_Win win) {
 #pragma weak MPI_Win_flush_all = PMPI_Win_flush_all
 int PMPI_Win_flush_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush_all";
-    return window_api(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, false); });
+    return window_api_with_others(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, false); });
 }
 
 #pragma weak MPI_Win_flush_local = PMPI_Win_flush_local
 int PMPI_Win_flush_local(int rank, MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush_local";
-    return window_api(call, win, [&](Window& w) {
+    return window_api_with_others(call, win, [&](Window& w) {
         if (rank == -1) fail(MPI_ERR_RANK, "found target rank -1");
         windows::flush_passive(w, call, rank, true);
     });
@@ -186,6 +186,6 @@ int PMPI_Win_flush_local(int rank, MPI_Win win) {
 #pragma weak MPI_Win_flush_local_all = PMPI_Win_flush_local_all
 int PMPI_Win_flush_local_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush_local_all";
-    return window_api(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, true); });
+    return window_api_with_others(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, true); });
 }
 }

@@ -9,11 +9,11 @@
 #include <new>
 
 #include "core/transport/api/memory.h"
-#include "mpi11/coll/collective_calls.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/entry.h"
 #include "mpi11/error/check.h"
+#include "mpi11/ft/shrink.h"
 #include "mpi11/pt2pt/request.h"
 #include "mpi11/rma/arithmetic.h"
 #include "mpi11/rma/window.h"
@@ -283,6 +283,7 @@ void* make_window(MPI_Comm handle, const Plan& plan, MPI_Win* win) {
         window.hints = hints;
         fill(window, plan, wishes);
     } catch (...) {
+        stay_away(*window.comm);
         release(window);
         throw;
     }
@@ -350,11 +351,17 @@ void detach(Window& window, const void* base) {
 
 void free_window(MPI_Win* win, Window& window) {
     constexpr const char* call = "MPI_Win_free";
-    if (window.started || window.exposed || window.locks != 0 || window.lock_all)
+    const bool open = window.started || window.exposed || window.locks != 0 || window.lock_all;
+    if (open && !window.revoked())
         fail(MPI_ERR_RMA_SYNC, "found an open epoch, which must end first");
     delete_attributes(window);
-    flush(window, call, -1, false);
-    if (window.size() > 1) run(barrier(*window.comm));
+    try {
+        complete_all(window, call);
+    } catch (const Failure&) {
+        // The program frees a window whose members have died, or which they have revoked.
+        if (!library().process->keeps_going() && !window.revoked()) throw;
+    }
+    meet(*window.comm, call);
     window.comm->runtime().wait_until([&] { return window.core.served == 0; }, call);
     *win = MPI_WIN_NULL;
     release(window);
@@ -411,7 +418,7 @@ int PMPI_Win_detach(MPI_Win win, const void* base) {
 #pragma weak MPI_Win_free = PMPI_Win_free
 int PMPI_Win_free(MPI_Win* win) {
     // The error handler may still need it.
-    Window* const window = win == nullptr ? nullptr : find<Window>(*win);
+    Window* const window = win == nullptr ? nullptr : find_even_revoked<Window>(*win);
     const Reference<Window> hold =
         window == nullptr ? Reference<Window>() : Reference<Window>(*window);
     return window_api("MPI_Win_free", win == nullptr ? MPI_WIN_NULL : *win,

@@ -3,13 +3,13 @@
 
 #include "job/settings.h"
 #include "mpi11/environment/library.h"
+#include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
 
 Window::Window(Communicator& with, int made_by)
     : Object(kind_of_class), comm(with), flavor(made_by) {
     release(with);  // comm holds it now
-    comm->error_object = this;
     comm->error_handler = Reference<ErrorHandler>(*find<ErrorHandler>(MPI_ERRORS_ARE_FATAL));
     comm->name = "a window";
     const auto count = std::size_t(comm->size());
@@ -21,16 +21,25 @@ Window::Window(Communicator& with, int made_by)
     locked = std::vector<std::atomic<Lock>>(count);
     const auto lock = comm->runtime().lock();
     block.emplace(comm->runtime().shared());
+    comm->error_object = this;
+    comm->revoke_object = [](Object& window) { static_cast<Window&>(window).revoke(); };
+    // A faster member may have revoked it already.
+    if (is_revoked(*comm)) revoke();
     if (library().process->settings()[job::setting::mpi_check])
         log = std::make_unique<AccessLog>(*this);
 }
 
 Window::~Window() {
-    comm->error_object = nullptr;
     const auto lock = comm->runtime().lock();
+    comm->error_object = nullptr;
     if (core.id != 0) comm->runtime().windows().remove(core);
     block.reset();
     if (memory != nullptr) comm->runtime().free(memory);
+}
+
+void Window::revoke() {
+    kind = kind_when_revoked;
+    comm->runtime().windows().revoke(core);
 }
 
 namespace {

@@ -27,6 +27,7 @@ class Window : public Object {
   public:
     using Handle = MPI_Win;
     static constexpr Kind kind_of_class = Kind::window;
+    static constexpr Kind kind_when_revoked = Kind::revoked_window;
     static constexpr int error_class = MPI_ERR_WIN;
     static inline const Handle null_handle = MPI_WIN_NULL;
     static constexpr const char* null_name = "MPI_WIN_NULL";
@@ -44,6 +45,7 @@ class Window : public Object {
     Window(Communicator& comm, int flavor);
     ~Window();
 
+    bool revoked() const { return kind == kind_when_revoked; }
     int size() const { return comm->size(); }
     bool dynamic() const { return flavor == MPI_WIN_FLAVOR_DYNAMIC; }
     core::rma::Window::Dealings& dealings(int target) { return core.dealings[std::size_t(target)]; }
@@ -92,22 +94,42 @@ class Window : public Object {
     std::vector<std::atomic<Lock>> locked;  // by target; with lock_all, set by the first access
 
   private:
+    void revoke();
+
     std::array<Attributes::Entry, MPI_WIN_MODEL - MPI_WIN_BASE + 1> predefined;
 };
 
+inline Communicator& communicator_of(const Window& window) {
+    return *window.comm;
+}
+
 // Runs the body of an MPI function on a window, body(Window&), and raises its errors.
-template <class Body>
-int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
+template <Accepts accepts, class Body>
+int window_api_accepting(const char* call, MPI_Win handle, Body&& body) noexcept {
     if (!hot.running) [[unlikely]]
         not_running(call);
     Window* window = nullptr;
     try {
-        window = &checked<Window>(handle);
+        window = &accepted<accepts, Window>(handle);
         body(*window);
         return MPI_SUCCESS;
     } catch (const std::exception& error) {
-        return raise(call, window == nullptr ? nullptr : window->comm.get(), error);
+        Communicator* const comm = window == nullptr ? nullptr : window->comm.get();
+        // What failed after a revocation failed because of it.
+        if (accepts == Accepts::live && window != nullptr && window->revoked())
+            return raise(call, comm, revoked_failure(*comm));
+        return raise(call, comm, error);
     }
+}
+// A function that does not communicate also accepts a revoked window.
+template <class Body>
+int window_api(const char* call, MPI_Win handle, Body&& body) noexcept {
+    return window_api_accepting<Accepts::revoked>(call, handle, std::forward<Body>(body));
+}
+// A function that communicates.
+template <class Body>
+int window_api_with_others(const char* call, MPI_Win handle, Body&& body) noexcept {
+    return window_api_accepting<Accepts::live>(call, handle, std::forward<Body>(body));
 }
 
 // ---- synchronization ----
@@ -134,6 +156,8 @@ void ask(Window& window, const char* call, core::rma::Action action, int target)
 // Waits until the operations of this rank on the target, or on all targets (-1), are complete at
 // this rank and, unless `local` is set, at the target. Throws Failure if one of them has failed.
 void flush(Window& window, const char* call, int target, bool local);
+// The same for all that this rank has sent, signals included.
+void complete_all(Window& window, const char* call);
 
 }  // namespace windows
 }  // namespace torusmp::mpi
