@@ -7,6 +7,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/assert.h"
 #include "io/access.h"
 
 namespace torusmp::io {
@@ -54,6 +55,7 @@ StoreServer::StoreServer(core::Runtime& runtime, core::Context context, Store& s
 }
 
 StoreServer::~StoreServer() {
+    TORUSMP_ASSERT(!listed_, runtime_.rank(), calls_.size(), stage_);
     if (!ended_) runtime_.notes().remove_reader(*this);
 }
 

@@ -66,7 +66,7 @@ struct PieceBody {
 enum class Refusal : std::uint32_t {
     none,
     outside,  // an access since the last answer lay outside of the memory
-    revoked   // a lock, because the window is revoked
+    revoked   // it has no effect, because the window is revoked
 };
 // Followed by the data, unless it was refused.
 struct AnswerBody {

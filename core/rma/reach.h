@@ -2,8 +2,8 @@
 // Accesses to the memory of another process of this host that this one does not map: the kernel
 // copies, and the process is not involved.
 //
-// The functions return false if the kernel refuses, because the process or its memory is gone. Used
-// under the Runtime's lock.
+// The functions return false if the kernel refuses, because the process is gone (errno is ESRCH) or
+// its memory. Used under the Runtime's lock.
 #pragma once
 
 #include "core/rma/control.h"

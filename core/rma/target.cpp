@@ -49,9 +49,10 @@ class Windows::LateAnswer final : public Outgoing {
 bool Windows::on_ask(Peer& peer, const transport::PacketHeader& header, const std::byte* payload) {
     AskBody body;
     if (!read_body(header, payload, body) || body.action > Action::last_action) return false;
+    if (body.number != outlet(peer.rank).taken++) return false;
     Window* const window = windows_.find(body.window);
-    if (window == nullptr || body.origin >= window->members.size() ||
-        window->members[body.origin] != peer.rank || body.number != outlet(peer.rank).taken++)
+    if (window == nullptr) return refuse_ended(peer, body);
+    if (body.origin >= window->members.size() || window->members[body.origin] != peer.rank)
         return false;
     Asked asked{peer, *window, body, {}};
     const std::size_t front = sizeof body + body.pieces * sizeof(PieceBody);
@@ -84,6 +85,17 @@ bool Windows::on_ask(Peer& peer, const transport::PacketHeader& header, const st
         default:
             return data == 0 && step(asked);
     }
+}
+
+// A member for which making a window has failed has ended it, while others have it. They have the
+// news of its revocation, or get it.
+bool Windows::refuse_ended(Peer& peer, const AskBody& body) {
+    if (std::find(ended_.begin(), ended_.end(), body.window) == ended_.end()) return false;
+    if (is_answered(body.action) && body.action != Action::get_message)
+        sender_.send(peer, PacketKind::window_answer,
+                     AnswerBody{body.operation, has_result(body.action) ? body.bytes : 0,
+                                body.position, Refusal::revoked, 0});
+    return true;
 }
 
 namespace {

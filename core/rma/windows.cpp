@@ -75,6 +75,10 @@ void Windows::remove(Window& window) {
                    window.open.load(), window.served.load());
     counted_.direct += window.direct;
     windows_.remove(window.id);
+    if (!window.revoked) return;
+    constexpr std::size_t most_ended = 1024;
+    ended_.push_back(window.id);
+    if (ended_.size() > most_ended) ended_.pop_front();
 }
 
 transport::RemoteMemory Windows::name_of(transport::Bytes memory) {
@@ -216,15 +220,13 @@ bool Windows::on_answer(Peer& peer, const transport::PacketHeader& header,
         return false;
     const bool refused = body.refused != Refusal::none;
     if (body.refused > Refusal::revoked || data != (refused ? 0 : body.bytes)) return false;
-    if (body.refused == Refusal::revoked && !is_lock(operation->action)) return false;
     if (data != 0) operation->result.unpack(body.position, payload + sizeof body, data);
     operation->refused_ |= body.refused == Refusal::outside;
     operation->answered_ += body.bytes;
     --way.unanswered;
+    if (body.refused == Refusal::revoked) operation->error_ = Error::revoked;
     operation->over_ = !result || operation->answered_ == operation->place.bytes;
-    if (operation->over_ && !operation->moving_)
-        finish(*operation,
-               body.refused == Refusal::revoked ? Error::revoked : operation->error_);
+    if (operation->over_ && !operation->moving_) finish(*operation, operation->error_);
     advance_outlet(way);
     return true;
 }

@@ -104,6 +104,7 @@ class Windows final : public PeerLossListener, private Task {
     bool answer_fetch(const Asked& asked, const std::byte* data);
     void answer(Peer& peer, Window::Dealings& dealings, std::uint32_t operation);
     bool step(const Asked& asked);
+    bool refuse_ended(Peer& peer, const AskBody& body);
     void await_lock(const Waiter& waiter);
     void refuse_lock(const Waiter& waiter);
     void grant(const Waiter& waiter);
@@ -131,7 +132,8 @@ class Windows final : public PeerLossListener, private Task {
     std::vector<std::unique_ptr<Outlet>> outlets_;  // by rank; null until there is traffic
     std::deque<Waiter> waiters_;
     std::vector<const SignalWait*> signal_waits_;
-    bool listed_ = false;   // as a task
+    std::deque<std::uint32_t> ended_;  // ids of revoked windows, the last ones
+    bool listed_ = false;              // as a task
     WindowCounts counted_;  // `direct`: of windows that were removed
     const std::unique_ptr<Bulk> bulk_;
 };

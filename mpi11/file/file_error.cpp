@@ -78,7 +78,8 @@ std::string words_for(const std::string& action, const std::string& path, int ra
 void fail_here(const File& file, const std::string& action, int error) {
     check_not_revoked(*file.comm);
     const bool here = file.local != nullptr;
-    throw Failure(class_of_errno(error),
+    const bool lost = !here && error == EHOSTDOWN;
+    throw Failure(lost ? class_of_fault(core::Error::unreachable) : class_of_errno(error),
                   words_for(action, file.path, here ? file.comm->rank() : file.residence.keeper,
                             here ? host_name() : file.keeper_host, error));
 }

@@ -178,8 +178,9 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
         }
         // No rank reads the shared pointer before it has its first value.
         agree(*file.comm, "MPI_File_open", "open", file.path, 0);
-    } catch (...) {
-        stay_away(*file.comm);
+    } catch (const std::exception& error) {
+        stay_away(*file.comm, error);
+        if (file.server != nullptr) file.server->await_end();
         release(file);
         throw;
     }

@@ -165,9 +165,15 @@ Meeting meet(Communicator& comm, const char* call) {
     return {.voted = true, .with_all = vote(comm, true, 0, call).all};
 }
 
-void stay_away(Communicator& comm) {
-    if (comm.size() > 1)
-        comm.runtime().survivors().agreements().abstain(comm.context(), comm.members());
+void stay_away(Communicator& comm, const std::exception& why) {
+    const auto* const failure = dynamic_cast<const Failure*>(&why);
+    const int error = failure == nullptr ? MPI_ERR_OTHER : class_of(failure->code());
+    const bool of_a_death = error == MPI_ERR_PROC_FAILED || error == MPI_ERR_PROC_ABORTED ||
+                            error == MPI_ERR_REVOKED;
+    // Other errors are the same on all members.
+    if (comm.size() == 1 || !of_a_death) return;
+    revoke(comm);
+    comm.runtime().survivors().agreements().abstain(comm.context(), comm.members());
 }
 
 Communicator& shrunk(Communicator& comm, const char* call) {

@@ -3,6 +3,8 @@
 // handles are not those of C.
 #pragma once
 
+#include <exception>
+
 #include "mpi11/comm/duplicate.h"
 
 namespace torusmp::mpi {
@@ -24,8 +26,9 @@ struct Meeting {
     bool voted = false, with_all = true;
 };
 Meeting meet(Communicator& comm, const char* call);
-// For a member for which making it has failed: the others do not wait for it there.
-void stay_away(Communicator& comm);
+// For a member for which making it has failed, because another one has died or revoked it: revokes
+// what the others have, and they do not wait for this member there.
+void stay_away(Communicator& comm, const std::exception& why);
 
 // MPI_Comm_shrink.
 Communicator& shrunk(Communicator& comm, const char* call);

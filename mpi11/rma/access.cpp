@@ -2,6 +2,7 @@
 // Moving data to and from windows (MPI-5.0, section 12.3): checks, then loads and stores where the
 // target's memory is mapped, and packets elsewhere.
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include "mpi11/coll/operation.h"
@@ -143,13 +144,13 @@ void access_reached(Window& window, const Access& call, const core::rma::Arithme
             done = core::rma::apply(*part.control, part.reach, arithmetic, origin, place,
                                     call.action == Action::get_accumulate ? &result : nullptr);
     }
+    if (done) return;
     const Rank peer = window.comm->peer(call.target);
-    if (!done && !window.comm->runtime().state().fault_of(peer).empty())
+    // A death may not be known yet.
+    if (errno == ESRCH || window.comm->runtime().survivors().is_lost(peer))
         fail(class_of_fault(core::Error::unreachable), "rank {}: {}", call.target,
              window.comm->runtime().state().why_failed(core::Error::unreachable, peer));
-    if (!done)
-        fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} no longer exists",
-             call.target);
+    fail(MPI_ERR_RMA_RANGE, "the memory of the window of rank {} no longer exists", call.target);
 }
 
 // What every kind of access has in common. Returns the transfer if it is under way and the program

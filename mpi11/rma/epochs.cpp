@@ -111,11 +111,11 @@ void take_signals(Window& window, const Members& members, Signal kind) {
 
 // The first member whose signal is missing and will not come, because it has died.
 std::optional<int> lost_member(const Window& window, const Members& members, Signal kind) {
-    const core::Inspection& state = window.comm->runtime().state();
-    if (state.faults() == 0) return std::nullopt;
+    const core::Runtime& runtime = window.comm->runtime();
+    if (runtime.state().faults() == 0) return std::nullopt;
     for (const int member : members.ranks())
         if (window.core.signals_of(member, kind) == 0 &&
-            !state.fault_of(window.comm->peer(member)).empty())
+            runtime.survivors().is_lost(window.comm->peer(member)))
             return member;
     return std::nullopt;
 }

@@ -269,6 +269,11 @@ void fill(Window& window, const Plan& plan, const std::vector<Wish>& wishes) {
     window.set_predefined_attributes(own.memory);
 }
 
+// Waits until accesses of other members that are under way have left this rank's memory.
+void await_served(const Window& window, const char* call) {
+    window.comm->runtime().wait_until([&] { return window.core.served == 0; }, call);
+}
+
 // Returns the memory of this process.
 void* make_window(MPI_Comm handle, const Plan& plan, MPI_Win* win) {
     check_output("win", win);
@@ -282,8 +287,9 @@ void* make_window(MPI_Comm handle, const Plan& plan, MPI_Win* win) {
     try {
         window.hints = hints;
         fill(window, plan, wishes);
-    } catch (...) {
-        stay_away(*window.comm);
+    } catch (const std::exception& error) {
+        stay_away(*window.comm, error);
+        await_served(window, plan.call);
         release(window);
         throw;
     }
@@ -362,7 +368,7 @@ void free_window(MPI_Win* win, Window& window) {
         if (!library().process->keeps_going() && !window.revoked()) throw;
     }
     meet(*window.comm, call);
-    window.comm->runtime().wait_until([&] { return window.core.served == 0; }, call);
+    await_served(window, call);
     *win = MPI_WIN_NULL;
     release(window);
 }

@@ -4,10 +4,11 @@
  * dead. Messages and results must be right where the calls succeed, agreements equal on all, and no
  * call may hang.
  *
- *   deaths_soak SEED [MOST]
+ *   deaths_soak SEED [MOST [FILE]]
  *
  * The seed determines the victims, the times of their deaths and the calls. At most MOST processes
- * die; over links fewer than a node has neighbours, so that the others reach each other. */
+ * die; over links fewer than a node has neighbours, so that the others reach each other. Files are
+ * used if a name is given. */
 #include <mpi-ext.h>
 #include <signal.h>
 #include <sys/time.h>
@@ -20,6 +21,7 @@ enum { large = 30000, most = 30 }; /* most: processes with a bit each in the fla
 static MPI_Comm living; /* all processes that live */
 static int mine, all;   /* rank and size in it */
 static int to_die[most], left;
+static const char* path; /* of a file; NULL: none */
 
 static unsigned long next(unsigned long* state) {
     *state = *state * 6364136223846793005ul + 1442695040888963407ul;
@@ -112,8 +114,99 @@ static int duplicate(void) {
     return code;
 }
 
+/* Processes add to a counter of each other, and put blocks of `count` numbers into the next one. */
+static int epochs(MPI_Win win, long* words, int count, unsigned long what) {
+    static long out[large], one = 1, before;
+    const int next = (mine + 1) % all, previous = (mine + all - 1) % all;
+    MPI_Group world, ahead, behind;
+    int i, code;
+    for (i = 0; i < count; i++) out[i] = mine + i;
+    code = MPI_Win_lock_all(0, win);
+    for (i = 0; i < all && code == MPI_SUCCESS; i++)
+        code = MPI_Fetch_and_op(&one, &before, MPI_LONG, (mine + i) % all, 0, MPI_SUM, win);
+    if (code == MPI_SUCCESS) code = MPI_Win_unlock_all(win);
+    if (code == MPI_SUCCESS) code = MPI_Win_fence(0, win);
+    if (code != MPI_SUCCESS) return code;
+    CHECK(words[0] == all);
+    if (what % 3 == 0) {
+        code = MPI_Put(out, count, MPI_LONG, next, 1, count, MPI_LONG, win);
+        if (code == MPI_SUCCESS) code = MPI_Win_fence(0, win);
+    } else if (what % 3 == 1) {
+        code = MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, win);
+        if (code == MPI_SUCCESS) code = MPI_Put(out, count, MPI_LONG, next, 1, count, MPI_LONG, win);
+        if (code == MPI_SUCCESS) code = MPI_Win_unlock(next, win);
+        if (code == MPI_SUCCESS) code = MPI_Win_fence(0, win);
+    } else {
+        CHECK(MPI_Win_get_group(win, &world) == MPI_SUCCESS);
+        MPI_Group_incl(world, 1, &next, &ahead);
+        MPI_Group_incl(world, 1, &previous, &behind);
+        code = MPI_Win_post(behind, 0, win);
+        if (code == MPI_SUCCESS) code = MPI_Win_start(ahead, 0, win);
+        if (code == MPI_SUCCESS) code = MPI_Put(out, count, MPI_LONG, next, 1, count, MPI_LONG, win);
+        if (code == MPI_SUCCESS) code = MPI_Win_complete(win);
+        if (code == MPI_SUCCESS) code = MPI_Win_wait(win);
+        MPI_Group_free(&ahead);
+        MPI_Group_free(&behind);
+        MPI_Group_free(&world);
+    }
+    for (i = 0; code == MPI_SUCCESS && i < count; i++) CHECK(words[1 + i] == previous + i);
+    return code;
+}
+
+static int window(unsigned long what) {
+    static long own[large + 1];
+    long* words = own;
+    const int count = what % 2 == 0 ? 3 : large;
+    const MPI_Aint bytes = (MPI_Aint)((size_t)(count + 1) * sizeof(long));
+    MPI_Win win;
+    int code;
+    memset(own, 0, sizeof own);
+    if (what / 2 % 2 == 0)
+        code = MPI_Win_create(own, bytes, sizeof(long), MPI_INFO_NULL, living, &win);
+    else
+        code = MPI_Win_allocate(bytes, sizeof(long), MPI_INFO_NULL, living, &words, &win);
+    if (code != MPI_SUCCESS) return code;
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    if (what / 2 % 2 != 0) memset(words, 0, (size_t)bytes);
+    code = MPI_Win_fence(0, win);
+    if (code == MPI_SUCCESS) code = epochs(win, words, count, what / 4);
+    if (code != MPI_SUCCESS) CHECK(MPI_Win_revoke(win) == MPI_SUCCESS);
+    CHECK(MPI_Win_free(&win) == MPI_SUCCESS);
+    return code;
+}
+
+/* Each process writes a block of a file and reads that of the next one. */
+static int file(unsigned long what) {
+    static int out[large], in[large];
+    const int count = what % 2 == 0 ? 3 : large, block = count * (int)sizeof(int);
+    const int next = (mine + 1) % all;
+    MPI_File handle;
+    int i, code;
+    code = MPI_File_open(living, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &handle);
+    if (class_of(code) == MPI_ERR_BAD_FILE) return MPI_SUCCESS; /* its host is dead */
+    if (code != MPI_SUCCESS) return code;
+    for (i = 0; i < count; i++) out[i] = mine + i;
+    if (what / 2 % 3 == 0) {
+        code = MPI_File_write_at_all(handle, (MPI_Offset)mine * block, out, count, MPI_INT, MPI_STATUS_IGNORE);
+    } else if (what / 2 % 3 == 1) {
+        code = MPI_File_write_at(handle, (MPI_Offset)mine * block, out, count, MPI_INT, MPI_STATUS_IGNORE);
+    } else {
+        code = MPI_File_write_ordered(handle, out, count, MPI_INT, MPI_STATUS_IGNORE);
+    }
+    if (code == MPI_SUCCESS) code = MPI_File_sync(handle);
+    if (code == MPI_SUCCESS)
+        code = MPI_File_read_at(handle, (MPI_Offset)next * block, in, count, MPI_INT, MPI_STATUS_IGNORE);
+    for (i = 0; code == MPI_SUCCESS && i < count; i++) CHECK(in[i] == next + i);
+    if (code != MPI_SUCCESS) CHECK(MPI_File_revoke(handle) == MPI_SUCCESS);
+    CHECK(MPI_File_close(&handle) == MPI_SUCCESS);
+    return code;
+}
+
 static int one_call(unsigned long what, int tag) {
-    switch (what % 7) {
+    switch (what % 11) {
+        case 7:
+        case 8: return window(what / 11);
+        case 9: return path == NULL ? window(what / 11) : file(what / 11);
         case 0: return ring(3, tag);
         case 1: return ring(large, tag);
         case 2: return sum(1);
@@ -189,6 +282,7 @@ int main(int argc, char** argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     most_kills = argc > 2 ? atoi(argv[2]) : ranks - 1;
+    path = argc > 3 ? argv[3] : NULL;
     CHECK(ranks > 1 && ranks <= most && most_kills < ranks);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     living = MPI_COMM_WORLD;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Windows when something goes wrong: ranks that die, holders of locks among them, and packets that
-// no origin sends.
+// Windows when something goes wrong: ranks that die, holders of locks among them, windows that are
+// revoked, and packets that no origin sends.
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
@@ -24,11 +24,16 @@ constexpr std::size_t bytes = 8192;  // beyond the limit for messages
 // A job on a ring with a window on each rank, reached by packets alone; the locks are mapped by all
 // ranks, as on one host, if `together`.
 struct Scene {
-    explicit Scene(int ranks, bool together = false)
-        : memory(std::size_t(ranks)), windows(std::size_t(ranks)) {
-        for (int rank = 0; rank < ranks; ++rank) controls.emplace_back(std::uint32_t(ranks));
-        JobOptions options = tight_torus({ranks}, 7);
+    explicit Scene(int ranks, bool together = false, std::uint64_t seed = 7)
+        : memory(std::size_t(ranks)) {
+        JobOptions options = tight_torus({ranks}, seed);
         job.emplace(options);
+        make(ranks, together);
+    }
+    void make(int ranks, bool together = false) {
+        windows = std::vector<rma::Window>(std::size_t(ranks));
+        controls.clear();
+        for (int rank = 0; rank < ranks; ++rank) controls.emplace_back(std::uint32_t(ranks));
         for (int rank = 0; rank < ranks; ++rank) {
             rma::Window& window = windows[std::size_t(rank)];
             window.self = rank;
@@ -60,6 +65,13 @@ struct Scene {
         operation.action = action;
         operation.target = target;
         (*job)[origin].windows().start(operation);
+    }
+
+    // What a rank does when it hears of the revocation.
+    void revoke(Rank rank) {
+        const auto lock = (*job)[rank].lock();
+        (*job)[rank].survivors().cancel_all(77, 1);
+        (*job)[rank].windows().revoke(windows[std::size_t(rank)]);
     }
 
     std::vector<std::array<std::byte, bytes>> memory;
@@ -214,6 +226,88 @@ TEST_CASE("Accesses to a rank that dies end with an error", "[windows]") {
     REQUIRE(late.complete());
     REQUIRE(late.status().error == Error::unreachable);
     REQUIRE(scene.windows[0].dealings[1].error == Error::unreachable);
+}
+
+TEST_CASE("What is under way in a window ends when the ranks hear of its revocation", "[windows]") {
+    const auto seed = std::uint64_t(GENERATE(range(1, 201)));
+    constexpr int ranks = 4;
+    static constexpr Action actions[] = {Action::put,           Action::get,
+                                         Action::accumulate,    Action::get_accumulate,
+                                         Action::flush,         Action::lock_shared,
+                                         Action::lock_exclusive};
+    sim::Random random(seed);
+    const bool together = random.below(2) == 0;
+    std::array<std::byte, bytes> room{};
+    std::deque<Operation> operations;
+    Scene scene(ranks, together, seed);
+    const auto begin = [&](Rank origin) {
+        const auto target = int((origin + 1 + random.below(ranks - 1)) % ranks);
+        const Action action = actions[random.below(std::size(actions))];
+        Operation& operation = operations.emplace_back();
+        if (has_pieces(action)) {
+            operation.place = {0, random.below(2) == 0 ? 8 : bytes, nullptr};
+            operation.element = 8;
+            if (action != Action::get) operation.data = {room.data(), operation.place.bytes};
+            operation.result = {room.data(), operation.place.bytes};
+        }
+        scene.start(operation, origin, action, target);
+    };
+    std::vector<Rank> uninformed{0, 1, 2, 3};
+    while (!uninformed.empty()) {
+        for (std::size_t i = random.below(6); i > 0; --i) begin(Rank(random.below(ranks)));
+        for (std::size_t i = random.below(200); i > 0; --i) scene.job->turn();
+        const auto next = random.below(uninformed.size());
+        scene.revoke(uninformed[next]);
+        uninformed.erase(uninformed.begin() + std::ptrdiff_t(next));
+    }
+    const auto ended = [&](const rma::Window& window) {
+        return window.open == 0 && window.served == 0;
+    };
+    const bool all_ended = scene.job->run_until(
+        [&] { return std::all_of(scene.windows.begin(), scene.windows.end(), ended); });
+    INFO(scene.job->report());
+    REQUIRE(all_ended);
+    for (const Operation& operation : operations) REQUIRE(operation.complete());
+    Operation late;
+    scene.start(late, 1, Action::lock_shared, 1);
+    REQUIRE(late.complete());
+    REQUIRE(late.status().error == Error::revoked);
+    // The ranks still access each other.
+    for (int rank = 0; rank < ranks; ++rank)
+        (*scene.job)[rank].windows().remove(scene.windows[std::size_t(rank)]);
+    scene.make(ranks, together);
+    std::array<Operation, 40> puts;
+    for (Operation& put : puts) {
+        put.place = {0, bytes, nullptr};
+        put.data = {room.data(), bytes};
+        scene.start(put, 0, Action::put, 1);
+    }
+    REQUIRE(scene.job->run_until([&] { return scene.windows[0].open == 0; }));
+    for (const Operation& put : puts) REQUIRE(put.status().error == Error::none);
+    REQUIRE(scene.job->log() == std::vector<std::string>{});
+}
+
+TEST_CASE("A rank that has ended a revoked window refuses what others ask", "[windows]") {
+    std::vector<std::byte> room(bytes);
+    std::array<Operation, 6> asked;
+    static constexpr Action actions[] = {Action::put,   Action::get,  Action::get_accumulate,
+                                         Action::flush, Action::post, Action::lock_exclusive};
+    Scene scene(2);
+    scene.revoke(1);
+    (*scene.job)[1].windows().remove(scene.windows[1]);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
+        if (has_pieces(actions[i])) {
+            asked[i].place = {0, 24, nullptr};
+            asked[i].element = 8;
+            if (actions[i] != Action::get) asked[i].data = {room.data(), 24};
+            asked[i].result = {room.data(), 24};
+        }
+        scene.start(asked[i], 0, actions[i], 1);
+    }
+    REQUIRE(scene.job->run_until([&] { return scene.windows[0].open == 0; }));
+    for (std::size_t i = 0; i < asked.size(); ++i)
+        REQUIRE(asked[i].status().error == (is_answered(actions[i]) ? Error::revoked : Error::none));
+    REQUIRE(scene.job->log().empty());
 }
 
 TEST_CASE("Only the last signal that a sleeping rank misses wakes it", "[windows]") {
