@@ -180,8 +180,8 @@ bool StoreServer::take_next() {
 
 // Whether it has come; the call is forgotten if its rank has died or the file is revoked.
 bool StoreServer::arrived(const core::ReceiveRequest& request) {
-    if (request.status().error == core::Error::none &&
-        request.status().bytes == request.bytes() && !revoked_)
+    if (request.status().error == core::Error::none && request.status().bytes == request.bytes() &&
+        !revoked_)
         return true;
     if (!contents_.complete()) runtime_.cancel(contents_);
     stage_ = Stage::answer;

@@ -30,8 +30,9 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     int lock(Offset from, Offset bytes, bool shared) override;
     int unlock(Offset from, Offset bytes) override;
 
-    // From now on no call is carried out and no lock granted. The caller cancels the messages of the
-    // context, also those of the members that wait for an answer. Called under the Runtime's lock.
+    // From now on no call is carried out and no lock granted. The caller cancels the messages of
+    // the context, also those of the members that wait for an answer. Called under the Runtime's
+    // lock.
     void revoke();
 
     // Returns when all calls have been answered. Precondition: no member makes further calls.

@@ -78,8 +78,7 @@ void Windows::await_lock(const Waiter& waiter) {
 void Windows::refuse_lock(const Waiter& waiter) {
     if (waiter.operation != nullptr) return finish(*waiter.operation, Error::revoked);
     sender_.send(connections_.peer(waiter.window->members[std::size_t(waiter.origin)]),
-                 PacketKind::window_answer,
-                 AnswerBody{waiter.asked_by, 0, 0, Refusal::revoked, 0});
+                 PacketKind::window_answer, AnswerBody{waiter.asked_by, 0, 0, Refusal::revoked, 0});
 }
 
 void Windows::revoke(Window& window) {

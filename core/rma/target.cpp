@@ -138,7 +138,8 @@ bool Windows::access(const Asked& asked, const std::byte* data) {
 }
 
 void Windows::answer_get(const Asked& asked) {
-    const AnswerBody body{asked.body.operation, asked.body.bytes, asked.body.position, Refusal::none, 0};
+    const AnswerBody body{asked.body.operation, asked.body.bytes, asked.body.position,
+                          Refusal::none, 0};
     Connection& connection = connections_.to(asked.peer);
     if (connection.down()) return;
     if (sender_.may_leave(connection))

@@ -134,7 +134,7 @@ class Windows final : public PeerLossListener, private Task {
     std::vector<const SignalWait*> signal_waits_;
     std::deque<std::uint32_t> ended_;  // ids of revoked windows, the last ones
     bool listed_ = false;              // as a task
-    WindowCounts counted_;  // `direct`: of windows that were removed
+    WindowCounts counted_;             // `direct`: of windows that were removed
     const std::unique_ptr<Bulk> bulk_;
 };
 

@@ -82,8 +82,8 @@ class Agreements final : public PeerLossListener {
     // `members` are those of the group with that context, including this rank, the same on all of
     // them and in the same order.
     void begin(Agreement& agreement, Context context, const std::vector<Rank>& members);
-    // For a member that has no use for the group: it takes part in the next agreement with no flags,
-    // so that the others do not wait for it. It need not wait itself.
+    // For a member that has no use for the group: it takes part in the next agreement with no
+    // flags, so that the others do not wait for it. It need not wait itself.
     void abstain(Context context, const std::vector<Rank>& members);
     // No further agreement of that group begins here. Its last one may still be asked for.
     void close(Context context);

@@ -59,7 +59,9 @@ template <class T>
 
 // Communicators, and what has one of its own: members may revoke it.
 template <class T>
-concept Revocable = requires { T::kind_when_revoked; };
+concept Revocable = requires {
+    T::kind_when_revoked;
+};
 
 // The object of a handle if it is revoked; otherwise null.
 template <Revocable T>
@@ -80,7 +82,8 @@ Failure revoked_failure(Communicator& comm);
 template <class T>
 [[noreturn, gnu::noinline]] void wrong_handle(typename T::Handle handle) {
     if constexpr (Revocable<T>)
-        if (T* const revoked = find_revoked<T>(handle)) throw revoked_failure(communicator_of(*revoked));
+        if (T* const revoked = find_revoked<T>(handle))
+            throw revoked_failure(communicator_of(*revoked));
     dead_handle<T>(handle);
 }
 

@@ -11,17 +11,21 @@ using Later = void(File&, const FileArguments&, MPI_Request*);
 
 template <Waiting* access>
 int waits(MPI_File fh, MPI_Status* status, const FileArguments& arguments) {
-    return file_api_with_others(arguments.call, fh, [&](File& file) { access(file, arguments, status); });
+    return file_api_with_others(arguments.call, fh,
+                                [&](File& file) { access(file, arguments, status); });
 }
 template <Later* access>
 int later(MPI_File fh, MPI_Request* request, const FileArguments& arguments) {
-    return file_api_with_others(arguments.call, fh, [&](File& file) { access(file, arguments, request); });
+    return file_api_with_others(arguments.call, fh,
+                                [&](File& file) { access(file, arguments, request); });
 }
 int begins(MPI_File fh, const FileArguments& arguments) {
-    return file_api_with_others(arguments.call, fh, [&](File& file) { begin_together(file, arguments); });
+    return file_api_with_others(arguments.call, fh,
+                                [&](File& file) { begin_together(file, arguments); });
 }
 int ends(const char* call, MPI_File fh, const void* buffer, MPI_Status* status) {
-    return file_api_with_others(call, fh, [&](File& file) { end_together(file, call, buffer, status); });
+    return file_api_with_others(call, fh,
+                                [&](File& file) { end_together(file, call, buffer, status); });
 }
 
 }  // namespace

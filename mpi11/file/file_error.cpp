@@ -118,7 +118,8 @@ int raise_on_file(const char* call, File* file, const std::exception& error) noe
 namespace {
 
 Reference<ErrorHandler>& handler_of(MPI_File file) {
-    return file == MPI_FILE_NULL ? handler_of_no_file() : checked_even_revoked<File>(file).comm->error_handler;
+    return file == MPI_FILE_NULL ? handler_of_no_file()
+                                 : checked_even_revoked<File>(file).comm->error_handler;
 }
 
 }  // namespace
@@ -131,9 +132,8 @@ extern "C" {
 #pragma weak MPI_File_create_errhandler = PMPI_File_create_errhandler
 int PMPI_File_create_errhandler(MPI_File_errhandler_function* function,
                                 MPI_Errhandler* errhandler) {
-    return file_api("MPI_File_create_errhandler", [&] {
-        create_error_handler("function", function, errhandler);
-    });
+    return file_api("MPI_File_create_errhandler",
+                    [&] { create_error_handler("function", function, errhandler); });
 }
 
 #pragma weak MPI_File_set_errhandler = PMPI_File_set_errhandler
@@ -145,9 +145,8 @@ int PMPI_File_set_errhandler(MPI_File fh, MPI_Errhandler errhandler) {
 
 #pragma weak MPI_File_get_errhandler = PMPI_File_get_errhandler
 int PMPI_File_get_errhandler(MPI_File fh, MPI_Errhandler* errhandler) {
-    return file_api("MPI_File_get_errhandler", [&] {
-        get_error_handler(*handler_of(fh), errhandler);
-    });
+    return file_api("MPI_File_get_errhandler",
+                    [&] { get_error_handler(*handler_of(fh), errhandler); });
 }
 
 #pragma weak MPI_File_call_errhandler = PMPI_File_call_errhandler

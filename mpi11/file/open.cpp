@@ -214,8 +214,7 @@ void agree_at_end(const File& file, const Meeting& meeting, const char* call, co
     if (error != 0)
         throw Failure(class_of_errno(error),
                       words_for(action, file.path, comm.rank(), host_name(), error));
-    if (!well)
-        fail(MPI_ERR_IO, "another member cannot {} {}", action, short_path(file.path));
+    if (!well) fail(MPI_ERR_IO, "another member cannot {} {}", action, short_path(file.path));
 }
 
 // Precondition: the caller holds the file, too, for the error handler.

@@ -220,14 +220,16 @@ extern "C" {
 
 #pragma weak MPI_File_set_size = PMPI_File_set_size
 int PMPI_File_set_size(MPI_File fh, MPI_Offset size) {
-    return file_api_with_others("MPI_File_set_size", fh,
-                    [&](File& file) { change_size(file, "MPI_File_set_size", size, false); });
+    return file_api_with_others("MPI_File_set_size", fh, [&](File& file) {
+        change_size(file, "MPI_File_set_size", size, false);
+    });
 }
 
 #pragma weak MPI_File_preallocate = PMPI_File_preallocate
 int PMPI_File_preallocate(MPI_File fh, MPI_Offset size) {
-    return file_api_with_others("MPI_File_preallocate", fh,
-                    [&](File& file) { change_size(file, "MPI_File_preallocate", size, true); });
+    return file_api_with_others("MPI_File_preallocate", fh, [&](File& file) {
+        change_size(file, "MPI_File_preallocate", size, true);
+    });
 }
 
 #pragma weak MPI_File_get_size = PMPI_File_get_size
@@ -259,8 +261,9 @@ int PMPI_File_get_amode(MPI_File fh, int* amode) {
 
 #pragma weak MPI_File_set_info = PMPI_File_set_info
 int PMPI_File_set_info(MPI_File fh, MPI_Info info) {
-    return file_api_with_others("MPI_File_set_info", fh,
-                    [&](File& file) { take_hints(file, "MPI_File_set_info", entries_of(info)); });
+    return file_api_with_others("MPI_File_set_info", fh, [&](File& file) {
+        take_hints(file, "MPI_File_set_info", entries_of(info));
+    });
 }
 
 #pragma weak MPI_File_get_info = PMPI_File_get_info
@@ -276,8 +279,9 @@ int PMPI_File_get_info(MPI_File fh, MPI_Info* info_used) {
 #pragma weak MPI_File_set_view = PMPI_File_set_view
 int PMPI_File_set_view(MPI_File fh, MPI_Offset disp, MPI_Datatype etype, MPI_Datatype filetype,
                        const char* datarep, MPI_Info info) {
-    return file_api_with_others("MPI_File_set_view", fh,
-                    [&](File& file) { set_view(file, disp, etype, filetype, datarep, info); });
+    return file_api_with_others("MPI_File_set_view", fh, [&](File& file) {
+        set_view(file, disp, etype, filetype, datarep, info);
+    });
 }
 
 #pragma weak MPI_File_get_view = PMPI_File_get_view
@@ -330,7 +334,7 @@ int PMPI_File_get_position(MPI_File fh, MPI_Offset* offset) {
 #pragma weak MPI_File_seek_shared = PMPI_File_seek_shared
 int PMPI_File_seek_shared(MPI_File fh, MPI_Offset offset, int whence) {
     return file_api_with_others("MPI_File_seek_shared", fh,
-                    [&](File& file) { seek_shared(file, offset, whence); });
+                                [&](File& file) { seek_shared(file, offset, whence); });
 }
 
 #pragma weak MPI_File_get_position_shared = PMPI_File_get_position_shared

@@ -156,20 +156,22 @@ Meeting meet(Communicator& comm, const char* call) {
     if (comm.size() == 1) return {};
     // Members may find a revocation here; then none of them has left the barrier, because the
     // member that revoked it does not enter.
-    if (!library().process->keeps_going() && !is_revoked(comm)) try {
+    if (!library().process->keeps_going() && !is_revoked(comm)) {
+        try {
             run(barrier(comm));
             return {};
         } catch (const Failure&) {
             if (!is_revoked(comm)) throw;
         }
+    }
     return {.voted = true, .with_all = vote(comm, true, 0, call).all};
 }
 
 void stay_away(Communicator& comm, const std::exception& why) {
     const auto* const failure = dynamic_cast<const Failure*>(&why);
     const int error = failure == nullptr ? MPI_ERR_OTHER : class_of(failure->code());
-    const bool of_a_death = error == MPI_ERR_PROC_FAILED || error == MPI_ERR_PROC_ABORTED ||
-                            error == MPI_ERR_REVOKED;
+    const bool of_a_death =
+        error == MPI_ERR_PROC_FAILED || error == MPI_ERR_PROC_ABORTED || error == MPI_ERR_REVOKED;
     // Other errors are the same on all members.
     if (comm.size() == 1 || !of_a_death) return;
     revoke(comm);

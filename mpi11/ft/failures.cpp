@@ -126,8 +126,8 @@ void check_any_source(const Communicator& comm) {
 }
 
 Failure revoked_failure(Communicator& comm) {
-    return {MPI_ERR_REVOKED,
-            fmt::format("{} was revoked by one of its members", comm.describe()), comm};
+    return {MPI_ERR_REVOKED, fmt::format("{} was revoked by one of its members", comm.describe()),
+            comm};
 }
 
 }  // namespace torusmp::mpi

@@ -3,8 +3,9 @@
 // Bland et al., Int. J. High Perform. Comput. Appl. 27, 2013; the Forum's proposal for MPI).
 //
 // The Runtime reports lost ranks and revoked groups; this module finds the communicators that they
-// concern. A revoked communicator, and the window or file that it belongs to, has a kind of its own,
-// so the calls that communicate refuse it without a further test. All state is used under the Runtime's lock.
+// concern. A revoked communicator, and the window or file that it belongs to, has a kind of its
+// own, so the calls that communicate refuse it without a further test. All state is used under the
+// Runtime's lock.
 #pragma once
 
 #include <vector>

@@ -83,8 +83,10 @@ int PMPIX_Comm_failure_get_acked(MPI_Comm comm, MPI_Group* failedgrp) {
 #pragma weak MPIX_Comm_failure_ack = PMPIX_Comm_failure_ack
 #pragma weak MPIX_Comm_failure_get_acked = PMPIX_Comm_failure_get_acked
 
-#define TORUSMP_SAME(Name, parameters, arguments)                                         \
-    int PMPIX_##Name parameters { return PMPI_##Name arguments; }                         \
+#define TORUSMP_SAME(Name, parameters, arguments) \
+    int PMPIX_##Name parameters {                 \
+        return PMPI_##Name arguments;             \
+    }                                             \
     int MPIX_##Name parameters __attribute__((weak, alias("PMPIX_" #Name)));
 TORUSMP_SAME(Comm_revoke, (MPI_Comm comm), (comm))
 TORUSMP_SAME(Comm_is_revoked, (MPI_Comm comm, int* flag), (comm, flag))

@@ -254,7 +254,8 @@ int run_call(const Access& call, MPI_Win win) {
 int run_requested(Access call, MPI_Win win, MPI_Request* request) {
     call.request = request;
     if (request == nullptr)
-        return window_api_with_others(call.name, win, [&](Window&) { check_output("request", request); });
+        return window_api_with_others(call.name, win,
+                                      [&](Window&) { check_output("request", request); });
     return run_call(call, win);
 }
 

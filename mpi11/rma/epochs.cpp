@@ -313,24 +313,28 @@ extern "C" {
 #pragma weak MPI_Win_fence = PMPI_Win_fence
 int PMPI_Win_fence(int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_fence";
-    return window_api_with_others(call, win, [&](Window& window) { windows::fence(window, call, assertion); });
+    return window_api_with_others(call, win,
+                                  [&](Window& window) { windows::fence(window, call, assertion); });
 }
 
 #pragma weak MPI_Win_post = PMPI_Win_post
 int PMPI_Win_post(MPI_Group group, int assertion, MPI_Win win) {
-    return window_api_with_others("MPI_Win_post", win, [&](Window& w) { windows::post(w, group, assertion); });
+    return window_api_with_others("MPI_Win_post", win,
+                                  [&](Window& w) { windows::post(w, group, assertion); });
 }
 
 #pragma weak MPI_Win_start = PMPI_Win_start
 int PMPI_Win_start(MPI_Group group, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_start";
-    return window_api_with_others(call, win, [&](Window& w) { windows::start(w, call, group, assertion); });
+    return window_api_with_others(call, win,
+                                  [&](Window& w) { windows::start(w, call, group, assertion); });
 }
 
 #pragma weak MPI_Win_complete = PMPI_Win_complete
 int PMPI_Win_complete(MPI_Win win) {
     constexpr const char* call = "MPI_Win_complete";
-    return window_api_with_others(call, win, [&](Window& window) { windows::complete(window, call); });
+    return window_api_with_others(call, win,
+                                  [&](Window& window) { windows::complete(window, call); });
 }
 
 #pragma weak MPI_Win_wait = PMPI_Win_wait
@@ -349,6 +353,7 @@ int PMPI_Win_test(MPI_Win win, int* flag) {
 
 #pragma weak MPI_Win_sync = PMPI_Win_sync
 int PMPI_Win_sync(MPI_Win win) {
-    return window_api_with_others("MPI_Win_sync", win, [&](Window& window) { windows::order(window); });
+    return window_api_with_others("MPI_Win_sync", win,
+                                  [&](Window& window) { windows::order(window); });
 }
 }

@@ -136,26 +136,28 @@ extern "C" {
 #pragma weak MPI_Win_lock = PMPI_Win_lock
 int PMPI_Win_lock(int lock_type, int rank, int assertion, MPI_Win win) {
     constexpr const char* call = "MPI_Win_lock";
-    return window_api_with_others(call, win,
-                      [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
+    return window_api_with_others(
+        call, win, [&](Window& w) { windows::lock(w, call, lock_type, rank, assertion); });
 }
 
 #pragma weak MPI_Win_unlock = PMPI_Win_unlock
 int PMPI_Win_unlock(int rank, MPI_Win win) {
     constexpr const char* call = "MPI_Win_unlock";
-    return window_api_with_others(call, win, [&](Window& window) { windows::unlock(window, call, rank); });
+    return window_api_with_others(call, win,
+                                  [&](Window& window) { windows::unlock(window, call, rank); });
 }
 
 #pragma weak MPI_Win_lock_all = PMPI_Win_lock_all
 int PMPI_Win_lock_all(int assertion, MPI_Win win) {
     return window_api_with_others("MPI_Win_lock_all", win,
-                      [&](Window& w) { windows::begin_lock_all(w, assertion); });
+                                  [&](Window& w) { windows::begin_lock_all(w, assertion); });
 }
 
 #pragma weak MPI_Win_unlock_all = PMPI_Win_unlock_all
 int PMPI_Win_unlock_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_unlock_all";
-    return window_api_with_others(call, win, [&](Window& window) { windows::end_lock_all(window, call); });
+    return window_api_with_others(call, win,
+                                  [&](Window& window) { windows::end_lock_all(window, call); });
 }
 
 #pragma weak MPI_Win_flush = PMPI_Win_flush
@@ -171,7 +173,8 @@ int PMPI_Win_flush(int rank, MPI_Win win) {
 #pragma weak MPI_Win_flush_all = PMPI_Win_flush_all
 int PMPI_Win_flush_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush_all";
-    return window_api_with_others(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, false); });
+    return window_api_with_others(call, win,
+                                  [&](Window& w) { windows::flush_passive(w, call, -1, false); });
 }
 
 #pragma weak MPI_Win_flush_local = PMPI_Win_flush_local
@@ -186,6 +189,7 @@ int PMPI_Win_flush_local(int rank, MPI_Win win) {
 #pragma weak MPI_Win_flush_local_all = PMPI_Win_flush_local_all
 int PMPI_Win_flush_local_all(MPI_Win win) {
     constexpr const char* call = "MPI_Win_flush_local_all";
-    return window_api_with_others(call, win, [&](Window& w) { windows::flush_passive(w, call, -1, true); });
+    return window_api_with_others(call, win,
+                                  [&](Window& w) { windows::flush_passive(w, call, -1, true); });
 }
 }

@@ -137,6 +137,40 @@ contains
   end subroutine
 
   ! The one dead member is `dead`.
+  ! Windows and files that all revoke.
+  subroutine revoke_others(members)
+    HANDLE(MPI_Comm) :: members
+    HANDLE(MPI_Win) :: window
+    HANDLE(MPI_File) :: file
+    HANDLE(MPI_Group) :: group
+    integer :: count, class
+
+    call MPI_Win_create_dynamic(MPI_INFO_NULL, members, window, code)
+    call MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN, code)
+    call MPI_File_open(members, 'replace_in_fortran', &
+        MPI_MODE_RDWR + MPI_MODE_CREATE + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file, code)
+    call check(code == MPI_SUCCESS, 'a file is opened')
+    call MPIX_Win_get_failed(window, group, code)
+    call MPI_Group_size(group, count, code)
+    call check(count == 0, 'MPIX_Win_get_failed')
+    call MPI_Group_free(group, code)
+    call MPI_Barrier(members, code)
+    call MPIX_Win_revoke(window, code)
+    call check(code == MPI_SUCCESS, 'MPIX_Win_revoke')
+    call MPI_Win_fence(0, window, code)
+    call MPI_Error_class(code, class, code)
+    call check(class == MPIX_ERR_REVOKED, 'the window is revoked')
+    call MPI_Win_free(window, code)
+    call check(code == MPI_SUCCESS, 'a revoked window is freed')
+    call MPIX_File_revoke(file, code)
+    call check(code == MPI_SUCCESS, 'MPIX_File_revoke')
+    call MPI_File_sync(file, code)
+    call MPI_Error_class(code, class, code)
+    call check(class == MPIX_ERR_REVOKED, 'the file is revoked')
+    call MPI_File_close(file, code)
+    call check(code == MPI_SUCCESS, 'a revoked file is closed')
+  end subroutine
+
   subroutine survive(dead)
     integer, intent(in) :: dead
     HANDLE(MPI_Group) :: group, members
@@ -197,6 +231,7 @@ contains
     call shrink_later(smaller)
     call MPI_Comm_size(smaller, count, code)
     call check(code == MPI_SUCCESS .and. count == ranks - 1, 'MPIX_Comm_ishrink')
+    call revoke_others(smaller)
     call MPI_Comm_free(smaller, code)
   end subroutine
 
