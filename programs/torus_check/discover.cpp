@@ -282,6 +282,7 @@ class CableGraphFile {
                            fmt::join(texts, "; "));
     }
 
+    bool joins_all() const { return connected_parts().size() == 1; }
     std::string shape() const { return fmt::format("graph of {} hosts", hosts_.size()); }
 
     std::string write(const std::string& agent) {
@@ -360,9 +361,11 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     discovery.cables = cables.size();
     discovery.reason = cannot_ask(hosts, results, agent);
     if (!discovery.reason.empty()) return discovery;
+    CableGraphFile graph(hosts, cable_map, cables);
     const std::vector<CableEnd> idle = cable_map.idle();
     routing::Completion completion = routing::complete_torus(hosts, cables, idle);
-    if (!are_likely(completion.missing, idle))
+    // A torus whose missing cables leave hosts alone is no use: jobs need them all.
+    if (!are_likely(completion.missing, idle) || !graph.joins_all())
         completion = {routing::recognize_torus(hosts, cables), {}};
     discovery.torus = std::move(completion.torus.found);
     if (const auto& torus = discovery.torus) {
@@ -372,7 +375,6 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
         discovery.geometry = write_geometry(*torus, devices, hosts, agent);
         return discovery;
     }
-    CableGraphFile graph(hosts, cable_map, cables);
     const std::string down = devices_down(hosts, results, wanted);
     if (cables.empty())
         discovery.reason = down.empty() ? "no cables were found" : "no cables were found: " + down;

@@ -264,6 +264,20 @@ TEST_CASE("A missing cable has its place in the written file, and is reported") 
     }
 }
 
+TEST_CASE("A host that no cable reaches is not taken for one whose cables are missing") {
+    for (const int size : {3, 5, 8}) {
+        MadeUp machine({size});
+        machine.pull({1, "up0"}, {2, "dn0"});
+        machine.pull({2, "up0"}, {3 % size, "dn0"});
+        const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
+        CAPTURE(size);
+        CHECK(!found.torus);
+        CHECK(found.geometry.empty());
+        CHECK_THAT(found.reason, Contains("no cable was found between these 2 parts: ") &&
+                                     Contains("; h2"));
+    }
+}
+
 TEST_CASE("A cable that answers at one end only is reported, with the end that hears nothing") {
     MadeUp machine({3, 3});
     machine.hear({0, "up1"}, {1, "dn1"}, 0, 0);
