@@ -197,4 +197,24 @@ template <class Body>
     return api_accepting<Accepts::live>(call, handle, std::forward<Body>(body));
 }
 
+// A function on a window or a file, which has a communicator of its own: body(T&). report(T*,
+// error) hands an error over and returns its code.
+template <Accepts accepts, class T, class Body, class Report>
+int api_on_object(const char* call, typename T::Handle handle, Body&& body,
+                  Report&& report) noexcept {
+    if (!hot.running) [[unlikely]]
+        not_running(call);
+    T* object = nullptr;
+    try {
+        object = &accepted<accepts, T>(handle);
+        body(*object);
+        return MPI_SUCCESS;
+    } catch (const std::exception& error) {
+        // What failed after a revocation failed because of it.
+        if (accepts == Accepts::live && object != nullptr && object->revoked())
+            return report(object, revoked_failure(communicator_of(*object)));
+        return report(object, error);
+    }
+}
+
 }  // namespace torusmp::mpi

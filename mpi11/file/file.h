@@ -142,20 +142,11 @@ inline constinit thread_local const char* file_call = "";
 // The body of a function on a file: body(File&).
 template <Accepts accepts, class Body>
 int file_api_accepting(const char* call, MPI_File handle, Body&& body) noexcept {
-    if (!hot.running) [[unlikely]]
-        not_running(call);
     file_call = call;
-    File* file = nullptr;
-    try {
-        file = &accepted<accepts, File>(handle);
-        body(*file);
-        return MPI_SUCCESS;
-    } catch (const std::exception& error) {
-        // What failed after a revocation failed because of it.
-        if (accepts == Accepts::live && file != nullptr && file->revoked())
-            return raise_on_file(call, file, revoked_failure(*file->comm));
-        return raise_on_file(call, file, error);
-    }
+    return api_on_object<accepts, File>(call, handle, body,
+                                        [call](File* file, const std::exception& error) {
+                                            return raise_on_file(call, file, error);
+                                        });
 }
 // A function that neither communicates nor accesses the file also accepts a revoked file.
 template <class Body>

@@ -106,20 +106,10 @@ inline Communicator& communicator_of(const Window& window) {
 // Runs the body of an MPI function on a window, body(Window&), and raises its errors.
 template <Accepts accepts, class Body>
 int window_api_accepting(const char* call, MPI_Win handle, Body&& body) noexcept {
-    if (!hot.running) [[unlikely]]
-        not_running(call);
-    Window* window = nullptr;
-    try {
-        window = &accepted<accepts, Window>(handle);
-        body(*window);
-        return MPI_SUCCESS;
-    } catch (const std::exception& error) {
-        Communicator* const comm = window == nullptr ? nullptr : window->comm.get();
-        // What failed after a revocation failed because of it.
-        if (accepts == Accepts::live && window != nullptr && window->revoked())
-            return raise(call, comm, revoked_failure(*comm));
-        return raise(call, comm, error);
-    }
+    return api_on_object<accepts, Window>(
+        call, handle, body, [call](Window* window, const std::exception& error) {
+            return raise(call, window == nullptr ? nullptr : window->comm.get(), error);
+        });
 }
 // A function that does not communicate also accepts a revoked window.
 template <class Body>
