@@ -73,6 +73,7 @@ class File : public Object {
     std::mutex mutex;    // for several threads that read and write by themselves
     std::unique_ptr<io::SharedCounter> shared;
     bool atomic = false;
+    bool may_lose = false;  // the job of a member goes on after deaths
     bool view_overlaps =
         false;                  // some member's view does; known only if some do not reach the file
     FileCall* split = nullptr;  // the collective call that is begun, if any

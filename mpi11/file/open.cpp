@@ -43,15 +43,16 @@ int flags_of(int amode) {
 struct OpenWish {
     int amode;
     int error;
+    bool may_lose;
     io::Hints hints;
 };
 static_assert(std::is_trivially_copyable_v<OpenWish>);
 
-io::Hints agree_on_mode(Communicator& comm, const std::string& path, int amode,
-                        const Info::Entries& entries) {
+OpenWish agree_on_mode(Communicator& comm, const std::string& path, int amode,
+                       const Info::Entries& entries) {
     std::vector<OpenWish> wishes(std::size_t(comm.size()));
     OpenWish& own = wishes[std::size_t(comm.rank())];
-    own = {amode, error_in_mode(amode), {}};
+    own = {amode, error_in_mode(amode), may_lose_members(), {}};
     for (const auto& [key, value] : entries) own.hints.take(key, value);
     if (comm.size() > 1) gather_all(comm, wishes.data(), sizeof(OpenWish), "MPI_File_open");
     for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
@@ -64,7 +65,9 @@ io::Hints agree_on_mode(Communicator& comm, const std::string& path, int amode,
             fail(MPI_ERR_NOT_SAME, "found mode {} on rank {} and {} on rank 0 for {}",
                  wishes[rank].amode, rank, wishes[0].amode, path);
     }
-    return wishes[0].hints;
+    wishes[0].may_lose = std::any_of(wishes.begin(), wishes.end(),
+                                     [](const OpenWish& wish) { return wish.may_lose; });
+    return wishes[0];
 }
 
 // This host's name in the settings; empty if they do not name it.
@@ -159,10 +162,11 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
     check_output("filename", name);
     if (comm.inter())
         fail(MPI_ERR_COMM, "found an inter-communicator, expected an intra-communicator");
-    const io::Hints hints = agree_on_mode(comm, name, amode, entries_of(info));
+    const OpenWish agreed = agree_on_mode(comm, name, amode, entries_of(info));
     File& file = make<File>(make_alike(comm, "MPI_File_open"), name, amode);
     try {
-        file.place.hints = hints;
+        file.place.hints = agreed.hints;
+        file.may_lose = agreed.may_lose;
         open_on_all(file);
         file.choose_aggregators();
         file.shared = std::make_unique<io::SharedCounter>(file.comm->group(),
@@ -226,7 +230,7 @@ void close(MPI_File* fh, File& file) {
         refuse_second_half(file);
     Communicator& comm = *file.comm;
     // A member that asks for the shared pointer still has its answer.
-    const Meeting meeting = meet(comm, call);
+    const Meeting meeting = meet(comm, file.may_lose, call);
     const auto end = [&](const char* action, int error) {
         agree_at_end(file, meeting, call, action, error);
     };

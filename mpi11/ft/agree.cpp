@@ -152,11 +152,15 @@ Outcome vote(Communicator& comm, bool own, Context first, const char* call) {
     return outcome;
 }
 
-Meeting meet(Communicator& comm, const char* call) {
+bool may_lose_members() {
+    return library().process->keeps_going();
+}
+
+Meeting meet(Communicator& comm, bool may_lose, const char* call) {
     if (comm.size() == 1) return {};
     // Members may find a revocation here; then none of them has left the barrier, because the
     // member that revoked it does not enter.
-    if (!library().process->keeps_going() && !is_revoked(comm)) {
+    if (!may_lose && !is_revoked(comm)) {
         try {
             run(barrier(comm));
             return {};

@@ -19,13 +19,15 @@ struct Outcome {
 Outcome vote(Communicator& comm, bool own, Context first, const char* call);
 
 // The end of a file or window, which has the communicator `comm`: returns when all its living
-// members have called this. Where members may be dead, or it is revoked, this is a vote.
-// `with_all`: whether all living members take part in what follows; one for which making the object
-// has failed does not.
+// members have called this. `may_lose`: members may be dead; the same on all of them. Then, and if
+// it is revoked, this is a vote. `with_all`: whether all living members take part in what follows;
+// one for which making the object has failed does not.
 struct Meeting {
     bool voted = false, with_all = true;
 };
-Meeting meet(Communicator& comm, const char* call);
+Meeting meet(Communicator& comm, bool may_lose, const char* call);
+// For the members of several jobs to exchange: whether this one's job goes on after deaths.
+bool may_lose_members();
 // For a member for which making it has failed, because another one has died or revoked it: revokes
 // what the others have, and they do not wait for this member there.
 void stay_away(Communicator& comm, const std::exception& why);

@@ -39,6 +39,7 @@ struct Wish {
     Window::Member member;
     int error = MPI_SUCCESS;
     int separate = 0;  // the info's alloc_shared_noncontig
+    int may_lose = may_lose_members() ? 1 : 0;
 };
 
 struct Plan {
@@ -64,14 +65,15 @@ std::vector<Wish> agree_on_wishes(Communicator& comm, const Plan& plan,
         if (key == "alloc_shared_noncontig") own.separate = value == "true" ? 1 : 0;
     if (comm.size() > 1) gather_all(comm, wishes.data(), sizeof(Wish), plan.call);
     for (std::size_t rank = 0; rank < wishes.size(); ++rank) {
-        const auto& [member, error, separate] = wishes[rank];
-        if (error == MPI_ERR_SIZE)
-            fail(error, "found size {} on rank {}, expected 0 or more bytes", member.size, rank);
-        if (error == MPI_ERR_DISP)
-            fail(error, "found displacement unit {} on rank {}, expected 1 or more", member.unit,
+        const Wish& wish = wishes[rank];
+        if (wish.error == MPI_ERR_SIZE)
+            fail(wish.error, "found size {} on rank {}, expected 0 or more bytes", wish.member.size,
                  rank);
-        if (error == MPI_ERR_BASE)
-            fail(error, "found a null base for {} bytes on rank {}", member.size, rank);
+        if (wish.error == MPI_ERR_DISP)
+            fail(wish.error, "found displacement unit {} on rank {}, expected 1 or more",
+                 wish.member.unit, rank);
+        if (wish.error == MPI_ERR_BASE)
+            fail(wish.error, "found a null base for {} bytes on rank {}", wish.member.size, rank);
     }
     return wishes;
 }
@@ -286,6 +288,8 @@ void* make_window(MPI_Comm handle, const Plan& plan, MPI_Win* win) {
     Window& window = make<Window>(make_alike(comm, plan.call), plan.flavor);
     try {
         window.hints = hints;
+        window.may_lose = std::any_of(wishes.begin(), wishes.end(),
+                                      [](const Wish& wish) { return wish.may_lose != 0; });
         fill(window, plan, wishes);
     } catch (const std::exception& error) {
         stay_away(*window.comm, error);
@@ -365,9 +369,9 @@ void free_window(MPI_Win* win, Window& window) {
         complete_all(window, call);
     } catch (const Failure&) {
         // The program frees a window whose members have died, or which they have revoked.
-        if (!library().process->keeps_going() && !window.revoked()) throw;
+        if (!window.may_lose && !window.revoked()) throw;
     }
-    meet(*window.comm, call);
+    meet(*window.comm, window.may_lose, call);
     await_served(window, call);
     *win = MPI_WIN_NULL;
     release(window);

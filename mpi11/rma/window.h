@@ -73,6 +73,7 @@ class Window : public Object {
     const int flavor;
     std::string name;
     Info::Entries hints;
+    bool may_lose = false;  // the job of a member goes on after deaths
     std::shared_ptr<Attributes> attributes;  // null until the program sets one
     std::vector<Member> members;
     core::rma::Window core;
