@@ -30,6 +30,23 @@ static void check(int code) {
     MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
+/* A window of both sides is freed, whatever the two jobs do about deaths. */
+static void share(MPI_Comm inter, int last) {
+    int one = 1, sum = 0, size;
+    MPI_Comm all;
+    MPI_Win window;
+    check(MPI_Intercomm_merge(inter, last, &all));
+    MPI_Comm_size(all, &size);
+    check(MPI_Win_create(&sum, sizeof sum, sizeof sum, MPI_INFO_NULL, all, &window));
+    check(MPI_Win_fence(0, window));
+    check(MPI_Accumulate(&one, 1, MPI_INT, 0, 0, 1, MPI_INT, MPI_SUM, window));
+    check(MPI_Win_fence(0, window));
+    check(MPI_Win_free(&window));
+    MPI_Comm_rank(all, &one);
+    CHECK(one != 0 || sum == size);
+    MPI_Comm_free(&all);
+}
+
 static void meet(int accepts, const char* service, int rounds, int root) {
     char port[MPI_MAX_PORT_NAME] = "";
     MPI_Comm inter;
@@ -47,6 +64,7 @@ static void meet(int accepts, const char* service, int rounds, int root) {
         check(accepts ? MPI_Comm_accept(port, MPI_INFO_NULL, root, MPI_COMM_WORLD, &inter)
                       : MPI_Comm_connect(port, MPI_INFO_NULL, root, MPI_COMM_WORLD, &inter));
         talk(inter, !accepts);
+        share(inter, !accepts);
         MPI_Comm_disconnect(&inter);
     }
     if (accepts && me == root) {

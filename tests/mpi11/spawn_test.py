@@ -96,6 +96,13 @@ class Joined(unittest.TestCase):
         self.assertRegex(self.finish(first), r"\Aport torusmp-port:[0-9a-f:]*\n\Z")
         self.expect_no_trace()
 
+    def test_a_job_that_goes_on_after_deaths_connects_to_one_that_does_not(self):
+        first = self.start("accept", "meeting", 3, ranks=2, options=["--keep-going"])
+        second = self.start("connect", "meeting", 3, ranks=3)
+        self.assertEqual(self.finish(second), "")
+        self.finish(first)
+        self.expect_no_trace()
+
     def test_a_stranger_at_the_port_changes_nothing(self):
         first = self.start("accept", "meeting", 1)
         port = self.line(first, "port")
