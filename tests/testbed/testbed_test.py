@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from netns import kernel                                                                    # noqa: E402
 from netns.plan import Plan                                                                 # noqa: E402
+from netns.testbed import Testbed                                                           # noqa: E402
 from harness import PATIENCE, TOOL, TestbedTest, alive, eventually, far_ends, main, tool, udp_arrives   # noqa: E402
 
 
@@ -229,6 +230,23 @@ class Killed(TestbedTest):
         tool("down", name)
         self.expect_no_trace(name)
 
+    def test_a_testbed_that_has_the_number_of_a_namespace_that_is_gone_keeps_its_processes(self):
+        name, other = self.name(), self.name()
+        tool("up", "2", "--name", name)
+        tool("up", "2", "--name", other)
+        sleeper = subprocess.Popen([TOOL, "exec", other, "1", "--", "sleep", "1000"])
+        self.addCleanup(sleeper.wait)
+        self.addCleanup(sleeper.kill)
+        inside = kernel.namespace_id(Testbed(other).load().host(1))
+        eventually("the sleeper is on the node", lambda: sleeper.pid in kernel.processes_in({inside}))
+        # As the kernel does, which reuses numbers.
+        testbed = Testbed(name)
+        testbed.save(testbed.load(), ids=testbed.saved()["ids"] + [inside])
+        tool("down", name)
+        self.assertIsNone(sleeper.poll())
+        tool("down", other)
+        self.assertEqual(sleeper.wait(PATIENCE), -signal.SIGKILL)
+
 
 class Faults(TestbedTest):
     def setUp(self):
@@ -285,6 +303,7 @@ class Faults(TestbedTest):
         tool("kill-node", self.testbed, "1")
         self.assertEqual(sleeper.wait(PATIENCE), -signal.SIGKILL)
         self.assertNotIn(self.plan.host(1), kernel.namespaces())
+        self.assertNotIn(inside, Testbed(self.testbed).saved()["ids"])
         eventually("the kernel takes the devices away", lambda: not {"d0m"} & kernel.devices_in(self.plan.host(3)))
         self.assertIn("is gone", tool("kill-node", self.testbed, "1", status=2).stderr)
         tool("heal", self.testbed)

@@ -42,6 +42,10 @@ program replace
       integer(c_int), value :: signal
       integer(c_int) :: raise
     end function
+    function getpid() bind(C)
+      import :: c_int
+      integer(c_int) :: getpid
+    end function
   end interface
   integer(c_int), parameter :: sigkill = 9
   character(len=8), parameter :: arguments(3) = ['in place', 'of      ', '        ']
@@ -144,10 +148,15 @@ contains
     HANDLE(MPI_File) :: file
     HANDLE(MPI_Group) :: group
     integer :: count, class
+    character(len=40) :: name
 
+    ! Tests that run beside this one use another file.
+    count = getpid()
+    call MPI_Bcast(count, 1, MPI_INTEGER, 0, members, code)
+    write(name, '(a, i0)') 'replace_in_fortran_', count
     call MPI_Win_create_dynamic(MPI_INFO_NULL, members, window, code)
     call MPI_Win_set_errhandler(window, MPI_ERRORS_RETURN, code)
-    call MPI_File_open(members, 'replace_in_fortran', &
+    call MPI_File_open(members, trim(name), &
         MPI_MODE_RDWR + MPI_MODE_CREATE + MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, file, code)
     call check(code == MPI_SUCCESS, 'a file is opened')
     call MPIX_Win_get_failed(window, group, code)

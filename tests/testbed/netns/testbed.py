@@ -165,8 +165,12 @@ class Testbed:
         """Removes all existing parts of this testbed. Returns True if there were any."""
         saved = self.saved() or {}
         mine = re.compile(re.escape(self.name) + rf"-(\d+|{FRONT}|{SWITCHES})")
-        present = sorted(name for name in kernel.namespaces() if mine.fullmatch(name))
-        ids = {kernel.namespace_id(name) for name in present} | set(saved.get("ids", []))
+        there_are = kernel.namespaces()
+        present = sorted(name for name in there_are if mine.fullmatch(name))
+        # A namespace whose name is gone may still have processes; but the kernel gives the number of one that has
+        # ended to a new one, which may be that of another testbed.
+        others = {kernel.namespace_id(name) for name in there_are - set(present)}
+        ids = {kernel.namespace_id(name) for name in present} | (set(saved.get("ids", [])) - others)
         kernel.kill_processes(ids - {None})
         # Another 'down', or the 'run' that owns the testbed, may be at the same work.
         for attempt in range(3):
@@ -285,8 +289,10 @@ class Testbed:
                 raise PlanError(f"{host} is gone already")
             devices = kernel.devices_in(host) & set(plan.devices(plan.node_number(word)) + ["mgmt"])
             kernel.batch("ip", [f"link set dev {device} down" for device in sorted(devices)], host)
-            kernel.kill_processes({kernel.namespace_id(host)})
+            gone = kernel.namespace_id(host)
+            kernel.kill_processes({gone})
             kernel.delete_namespaces([host])
+            self.save(plan, ids=[number for number in self.saved().get("ids", []) if number != gone])
             return f"{host} is gone"
 
 
