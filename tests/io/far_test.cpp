@@ -127,6 +127,7 @@ struct Scene {
         for (core::Rank rank = 0; rank < job.size(); ++rank)
             all.add([&program, rank] { program(rank); });
         REQUIRE(all.run_all(job, random, cables ? &*cables : nullptr));
+        job.settle();  // the last answers, before the server ends
     }
 };
 
