@@ -81,16 +81,23 @@ void Windows::refuse_lock(const Waiter& waiter) {
                  PacketKind::window_answer, AnswerBody{waiter.asked_by, 0, 0, Refusal::revoked, 0});
 }
 
-void Windows::revoke(Window& window) {
-    window.revoked = true;
-    std::vector<Waiter> refused;
+// Those that wait no longer.
+std::vector<Windows::Waiter> Windows::take_waiters(
+    const std::function<bool(const Waiter&)>& which) {
+    std::vector<Waiter> taken;
     std::erase_if(waiters_, [&](const Waiter& waiter) {
-        if (waiter.window != &window) return false;
+        if (!which(waiter)) return false;
         waiter.control->waiting.fetch_sub(1);
-        refused.push_back(waiter);
+        taken.push_back(waiter);
         return true;
     });
-    for (const Waiter& waiter : refused) refuse_lock(waiter);
+    return taken;
+}
+
+void Windows::revoke(Window& window) {
+    window.revoked = true;
+    const auto ours = [&](const Waiter& waiter) { return waiter.window == &window; };
+    for (const Waiter& waiter : take_waiters(ours)) refuse_lock(waiter);
     commons_.stirred = true;  // calls may wait for signals
 }
 

@@ -238,16 +238,12 @@ void Windows::peer_lost(Peer& peer, Error error) {
         if (operation.peer() == peer.rank) lost.push_back(&operation);
     });
     for (Operation* operation : lost) lose(*operation, error);
-    std::vector<Operation*> unlockable;
-    std::erase_if(waiters_, [&](const Waiter& waiter) {
+    const auto concerned = [&](const Waiter& waiter) {
         const Rank origin = waiter.window->members[std::size_t(waiter.origin)];
-        const bool ours = waiter.operation != nullptr;
-        if ((ours ? waiter.operation->peer() : origin) != peer.rank) return false;
-        waiter.control->waiting.fetch_sub(1);
-        if (ours) unlockable.push_back(waiter.operation);
-        return true;
-    });
-    for (Operation* operation : unlockable) finish(*operation, error);
+        return (waiter.operation != nullptr ? waiter.operation->peer() : origin) == peer.rank;
+    };
+    for (const Waiter& waiter : take_waiters(concerned))
+        if (waiter.operation != nullptr) finish(*waiter.operation, error);
     windows_.for_each([&](Window& window) { give_up_locks(window, peer.rank); });
 }
 

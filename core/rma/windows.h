@@ -10,6 +10,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -107,6 +108,7 @@ class Windows final : public PeerLossListener, private Task {
     bool refuse_ended(Peer& peer, const AskBody& body);
     void await_lock(const Waiter& waiter);
     void refuse_lock(const Waiter& waiter);
+    std::vector<Waiter> take_waiters(const std::function<bool(const Waiter&)>& which);
     void grant(const Waiter& waiter);
     bool take(const Window& window, Control& control, bool exclusive, Rank holder);
     void give_way(Window& window, int target);

@@ -99,10 +99,9 @@ template <class T>
 // The object of a handle, which may be revoked; throws Failure like checked().
 template <Revocable T>
 T& checked_even_revoked(typename T::Handle handle) {
-    T* const object = find<T>(handle);
+    T* const object = find_even_revoked<T>(handle);
     if (object != nullptr) [[likely]]
         return *object;
-    if (T* const revoked = find_revoked<T>(handle)) return *revoked;
     wrong_handle<T>(handle);
 }
 

@@ -52,7 +52,7 @@ OpenWish agree_on_mode(Communicator& comm, const std::string& path, int amode,
                        const Info::Entries& entries) {
     std::vector<OpenWish> wishes(std::size_t(comm.size()));
     OpenWish& own = wishes[std::size_t(comm.rank())];
-    own = {amode, error_in_mode(amode), may_lose_members(), {}};
+    own = {amode, error_in_mode(amode), library().process->keeps_going(), {}};
     for (const auto& [key, value] : entries) own.hints.take(key, value);
     if (comm.size() > 1) gather_all(comm, wishes.data(), sizeof(OpenWish), "MPI_File_open");
     for (std::size_t rank = 0; rank < wishes.size(); ++rank) {

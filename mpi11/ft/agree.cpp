@@ -152,10 +152,6 @@ Outcome vote(Communicator& comm, bool own, Context first, const char* call) {
     return outcome;
 }
 
-bool may_lose_members() {
-    return library().process->keeps_going();
-}
-
 Meeting meet(Communicator& comm, bool may_lose, const char* call) {
     if (comm.size() == 1) return {};
     // Members may find a revocation here; then none of them has left the barrier, because the

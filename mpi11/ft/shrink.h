@@ -26,8 +26,6 @@ struct Meeting {
     bool voted = false, with_all = true;
 };
 Meeting meet(Communicator& comm, bool may_lose, const char* call);
-// For the members of several jobs to exchange: whether this one's job goes on after deaths.
-bool may_lose_members();
 // For a member for which making it has failed, because another one has died or revoked it: revokes
 // what the others have, and they do not wait for this member there.
 void stay_away(Communicator& comm, const std::exception& why);

@@ -39,7 +39,7 @@ struct Wish {
     Window::Member member;
     int error = MPI_SUCCESS;
     int separate = 0;  // the info's alloc_shared_noncontig
-    int may_lose = may_lose_members() ? 1 : 0;
+    int may_lose = library().process->keeps_going() ? 1 : 0;
 };
 
 struct Plan {
