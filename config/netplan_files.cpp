@@ -105,8 +105,10 @@ std::vector<PlannedFile> as_keyfiles(const NodePlan& plan) {
             "100\n\n",
             link.device);
         if (plan.mtu) text += fmt::format("[ethernet]\nmtu={}\n\n", *plan.mtu);
-        text += fmt::format("[ipv4]\nmethod=manual\naddress1={}\nnever-default=true\n",
-                            link.own.with_prefix());
+        // NetworkManager adds a route once, and the kernel refuses one whose source the host does
+        // not have yet: lo may get its address later. So each device has it, too.
+        text += fmt::format("[ipv4]\nmethod=manual\naddress1={}\naddress2={}\nnever-default=true\n",
+                            link.own.with_prefix(), plan.address.with_prefix());
         int number = 0;
         for (const PlannedRoute& route : plan.routes)
             if (route.device == link.device)

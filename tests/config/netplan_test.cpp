@@ -154,12 +154,14 @@ Reading read_keyfiles(const std::vector<PlannedFile>& files) {
             if (std::regex_search(line, found, address)) {
                 if (name == "lo")
                     reading.own = found[1];
-                else
+                else if (found[1] != reading.own)
                     reading.device[found[1]] = name;
             }
             if (!std::regex_search(line, found, route)) continue;
             reading.route[found[1]] = found[2];
             reading.by[found[1]] = name;
+            // The source of the route, which lo may get later.
+            CHECK(file.text.find("address2=" + reading.own + "/32\n") != std::string::npos);
         }
     }
     return reading;
