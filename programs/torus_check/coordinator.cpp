@@ -20,7 +20,7 @@ constexpr int transfers_a_machine = 4;
 
 }  // namespace
 
-Coordinator::Coordinator(const SurveyPlan& plan, Reach& reach, const Progress& progress)
+Coordinator::Coordinator(const SurveyPlan& plan, reach::Reach& reach, const Progress& progress)
     : plan_(plan),
       reach_(reach),
       progress_(progress),

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
+#include "programs/reach/reach.h"
 #include "programs/torus_check/protocol.h"
-#include "programs/torus_check/reach.h"
 #include "programs/torus_check/worker.h"
 
 namespace torusmp::torus_check {
@@ -36,10 +36,10 @@ struct HostResult {
 using Progress = std::function<void(const char* what, std::size_t done, std::size_t of,
                                     const char* things, const std::string& late)>;
 
-class Coordinator : private Reach::Listener {
+class Coordinator : private reach::Reach::Listener {
   public:
     // All of these must outlive this.
-    Coordinator(const SurveyPlan& plan, Reach& reach, const Progress& progress);
+    Coordinator(const SurveyPlan& plan, reach::Reach& reach, const Progress& progress);
 
     // Waits until every host is ready or lost.
     void ask_hosts();
@@ -68,7 +68,7 @@ class Coordinator : private Reach::Listener {
     std::vector<std::size_t> machines() const;
 
     const SurveyPlan& plan_;
-    Reach& reach_;
+    reach::Reach& reach_;
     const Progress& progress_;
     std::vector<Worker> workers_;
     int last_round_ = -1, next_id_ = 0;

@@ -26,6 +26,7 @@
 #include "job/settings.h"
 #include "launch/agent.h"
 #include "launch/settings.h"
+#include "programs/reach/reach.h"
 #include "programs/torus_check/cable_survey.h"
 #include "programs/torus_check/cabling.h"
 #include "programs/torus_check/coordinator.h"
@@ -33,9 +34,7 @@
 #include "programs/torus_check/firewall.h"
 #include "programs/torus_check/options.h"
 #include "programs/torus_check/probe.h"
-#include "programs/torus_check/reach.h"
 #include "programs/torus_check/report.h"
-#include "programs/torus_check/torus_reach.h"
 #include "programs/torus_check/verdict.h"
 #include "programs/torus_check/watch.h"
 
@@ -138,42 +137,30 @@ torus_check::SurveyPlan make_plan(const po::variables_map& given, const config::
     return plan;
 }
 
-// The index of this host in the list; nothing if it is not in the list.
 std::optional<int> own_place(const po::variables_map& given,
                              const std::vector<std::string>& hosts) {
-    char name[256] = {};
-    if (given.count("here") == 0) {
-        (void)::gethostname(name, sizeof name - 1);
-        return config::find_host(hosts, name);
-    }
-    const std::string& here = given["here"].as<std::string>();
-    const auto place = config::find_host(hosts, here);
-    if (!place)
-        throw UsageError(
-            fmt::format("--here {}: not one of the hosts to test", base::printable(here)));
-    return place;
+    return reach::own_place(
+        hosts, given.count("here") ? std::optional(given["here"].as<std::string>()) : std::nullopt);
 }
 
-std::unique_ptr<torus_check::Reach> make_reach(const po::variables_map& given,
-                                               const config::Settings& settings,
-                                               const std::vector<std::string>& hosts) {
+std::unique_ptr<reach::Reach> make_reach(const po::variables_map& given,
+                                         const config::Settings& settings,
+                                         const std::vector<std::string>& hosts) {
     const std::string program =
         given.count("program") ? given["program"].as<std::string>() : own_path();
+    reach::Plan plan{hosts, {program, "--probe"}, {}, {}, given.count("discover") == 0};
     if (settings[launch::setting::through] == launch::Through::network) {
         for (const char* option : {"here", "torus-run"})
             if (given.count(option))
                 throw UsageError(fmt::format("--{} requires --set launch.through=torus", option));
-        return torus_check::reach_by_agents(settings[launch::setting::agent], program, hosts);
+    } else {
+        plan.here = own_place(given, hosts);
+        plan.torus_run =
+            given.count("torus-run")
+                ? given["torus-run"].as<std::string>()
+                : std::filesystem::path(own_path()).replace_filename("torus-run").string();
     }
-    torus_check::TorusPlan plan;
-    plan.hosts = hosts;
-    plan.here = own_place(given, hosts);
-    plan.program = program;
-    plan.torus_run = given.count("torus-run")
-                         ? given["torus-run"].as<std::string>()
-                         : std::filesystem::path(own_path()).replace_filename("torus-run").string();
-    plan.links_known = !given.count("discover");
-    return torus_check::reach_through_torus(settings, std::move(plan));
+    return reach::reach_hosts(settings, std::move(plan));
 }
 
 // Only the devices named in the geometry file send; all listen.
@@ -274,8 +261,8 @@ int discover_torus(const po::variables_map& given) {
         settings.origin(launch::setting::agent).kind != config::Origin::Kind::default_value;
     const auto results = probe_connections(given, settings, make_plan(given, settings, hosts));
     const torus_check::Discovery found = torus_check::discover(
-        hosts, results, wanted,
-        own_agent ? settings[launch::setting::agent] : "", given.count("devices") != 0);
+        hosts, results, wanted, own_agent ? settings[launch::setting::agent] : "",
+        given.count("devices") != 0);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
     if (found.geometry.empty() || !found.holes.empty())
         for (std::size_t node = 0; node < hosts.size(); ++node)

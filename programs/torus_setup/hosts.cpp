@@ -4,44 +4,59 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <memory>
+#include <utility>
 
 #include "base/text.h"
-#include "launch/agent.h"
-#include "programs/torus_run/streams/loop.h"
-#include "programs/torus_run/streams/piped_program.h"
+#include "launch/settings.h"
+#include "programs/reach/reach.h"
+#include "programs/torus_setup/own_host.h"
 
 namespace torusmp::torus_setup {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // sudo must not ask, since its prompt is not read. It removes SSH_CONNECTION, so that is an
 // argument.
 constexpr const char* as_root =
     "[ \"$(id -u)\" = 0 ] && exec sh -s \"$SSH_CONNECTION\"; "
     "exec sudo -n sh -s \"$SSH_CONNECTION\"";
+// Where only the torus joins the hosts, this connection goes over a cable.
+constexpr const char* as_root_over_cables =
+    "[ \"$(id -u)\" = 0 ] && exec sh -s; exec sudo -n sh -s";
 constexpr std::size_t longest_output = std::size_t(16) << 20;
 
-class Crew {
+class Crew final : private reach::Reach::Listener {
   public:
-    Crew(const std::string& agent, const std::vector<std::string>& hosts, const Ended& ended)
-        : agent_(agent),
+    Crew(const config::Settings& settings, const std::vector<std::string>& hosts,
+         const Ended& ended)
+        : agent_(settings[launch::setting::agent]),
+          over_cables_(settings[launch::setting::through] == launch::Through::torus),
           hosts_(hosts),
           ended_(ended),
           replies_(hosts.size()),
-          output_(hosts.size()) {}
+          output_(hosts.size()),
+          done_(hosts.size(), false),
+          running_(hosts.size()) {}
 
-    std::vector<Reply> run(const std::vector<std::string>& calls,
+    std::vector<std::string> command() const {
+        return {"sh", "-c", over_cables_ ? as_root_over_cables : as_root};
+    }
+
+    std::vector<Reply> run(reach::Reach& reach, const std::vector<std::string>& calls,
                            std::chrono::milliseconds timeout) {
-        running_ = hosts_.size();
-        done_.assign(hosts_.size(), false);
-        for (std::size_t host = 0; host < hosts_.size(); ++host) start(host, calls[host]);
-        const auto end = std::chrono::steady_clock::now() + timeout;
+        const auto end = Clock::now() + timeout;
+        reach.start(*this);
+        for (std::size_t host = 0; host < hosts_.size(); ++host)
+            if (!done_[host])
+                reach.send(int(host), fmt::format("main() {{\n{}\n{}\nsay end\n}}\nmain \"$@\"\n"
+                                                  "exit 0\n",
+                                                  host_script, calls[host]));
         while (running_ > 0) {
-            const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-                end - std::chrono::steady_clock::now());
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
             if (left.count() <= 0) break;
-            loop_.step(int(left.count()), [] {});
+            reach.serve(left);
         }
         for (std::size_t host = 0; host < hosts_.size(); ++host)
             if (!done_[host])
@@ -52,22 +67,13 @@ class Crew {
     }
 
   private:
-    void start(std::size_t host, const std::string& calls) {
-        try {
-            programs_.push_back(std::make_unique<torus_run::PipedProgram>(
-                launch::agent_command(agent_, hosts_[host], {"sh", "-c", as_root}), loop_,
-                [this, host](std::string_view text) {
-                    if (output_[host].size() < longest_output) output_[host] += text;
-                },
-                [this, host](const std::string& why) { hear_end(host, why); }));
-            programs_.back()->send(fmt::format(
-                "main() {{\n{}\n{}\nsay end\n}}\nmain \"$@\"\nexit 0\n", host_script, calls));
-        } catch (const launch::AgentError& error) {
-            finish(host, fmt::format("{}: {}", hosts_[host], error.what()));
-        }
+    void said(int host, std::string_view text) override {
+        std::string& output = output_[std::size_t(host)];
+        if (output.size() < longest_output) output += text;
     }
 
-    void hear_end(std::size_t host, const std::string& why) {
+    void lost(int node, const std::string& why) override {
+        const std::size_t host(node);
         std::vector<std::string>& lines = replies_[host].lines;
         std::string failure;
         std::size_t begin = 0;
@@ -86,6 +92,7 @@ class Crew {
         }
         if (!failure.empty())
             return finish(host, fmt::format("{}: {}", hosts_[host], base::printable(failure, 300)));
+        if (over_cables_) return finish(host, fmt::format("{}: {}", hosts_[host], why));
         replies_[host].no_key = why.find("Permission denied (") != std::string::npos ||
                                 why.find("Host key verification failed") != std::string::npos;
         finish(host, advise(hosts_[host], agent_, why));
@@ -98,15 +105,14 @@ class Crew {
         ended_(host, replies_[host]);
     }
 
-    const std::string& agent_;
+    const std::string agent_;
+    const bool over_cables_;
     const std::vector<std::string>& hosts_;
     const Ended& ended_;
-    torus_run::Loop loop_;
-    std::vector<std::unique_ptr<torus_run::PipedProgram>> programs_;
     std::vector<Reply> replies_;
     std::vector<std::string> output_;
     std::vector<bool> done_;
-    std::size_t running_ = 0;
+    std::size_t running_;
 };
 
 struct Advice {
@@ -139,15 +145,22 @@ constexpr std::array advices{
 std::string advise(const std::string& host, const std::string& agent, const std::string& why) {
     for (const Advice& known : advices)
         if (why.find(known.said) != std::string::npos)
-            return fmt::format("{}: {} (the agent {})", host,
-                               fmt::format(fmt::runtime(known.advice), host), why);
-    return fmt::format("{}: the agent {}. Try \"{} {} true\"", host, why, agent, host);
+            return fmt::format("{}: {} ({})", host, fmt::format(fmt::runtime(known.advice), host),
+                               why);
+    return fmt::format("{}: {}. Try \"{} {} true\"", host, why, agent, host);
 }
 
-std::vector<Reply> run_on_hosts(const std::string& agent, const std::vector<std::string>& hosts,
+std::vector<Reply> run_on_hosts(const config::Settings& settings,
+                                const std::optional<std::string>& here,
+                                const std::vector<std::string>& hosts,
                                 const std::vector<std::string>& calls,
                                 std::chrono::milliseconds timeout, const Ended& ended) {
-    return Crew(agent, hosts, ended).run(calls, timeout);
+    Crew crew(settings, hosts, ended);
+    reach::Plan plan{hosts, crew.command(), {}, beside_this("torus-run"), false};
+    if (settings[launch::setting::through] == launch::Through::torus)
+        plan.here = reach::own_place(hosts, here);
+    const auto reach = reach::reach_hosts(settings, std::move(plan));
+    return crew.run(*reach, calls, timeout);
 }
 
 }  // namespace torusmp::torus_setup

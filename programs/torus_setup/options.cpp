@@ -38,6 +38,8 @@ Examples:
                                             all steps without questions
   torus-setup --step apply --output lab.toml
                                             only one step, with an existing geometry file
+  torus-setup --set launch.through=torus --agent 'ssh -A {address}' a b c d
+                                            where only the cables join the hosts
   torus-setup --undo a b c d                restore each host as it was
 
 Each host must answer ssh without a password, as root or with sudo, and needs torusmp installed.
@@ -71,6 +73,8 @@ po::options_description make_options() {
         ("mtu", text("BYTES"), "also set the MTU of the links")                             //
         ("program", text("PATH"), "first program to run (default: torus-halo-exchange)")    //
         ("agent", text("COMMAND"), "command that runs a program on a host (default: ssh)")  //
+        ("here", text("NAME"),
+         "with --set launch.through=torus: name of this host among them, if it differs")    //
         ("timeout", text("TIME")->default_value("60s"), "longest time to wait for a host")  //
         ("set", po::value<std::vector<std::string>>()->composing()->value_name("KEY=VALUE"),
          "change a setting of torus-check and torus-run; may be repeated")  //
@@ -149,6 +153,7 @@ Options parse(int argc, const char* const* argv) {
     options.undo = given.count("undo") != 0;
     if (options.undo && options.only) throw UsageError("--undo and --step exclude each other");
     options.agent = text("agent");
+    if (given.count("here")) options.here = text("here");
     options.devices = text("devices");
     options.program = text("program");
     if (given.count("service")) options.service = parse_service(text("service"));

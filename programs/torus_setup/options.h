@@ -21,9 +21,10 @@ struct Options {
     std::string file;                // the geometry file, to write or to read
     std::optional<Step> only;        // if empty, all
     bool dry_run = false, yes = false, undo = false;
-    std::string agent;    // if empty, launch.agent
-    std::string devices;  // globs; if empty, all that may be cables
-    std::string program;  // the first program to run, by default torus-halo-exchange
+    std::string agent;                // if empty, launch.agent
+    std::optional<std::string> here;  // this host among them, where only the torus joins them
+    std::string devices;              // globs; if empty, all that may be cables
+    std::string program;              // the first program to run, by default torus-halo-exchange
     std::optional<std::string>
         service;  // a format of netplan, or none; by default as each host has it
     std::optional<int> mtu;

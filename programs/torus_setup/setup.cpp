@@ -60,7 +60,7 @@ class Setup {
     }
 
     int run() {
-        settings_agent_ = load_agent();
+        settings_.emplace(load_launch());
         if (options_.undo) return undo();
         if (options_.does(Step::look) || options_.does(Step::up) || options_.does(Step::discover) ||
             options_.does(Step::apply))
@@ -80,28 +80,32 @@ class Setup {
   private:
     // ---- Hosts ----
 
-    std::string load_agent() const {
+    config::Settings load_launch() const {
         config::LoadRequest request{options_.flags, {}};
         if (!options_.agent.empty())
             request.flags.push_back({"launch.agent", options_.agent, "--agent"});
-        return config::load(job::schema(), request)[launch::setting::agent];
+        config::Settings settings = config::load(job::schema(), request);
+        if (options_.here && settings[launch::setting::through] != launch::Through::torus)
+            throw UsageError("--here requires --set launch.through=torus");
+        return settings;
     }
 
     config::Settings load() const {
         return config::load(job::schema(), {options_.flags, geometry_});
     }
 
-    // Makes the calls on every host and prints one line for each host. Returns true if all
-    // succeeded. `line` makes the line of a host that did.
-    bool on_hosts(const std::vector<std::string>& hosts, const std::vector<std::string>& calls,
+    // Makes the calls on every host and prints one line for each host that has calls. Returns true
+    // if all succeeded. `line` makes the line of a host that did.
+    bool on_hosts(const std::vector<std::string>& calls,
                   const std::function<std::string(std::size_t, const Reply&)>& line) {
         bool good = true;
         replies_ =
-            run_on_hosts(settings_agent_, hosts, calls, options_.timeout,
+            run_on_hosts(*settings_, options_.here, options_.hosts, calls, options_.timeout,
                          [&](std::size_t host, const Reply& reply) {
+                             if (calls[host].empty()) return;
                              if (reply.trouble.empty()) {
                                  if (const std::string text = line(host, reply); !text.empty())
-                                     fmt::print("  {}: {}\n", hosts[host], text);
+                                     fmt::print("  {}: {}\n", options_.hosts[host], text);
                              } else {
                                  fmt::print(stderr, "torus-setup: {}\n", reply.trouble);
                                  good = false;
@@ -138,7 +142,8 @@ class Setup {
     // Copies the keys if the user agrees. Returns true if all hosts that did not answer have the
     // user's key now.
     bool copy_keys() const {
-        const auto commands = commands_for_keys(settings_agent_, options_.hosts, replies_);
+        const auto commands =
+            commands_for_keys((*settings_)[launch::setting::agent], options_.hosts, replies_);
         if (commands.empty() || options_.dry_run || ::isatty(STDIN_FILENO) != 1) return false;
         fmt::print(
             "These commands copy the key of this user to the hosts, and ask for passwords:\n");
@@ -150,13 +155,12 @@ class Setup {
         fmt::print("Asking {} hosts\n", options_.hosts.size());
         const std::string call = "look " + launch::quote_for_shell(beside_this("torus-check"));
         facts_.resize(options_.hosts.size());
-        return on_hosts(options_.hosts, std::vector<std::string>(options_.hosts.size(), call),
-                        [&](std::size_t host, const Reply& reply) {
-                            facts_[host] = parse_facts(reply.lines);
-                            if (options_.service) facts_[host].service = *options_.service;
-                            return fmt::format("answers; network by {}{}", facts_[host].service,
-                                               facts_[host].changed ? "; was set up before" : "");
-                        });
+        return on_hosts(all(call), [&](std::size_t host, const Reply& reply) {
+            facts_[host] = parse_facts(reply.lines);
+            if (options_.service) facts_[host].service = *options_.service;
+            return fmt::format("answers; network by {}{}", facts_[host].service,
+                               facts_[host].changed ? "; was set up before" : "");
+        });
     }
 
     // Prints a line for each host that cannot be set up.
@@ -203,24 +207,22 @@ class Setup {
     // ---- up ----
 
     bool bring_up() {
-        std::vector<std::string> hosts, calls, names;
+        std::vector<std::string> calls = all({}), lines;
         for (std::size_t host = 0; host < facts_.size(); ++host) {
             std::string down;
             for (const HostDevice& device : facts_[host].devices)
                 if (!device.up && wanted(device.name))
                     down += " " + launch::quote_for_shell(device.name);
             if (down.empty()) continue;
-            hosts.push_back(options_.hosts[host]);
-            names.push_back(down);
-            calls.push_back("begin\nbring_up" + down);
+            lines.push_back(fmt::format("  {}:{}\n", options_.hosts[host], down));
+            calls[host] = "begin\nbring_up" + down;
         }
-        if (hosts.empty()) return true;
-        fmt::print("Devices to bring up, to find their cables:\n");
-        for (std::size_t i = 0; i < hosts.size(); ++i) fmt::print("  {}:{}\n", hosts[i], names[i]);
+        if (lines.empty()) return true;
+        fmt::print("Devices to bring up, to find their cables:\n{}", fmt::join(lines, ""));
         fmt::print("Those without a cable go down again.\n");
         if (options_.dry_run) return true;
         if (!consent("Bring them up?")) return false;
-        return on_hosts(hosts, calls, [](std::size_t, const Reply&) { return "devices are up"; });
+        return on_hosts(calls, [](std::size_t, const Reply&) { return "devices are up"; });
     }
 
     // ---- discover ----
@@ -250,8 +252,7 @@ class Setup {
                                        devices,
                                        "--probes",
                                        probes_to_discover};
-        if (!options_.agent.empty()) words.insert(words.end(), {"--agent", options_.agent});
-        add_settings(words, options_);
+        add_launch(words, options_);
         // It fails for faulty cables too, but writes the file; the check reports them again.
         (void)succeeds(words);
         const std::string text = read_file(found.name);
@@ -356,11 +357,11 @@ class Setup {
         plan();
         if (options_.dry_run) return true;
         if (!consent("Make these changes?")) return false;
-        std::vector<std::string> calls;
-        for (const Changes& changes : changes_) calls.push_back(as_calls(changes));
+        std::vector<std::string> calls = all({});
+        for (std::size_t node = 0; node < nodes_.size(); ++node)
+            calls[place_of(nodes_[node])] = as_calls(changes_[node]);
         fmt::print("Setting up {} hosts\n", nodes_.size());
-        if (on_hosts(nodes_, calls, [](std::size_t, const Reply&) { return "set up"; }))
-            return true;
+        if (on_hosts(calls, [](std::size_t, const Reply&) { return "set up"; })) return true;
         fmt::print(stderr,
                    "torus-setup: not all hosts are set up. Repeat the command, or restore them "
                    "with --undo\n");
@@ -372,8 +373,7 @@ class Setup {
     int undo() {
         if (options_.dry_run) {
             const bool good =
-                on_hosts(options_.hosts,
-                         all("if [ -e $kept/journal ]; then sed 's/^/@ /' $kept/journal; fi"),
+                on_hosts(all("if [ -e $kept/journal ]; then sed 's/^/@ /' $kept/journal; fi"),
                          [](std::size_t, const Reply& reply) {
                              return fmt::format("changes to undo: {}\n    {}", reply.lines.size(),
                                                 fmt::join(reply.lines, "\n    "));
@@ -381,20 +381,19 @@ class Setup {
             return good ? config::exit_ok : config::exit_failure;
         }
         fmt::print("Restoring {} hosts\n", options_.hosts.size());
-        const bool good =
-            on_hosts(options_.hosts, all("undo"), [](std::size_t, const Reply& reply) {
-                std::string text = "nothing to undo";
-                for (const std::string& line : reply.lines) {
-                    if (line.starts_with("changes ") && line != "changes 0")
-                        text = fmt::format("restored; undid {} changes", line.substr(8));
-                    if (line.starts_with("edited "))
-                        fmt::print(
-                            "  {} was edited since; the edited file is in "
-                            "/var/lib/torusmp/edited\n",
-                            line.substr(7));
-                }
-                return text;
-            });
+        const bool good = on_hosts(all("undo"), [](std::size_t, const Reply& reply) {
+            std::string text = "nothing to undo";
+            for (const std::string& line : reply.lines) {
+                if (line.starts_with("changes ") && line != "changes 0")
+                    text = fmt::format("restored; undid {} changes", line.substr(8));
+                if (line.starts_with("edited "))
+                    fmt::print(
+                        "  {} was edited since; the edited file is in "
+                        "/var/lib/torusmp/edited\n",
+                        line.substr(7));
+            }
+            return text;
+        });
         if (!good)
             fmt::print(stderr,
                        "torus-setup: not all hosts are restored. Repeat the command when they "
@@ -413,15 +412,21 @@ class Setup {
         if (options_.only) return;
         const config::Settings settings = load();
         const IpCheck check(settings, plans_);
-        if (!on_hosts(nodes_, check.calls(), [](std::size_t, const Reply&) { return ""; })) return;
-        for (const std::string& trouble : check.troubles(replies_))
+        const std::vector<std::string> of_nodes = check.calls();
+        std::vector<std::string> calls = all({});
+        for (std::size_t node = 0; node < nodes_.size(); ++node)
+            calls[place_of(nodes_[node])] = of_nodes[node];
+        if (!on_hosts(calls, [](std::size_t, const Reply&) { return ""; })) return;
+        std::vector<Reply> replies;
+        for (const std::string& host : nodes_) replies.push_back(replies_[place_of(host)]);
+        for (const std::string& trouble : check.troubles(replies))
             fmt::print(stderr, "torus-setup: warning: {}\n", trouble);
     }
 
     Options options_;
     std::string geometry_ = options_.file;
-    std::string settings_agent_;
-    std::vector<Facts> facts_;  // by options_.hosts
+    std::optional<config::Settings> settings_;  // without a geometry file: how to reach the hosts
+    std::vector<Facts> facts_;                  // by options_.hosts
     std::vector<Reply> replies_;
     std::vector<std::string> nodes_;       // hosts in the order of the file
     std::vector<config::NodePlan> plans_;  // by node

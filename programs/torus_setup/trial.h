@@ -10,8 +10,8 @@
 
 namespace torusmp::torus_setup {
 
-// Adds the settings of the command line to the command line of another program.
-void add_settings(std::vector<std::string>& words, const Options& options);
+// Adds what the command line says about settings and agents to the command line of another program.
+void add_launch(std::vector<std::string>& words, const Options& options);
 
 // Returns whether all cables are good.
 bool test_cables(const Options& options, const std::string& geometry);

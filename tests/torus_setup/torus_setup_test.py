@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import stat
 import subprocess
@@ -227,6 +228,85 @@ class FromNothing(SetupTest):
             self.assertIn(f"write /{path}\n", done.stdout)
 
 
+class Alone(SetupTest):
+    """No network but the cables joins the hosts: torus-setup runs on host 0, and each host logs in to its neighbours at
+    their addresses on the cables."""
+
+    def up_alone(self, dims, *options):
+        name = self.name()
+        tool("up", dims, "--name", name, "--no-management", "--no-routes", "--ipv6-only", *options)
+        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False, management=False)
+        self.hosts = [self.plan.host(node) for node in self.plan.nodes()]
+        self.wrappers = self.path("wrappers")
+        for host in self.hosts:
+            self.make_root(host, "systemd-networkd")
+            with kernel.inside(host):
+                kernel.write_sysctl("net.ipv4.ip_forward", 0)
+        self.agent = self.path("agent")
+        self.write_agent()
+        self.file = self.path("lab.toml")
+        self.over_cables = self.path("over-cables")
+        ends = [(near, out, far, back) for a, one, b, other in self.plan.cables
+                for near, out, far, back in ((a, one, b, other), (b, other, a, one))]
+        ways = [f'"{self.hosts[near]} {self.link_address(self.hosts[far], back)}%{out}") host={self.hosts[far]};;'
+                for near, out, far, back in ends]
+        with open(self.over_cables, "w") as f:
+            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(ways) +
+                    '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n'
+                    # As sshd has it, for a connection whose address is on the cable.
+                    f'SSH_CONNECTION="fe80::1 40000 fe80::2 22" exec {self.agent} $host "$@"\n')
+        os.chmod(self.over_cables, 0o755)
+
+    def link_address(self, host, device):
+        shown = json.loads(run("ip", "-n", host, "-j", "-6", "addr", "show", "dev", device, "scope", "link").stdout)
+        return shown[0]["addr_info"][0]["local"]
+
+    def setup(self, *options, status=0, hosts=None):
+        done = run(self.agent, self.hosts[0], TORUS_SETUP, "--set", "launch.through=torus", "--agent",
+                   self.over_cables + " {address}", "--output", self.file, "--program", HALO, *options,
+                   *(self.hosts if hosts is None else hosts), stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_all_steps_and_undo(self):
+        self.up_alone("3x2")
+        before = self.state()
+        done = self.setup("--yes")
+        self.assertIn("all are good", done.stdout)
+        self.assertIn("The machine is ready", done.stdout)
+        self.assertEqual(done.stderr, "")
+        self.expect_all_reach_all()
+        advised = shlex.split(done.stdout.split("The machine is ready: torus-run ")[1])
+        self.assertEqual(advised.pop(), "PROGRAM")
+        self.assertIn("0 wrong numbers", self.on(self.hosts[0], TORUS_RUN, *advised, HALO))
+        self.setup("--undo")
+        self.expect_state(before)
+
+    def test_a_device_that_is_down_is_brought_up_over_other_cables(self):
+        self.up_alone("4")
+        kernel.batch("ip", ["link set d0p down"], self.hosts[1])
+        done = self.setup("--yes")
+        self.assertIn(f"  {self.hosts[1]}: d0p\n", done.stdout)
+        self.assertIn("all are good", done.stdout)
+        self.setup("--step", "apply", "--yes", hosts=[])
+        self.expect_all_reach_all()
+
+    def test_a_host_that_no_cable_reaches_is_named_and_no_host_is_changed(self):
+        self.up_alone("4")
+        for device in self.plan.devices(2):
+            tool("cut", self.plan.name, f"2:{device}")
+        before = self.state()
+        done = self.setup("--yes", status=1)
+        self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
+        self.assertIn(f"torus-setup: {self.hosts[2]}: it cannot be reached from any reachable host", done.stderr)
+        self.assertIn("nothing was changed", done.stderr)
+        self.expect_state(before)
+
+    def test_a_name_of_this_host_that_is_not_given_is_refused(self):
+        self.up_alone("2")
+        self.assertIn("--here elsewhere: not one of the hosts", self.setup("--here", "elsewhere", status=2).stderr)
+
+
 class Cabling(SetupTest):
     def expect_machine(self, *options):
         before = self.state()
@@ -410,9 +490,8 @@ class Persistence(SetupTest):
             try:
                 bare = lambda routes: {re.sub(r" (proto|metric|scope) \w+", "", route).strip() for route in routes}
                 eventually(f"the routes of {host}", lambda: bare(expected[2]) <= bare(self.network(host)[2]))
-                addresses = [line.split()[:4] for line in self.network(host)[1]]
-                for line in expected[1]:
-                    self.assertIn(line.split()[:4], addresses)
+                shown = lambda network: {tuple(line.split()[:4]) for line in network[1]}
+                eventually(f"the addresses of {host}", lambda: shown(expected) <= shown(self.network(host)))
             finally:
                 daemon.terminate()
                 daemon.wait()
@@ -427,6 +506,14 @@ class Persistence(SetupTest):
             f"mkdir -p /run/systemd/netif; chown systemd-network: /run/systemd/netif; exec {daemon}")
         for host in self.hosts:
             self.assertIn("lo:torus", run("ip", "-n", host, "-o", "addr", "show", "lo").stdout)
+
+    def test_network_manager_itself_leads_to_the_same_after_a_restart(self):
+        if not shutil.which("NetworkManager") or not shutil.which("dbus-daemon") or os.environ.get("TESTBED_WAS_USER"):
+            self.skipTest("NetworkManager or dbus-daemon is not installed, or this user is not root")
+        self.up("3", starts="NetworkManager")
+        self.expect_the_same_after_a_restart(
+            "dbus-daemon --config-file=/usr/share/dbus-1/system.conf --nopidfile --fork; "
+            "mkdir -p /var/lib/NetworkManager; exec NetworkManager --no-daemon")
 
     def test_netplan_of_ubuntu(self):
         self.up("3", starts="systemd-networkd")

@@ -177,7 +177,7 @@ class RemoteDaemon : private Attention::Listener,
                 return;
             }
         }
-        if (kind == DaemonFrame::probe && order_) return start_probe(body.text());
+        if (kind == DaemonFrame::probe && order_) return start_probe(body.texts());
         if (kind == DaemonFrame::probe_input && probe_) return probe_->send(text_of(body.rest()));
         if (kind == DaemonFrame::probe_over) return probe_.reset();
         if (kind == DaemonFrame::start && order_) return start(decode_start(frame.body));
@@ -283,8 +283,8 @@ class RemoteDaemon : private Attention::Listener,
             [&](const SharedBytes& bytes) { send_to_head_now(DaemonFrame::lasting, bytes); });
     }
 
-    // Starts the probe of a torus-check at the head, which prevents ranks from being started.
-    void start_probe(const std::string& program) {
+    // Starts a program for the torus-check or torus-setup at the head, which starts no ranks.
+    void start_probe(const std::vector<std::string>& command) {
         const auto send_end = [this](const std::string& why) {
             Packer packer;
             packer.add(why);
@@ -292,13 +292,13 @@ class RemoteDaemon : private Attention::Listener,
         };
         try {
             probe_.emplace(
-                std::vector<std::string>{program, "--probe"}, loop_,
+                command, loop_,
                 [this](std::string_view text) {
                     Packer packer;
                     packer.append(std::as_bytes(std::span(text)));
                     send_to_head(DaemonFrame::probe_output, share(packer.take()));
                 },
-                [send_end](const std::string& how) { send_end("its probe " + how); });
+                [send_end](const std::string& how) { send_end("its program " + how); });
         } catch (const launch::AgentError& error) {
             send_end(error.what());
         }

@@ -41,7 +41,7 @@ enum class DaemonFrame : std::uint32_t {
     close_output,  // uint32 stream: its reader is gone
     watch,         // uint32 ms: the sampling interval; 0 for no samples
     ping,
-    probe,        // text: the path of torus-check, which starts its probe on the host
+    probe,        // texts: a command that the host runs in place of ranks
     probe_input,  // bytes
     probe_over,   // end the probe
     taken,        // uint64: number of lasting frames received from the host

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "programs/reach/agent_reach.h"
+
 #include "launch/agent.h"
-#include "programs/torus_check/reach.h"
 #include "programs/torus_run/streams/loop.h"
 #include "programs/torus_run/streams/piped_program.h"
 
-namespace torusmp::torus_check {
+namespace torusmp::reach {
 
 namespace {
 
 class AgentReach final : public Reach {
   public:
-    AgentReach(const std::string& agent, const std::string& program,
-               const std::vector<std::string>& hosts)
-        : agent_(agent), program_(program), hosts_(hosts), agents_(hosts.size()) {}
+    AgentReach(const std::string& agent, Plan plan)
+        : agent_(agent), plan_(std::move(plan)), agents_(plan_.hosts.size()) {}
 
     void start(Listener& listener) override {
-        for (std::size_t node = 0; node < hosts_.size(); ++node) {
+        for (std::size_t node = 0; node < plan_.hosts.size(); ++node) {
             try {
                 agents_[node] = std::make_unique<torus_run::PipedProgram>(
-                    launch::agent_command(agent_, hosts_[node], {program_, "--probe"}), loop_,
+                    launch::agent_command(agent_, plan_.hosts[node], plan_.command), loop_,
                     [&listener, node](std::string_view text) { listener.said(int(node), text); },
                     [&listener, node](const std::string& why) {
                         listener.lost(int(node), "the agent " + why);
@@ -40,17 +40,16 @@ class AgentReach final : public Reach {
     }
 
   private:
-    const std::string agent_, program_;
-    const std::vector<std::string> hosts_;
+    const std::string agent_;
+    const Plan plan_;
     torus_run::Loop loop_;
     std::vector<std::unique_ptr<torus_run::PipedProgram>> agents_;
 };
 
 }  // namespace
 
-std::unique_ptr<Reach> reach_by_agents(const std::string& agent, const std::string& program,
-                                       const std::vector<std::string>& hosts) {
-    return std::make_unique<AgentReach>(agent, program, hosts);
+std::unique_ptr<Reach> reach_by_agents(const std::string& agent, Plan plan) {
+    return std::make_unique<AgentReach>(agent, std::move(plan));
 }
 
-}  // namespace torusmp::torus_check
+}  // namespace torusmp::reach

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "programs/torus_check/torus_reach.h"
+#include "programs/reach/torus_reach.h"
 
 #include <sys/wait.h>
 
@@ -12,7 +12,7 @@
 #include "config/load.h"
 #include "config/network.h"
 #include "core/transport/common/settings.h"
-#include "programs/torus_check/name_ways.h"
+#include "programs/reach/name_ways.h"
 #include "programs/torus_run/daemon/pulse.h"
 #include "programs/torus_run/front/order.h"
 #include "programs/torus_run/streams/packing.h"
@@ -20,7 +20,7 @@
 #include "programs/torus_run/tree/child_daemons.h"
 #include "programs/torus_run/tree/daemon_tree.h"
 
-namespace torusmp::torus_check {
+namespace torusmp::reach {
 
 namespace {
 
@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto patience_at_end = std::chrono::seconds(3);
 
 // A job without ranks.
-torus_run::Job make_job(const config::Settings& settings, const TorusPlan& plan) {
+torus_run::Job make_job(const config::Settings& settings, const Plan& plan) {
     torus_run::Job job;
     job.settings = settings;
     for (int node = 0; node < int(plan.hosts.size()); ++node)
@@ -44,7 +44,7 @@ torus_run::Job make_job(const config::Settings& settings, const TorusPlan& plan)
 
 class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener {
   public:
-    TorusReach(const config::Settings& settings, TorusPlan plan)
+    TorusReach(const config::Settings& settings, Plan plan)
         : plan_(std::move(plan)),
           job_(make_job(settings, plan_)),
           tree_(torus_run::make_tree(job_)),
@@ -120,9 +120,8 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
         const int node = *plan_.here;
         try {
             own_.emplace(
-                std::vector<std::string>{plan_.program, "--probe"}, loop_,
-                [this, node](std::string_view text) { said(node, text); },
-                [this, node](const std::string& how) { lost(node, "its probe " + how); });
+                plan_.command, loop_, [this, node](std::string_view text) { said(node, text); },
+                [this, node](const std::string& how) { lost(node, "its program " + how); });
         } catch (const launch::AgentError& error) {
             lost(node, error.what());
         }
@@ -161,7 +160,7 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
         }
         if (!reached_.insert(node).second) return;
         torus_run::Packer packer;
-        packer.add(plan_.program);
+        packer.add(plan_.command);
         daemons_->send(DaemonFrame::probe, std::uint32_t(node), torus_run::share(packer.take()));
         send_input(node, std::exchange(unsent_[std::size_t(node)], {}));
         if (ways_) return ways_->greeted(node);
@@ -235,7 +234,7 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
                            (why_.count(node) ? ": it " + why_[node] : std::string()));
     }
 
-    const TorusPlan plan_;
+    const Plan plan_;
     const torus_run::Job job_;
     torus_run::HostOrder tree_;
     torus_run::Loop loop_;
@@ -252,8 +251,8 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
 
 }  // namespace
 
-std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, TorusPlan plan) {
+std::unique_ptr<Reach> reach_through_torus(const config::Settings& settings, Plan plan) {
     return std::make_unique<TorusReach>(settings, std::move(plan));
 }
 
-}  // namespace torusmp::torus_check
+}  // namespace torusmp::reach

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "programs/torus_check/name_ways.h"
+#include "programs/reach/name_ways.h"
 
 #include <algorithm>
 
-namespace torusmp::torus_check {
+namespace torusmp::reach {
 
 NameWays::NameWays(int hosts, int start)
     : parents_(std::size_t(hosts), no_parent), reached_{start} {
@@ -50,4 +50,4 @@ void NameWays::find_parents() {
     }
 }
 
-}  // namespace torusmp::torus_check
+}  // namespace torusmp::reach

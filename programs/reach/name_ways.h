@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace torusmp::torus_check {
+namespace torusmp::reach {
 
 class NameWays {
   public:
@@ -39,4 +39,4 @@ class NameWays {
     std::set<std::pair<int, int>> tried_;  // parent and child
 };
 
-}  // namespace torusmp::torus_check
+}  // namespace torusmp::reach

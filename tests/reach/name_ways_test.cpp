@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The search for hosts from neighbour to neighbour before the neighbours are known.
-#include "programs/torus_check/name_ways.h"
+#include "programs/reach/name_ways.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 
 #include "routing/torus.h"
 
-using torusmp::torus_check::NameWays;
+using torusmp::reach::NameWays;
 
 namespace name_ways_test {
 namespace {
