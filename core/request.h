@@ -140,7 +140,7 @@ class SendRequest : public Request, public Outgoing {
   public:
     Sender* sender_ = nullptr;    // while it is in a queue
     SendFlow* flow_ = nullptr;    // null if matched by context and tag
-    Connection* link_ = nullptr;  // which of two cables it takes; null for any
+    Connection* link_ = nullptr;  // which of several cables it takes; null for any
     SendRequest* next_waiting_ = nullptr;
     std::uint32_t sequence_ = 0;
     std::uint32_t ordinal_ = 0;         // position in the flow
@@ -155,7 +155,7 @@ class SendRequest : public Request, public Outgoing {
     transport::RemoteMemory exposed_;  // readable by the receiver while exposed_at_ is set
     transport::Interface* exposed_at_ = nullptr;
     // Bit mask of the parts that were complete as soon as they were started.
-    std::uint8_t parts_out_ = 0;
+    std::uint16_t parts_out_ = 0;
     bool part_failed_ = false;
 };
 

@@ -21,7 +21,8 @@
 
 namespace torusmp::core {
 
-using Cables = std::array<Connection*, 2>;
+// The cables to one neighbour.
+using Cables = std::array<Connection*, std::size_t(2 * routing::max_dimensions)>;
 
 class Connections {
   public:

@@ -42,7 +42,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     // Sends a small message of one block immediately and in one packet, if nothing prevents it.
     // Returns false, having done nothing, otherwise.
     bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
-    // `link` selects one of two cables; null for any.
+    // `link` selects one of several cables; null for any.
     void send(SendRequest& request, const Buffer& buffer, Rank dest, Connection* link,
               Context context, Tag tag, SendMode mode);
     void receive(ReceiveRequest& request, const Buffer& buffer, Rank source, Context context,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/pt2pt/receives.h"
 
+#include <array>
 #include <utility>
 
 #include "base/assert.h"
@@ -12,7 +13,7 @@ using transport::PacketHeader;
 namespace {
 
 // The most cables between the same two ranks: a ring of two has two.
-constexpr std::uint32_t most_parts = 2;
+constexpr std::uint32_t most_parts = std::tuple_size_v<Cables>;
 
 // Whether bytes for this receive handle may arrive from that peer now: its message is matched, or
 // will be because the receive was announced to that peer alone.

@@ -34,8 +34,8 @@ int RemoteWrites::cables_to(const Peer& peer, const transport::RemoteMemory& mem
     return count;
 }
 
-// Starts the remote writes of a message: one, or one for each of two cables to the same neighbour.
-// `cables` receives these two.
+// Starts the remote writes of a message: one, or one for each cable to the same neighbour, which
+// `cables` receives.
 Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const Peer& peer,
                              const transport::RemoteMemory& memory, Cables& cables) {
     if (connection.peer != peer.rank || memory.length < request.buffer_.bytes ||
@@ -62,7 +62,7 @@ Transfer RemoteWrites::write(SendRequest& request, Connection& connection, const
         from += bytes;
         if (transfer != Transfer::pending) {
             --request.parts_left_;
-            request.parts_out_ |= std::uint8_t(1u << i);
+            request.parts_out_ |= std::uint16_t(1u << i);
         }
     }
     return Transfer::pending;
@@ -151,7 +151,7 @@ Transfer RemoteWrites::write_layout(SendRequest& request, Connection& connection
         return Transfer::done;
     }
     if (!goes_in_pieces(*connection.channel, *buffer.layout)) return Transfer::refused;
-    // Two cables have more bandwidth than one, so packets go over both.
+    // Several cables have more bandwidth than one, so packets go over all.
     Cables cables{};
     if (request.link_ == nullptr && buffer.bytes >= commons_.options.spread_limit &&
         connections_.cables_to(connections_.peer(connection.peer), cables) > 1)

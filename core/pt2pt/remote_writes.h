@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Large messages written into the receiver's memory without a copy, if the channel can do so: over
-// one cable, or half over each of two cables to the same neighbour. Parts that cannot be written
+// one cable, or a part over each cable to the same neighbour. Parts that cannot be written
 // are sent as a stream.
 #pragma once
 

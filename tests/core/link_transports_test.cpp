@@ -5,7 +5,10 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/packets.h"
 #include "job.h"
@@ -137,6 +140,35 @@ TEST_CASE(
         REQUIRE(placed > 0);
         REQUIRE(placed < bytes);
     }
+}
+
+TEST_CASE("an equal part of a large message goes over each parallel cable to a neighbour",
+          "[core][link-transports]") {
+    const int cables = GENERATE(range(1, 13));
+    const auto remote = GENERATE(sim::Remote::pending, sim::Remote::immediate);
+    const std::size_t bytes = 12'000u * std::size_t(cables);
+    Transfer whole(bytes, 4), back(bytes, 5);
+    JobOptions options = placing({2}, std::uint64_t(cables));
+    const std::vector<std::pair<Rank, Rank>> ends(std::size_t(cables), {0, 1});
+    options.graph =
+        std::make_shared<const routing::Graph>(2, routing::assign_directions(2, ends));
+    options.world.write = remote;
+    Job job(options);
+    job[1].receive(whole.receive, {whole.in.data(), bytes}, 0, 0, 0);
+    job[0].send(whole.send, {whole.out.data(), bytes}, 1, 0, 0);
+    job[1].send(back.send, {back.out.data(), bytes}, 0, 0, 0);  // its receive comes later
+    job.settle();
+    job[0].receive(back.receive, {back.in.data(), bytes}, 1, 0, 0);
+    job.settle();
+    whole.check();
+    back.check();
+    for (const Rank rank : {0, 1}) {
+        std::vector<std::uint64_t> written;
+        for (const auto& info : job[rank].state().connections())
+            if (info.link) written.push_back(info.statistics.bytes_written);
+        REQUIRE(written == std::vector<std::uint64_t>(std::size_t(cables), 12'000));
+    }
+    REQUIRE(job.credits_home());
 }
 
 TEST_CASE("half of a large message to a neighbour goes over each cable if both can write it",

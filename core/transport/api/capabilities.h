@@ -18,7 +18,7 @@ struct Capabilities {
     // Packets can place their payload in the peer's memory: Channel::send_placed().
     bool places = false;
     // Two links to the same peer have twice the bandwidth of one. Then write() never refuses what
-    // can_write() has allowed, because half of the message may already be in flight over the other
+    // can_write() has allowed, because a part of the message may already be in flight over another
     // link.
     bool separate_links = false;
     // poll() makes a system call, so it costs more than reading the clock.
