@@ -117,19 +117,24 @@ std::string write_links(const Recognized& torus, const Devices& devices,
 }
 
 std::string write_geometry(const Recognized& torus, const Devices& devices,
-                           const std::vector<std::string>& hosts, const std::string& agent) {
+                           const std::vector<std::string>& hosts) {
     std::vector<std::string> periodic, by_rank(hosts.size());
     for (int d = 0; d < torus.torus.dimensions(); ++d)
         periodic.push_back(torus.torus.periodic(d) ? "true" : "false");
     for (std::size_t node = 0; node < hosts.size(); ++node)
         by_rank[std::size_t(torus.rank_of[node])] = quote_toml(hosts[node]);
-    std::string out = fmt::format(
+    return fmt::format(
         "# Written by torus-check --discover from the cables.\n[torus]\n"
         "dims = [{}]\nperiodic = [{}]\n\n[nodes]\nhosts = [\n    {}\n]\n\n{}",
         fmt::join(torus.torus.extents(), ", "), fmt::join(periodic, ", "),
         fmt::join(by_rank, ",\n    "), write_links(torus, devices, hosts));
-    if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
-    return out;
+}
+
+std::string write_launch(const std::string& agent, bool over_cables) {
+    std::string lines;
+    if (!agent.empty()) lines += fmt::format("agent = {}\n", quote_toml(agent));
+    if (over_cables) lines += "through = \"torus\"\n";
+    return lines.empty() ? lines : "\n[launch]\n" + lines;
 }
 
 // ---- Holes ----
@@ -285,7 +290,7 @@ class CableGraphFile {
     bool joins_all() const { return connected_parts().size() == 1; }
     std::string shape() const { return fmt::format("graph of {} hosts", hosts_.size()); }
 
-    std::string write(const std::string& agent) {
+    std::string write() {
         const std::vector<int> order = routing::nearby_order(int(hosts_.size()), pairs_);
         std::vector<std::string> by_rank, lines;
         for (std::size_t rank = 0; rank < order.size(); ++rank) {
@@ -300,12 +305,10 @@ class CableGraphFile {
         });
         for (const Cable& cable : sorted)
             lines.push_back(quote_toml(fmt::format("{} - {}", end(cable.a), end(cable.b))));
-        std::string out = fmt::format(
+        return fmt::format(
             "# Written by torus-check --discover from the cables, which do not form a "
             "torus.\n[torus]\ncables = [\n    {}\n]\n\n[nodes]\nhosts = [\n    {}\n]\n",
             fmt::join(lines, ",\n    "), fmt::join(by_rank, ",\n    "));
-        if (!agent.empty()) out += fmt::format("\n[launch]\nagent = {}\n", quote_toml(agent));
-        return out;
     }
 
     void find_holes(Discovery& discovery) const {
@@ -354,7 +357,7 @@ class CableGraphFile {
 
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                    const std::function<bool(const std::string&)>& wanted, const std::string& agent,
-                   bool chosen) {
+                   bool chosen, bool over_cables) {
     Discovery discovery;
     const CableMap cable_map(results, wanted);
     std::vector<Cable> cables = cable_map.cables(discovery.notes);
@@ -372,7 +375,8 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
         const Devices devices = name_devices(*torus, cable_map);
         find_holes(discovery, *torus, cable_map, devices, hosts, cables, completion.missing);
         discovery.shape = "torus of " + torus->torus.describe();
-        discovery.geometry = write_geometry(*torus, devices, hosts, agent);
+        discovery.geometry =
+            write_geometry(*torus, devices, hosts) + write_launch(agent, over_cables);
         return discovery;
     }
     const std::string down = devices_down(hosts, results, wanted);
@@ -392,7 +396,7 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
                     cables.size(), completion.torus.reason));
     graph.find_holes(discovery);
     discovery.shape = graph.shape();
-    discovery.geometry = graph.write(agent);
+    discovery.geometry = graph.write() + write_launch(agent, over_cables);
     return discovery;
 }
 

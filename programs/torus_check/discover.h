@@ -27,9 +27,10 @@ struct Discovery {
 
 // `hosts` and `results` go together; the order of the hosts is kept where the torus allows it. Only
 // devices for which `wanted` holds are considered. `chosen` means that the user has named them, so
-// none of them leads through another network. `agent` is written to the file unless empty.
+// none of them leads through another network. `agent` is written to the file unless empty, and so is
+// that only the cables join the hosts, if `over_cables`.
 Discovery discover(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                    const std::function<bool(const std::string&)>& wanted, const std::string& agent,
-                   bool chosen = false);
+                   bool chosen = false, bool over_cables = false);
 
 }  // namespace torusmp::torus_check

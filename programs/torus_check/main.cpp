@@ -262,7 +262,7 @@ int discover_torus(const po::variables_map& given) {
     const auto results = probe_connections(given, settings, make_plan(given, settings, hosts));
     const torus_check::Discovery found = torus_check::discover(
         hosts, results, wanted, own_agent ? settings[launch::setting::agent] : "",
-        given.count("devices") != 0);
+        given.count("devices") != 0, settings[launch::setting::through] == launch::Through::torus);
     for (const std::string& note : found.notes) fmt::print(stderr, "torus-check: {}\n", note);
     if (found.geometry.empty() || !found.holes.empty())
         for (std::size_t node = 0; node < hosts.size(); ++node)

@@ -44,7 +44,7 @@ class SetupTest(TestbedTest):
         for node, host in enumerate(self.hosts):
             self.make_root(host, starts)
             kernel.batch("ip", [f"link set {d} down" for d in self.plan.devices(node)] +
-                         ["route add default dev mgmt"], host)
+                         (["route add default dev mgmt"] if plan.management else []), host)
             with kernel.inside(host):
                 kernel.write_sysctl("net.ipv4.ip_forward", 0)
         self.agent = self.path("agent")
@@ -78,9 +78,41 @@ class SetupTest(TestbedTest):
                     f'"$host" "{self.folder.name}/$host" {self.wrappers} "$@"\n')
         os.chmod(self.agent, 0o755)
 
+    def write_agent_over_cables(self):
+        """Makes torus-setup run on host 0, and reach hosts only from neighbour to neighbour."""
+        self.over_cables = self.path("over-cables")
+        ways = [f'"{self.hosts[near]} {self.link_address(far, back)}%{out}") host={self.hosts[far]};;'
+                for a, one, b, other in self.plan.cables
+                for near, out, far, back in ((a, one, b, other), (b, other, a, one))]
+        with open(self.over_cables, "w") as f:
+            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(ways) +
+                    '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n'
+                    # As sshd has it, for a connection whose address is on the cable.
+                    f'SSH_CONNECTION="fe80::1 40000 fe80::2 22" exec {self.agent} $host "$@"\n')
+        os.chmod(self.over_cables, 0o755)
+
+    def bring_up(self, node, devices):
+        kernel.batch("ip", [f"link set {device} up" for device in devices], self.plan.host(node))
+
+    def link_address(self, node, device):
+        def shown():
+            command = run("ip", "-n", self.plan.host(node), "-j", "-6", "addr", "show", "dev", device, "scope", "link")
+            return [it["local"] for link in json.loads(command.stdout) for it in link.get("addr_info", [])
+                    if not it.get("tentative")]
+        eventually(f"an address of {device}", shown)
+        return shown()[0]
+
+    over_cables = None
+
+    def command(self, *options):
+        words = ["--output", self.file, "--program", HALO, *options]
+        if self.over_cables is None:
+            return [TORUS_SETUP, "--agent", self.agent, *words]
+        return [self.agent, self.hosts[0], TORUS_SETUP, "--set", "launch.through=torus",
+                "--agent", self.over_cables + " {address}", *words]
+
     def setup(self, *options, status=0, hosts=None):
-        words = [TORUS_SETUP, "--agent", self.agent, "--output", self.file, "--program", HALO, *options]
-        done = run(*words, *(self.hosts if hosts is None else hosts), stdin=subprocess.DEVNULL)
+        done = run(*self.command(*options), *(self.hosts if hosts is None else hosts), stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
@@ -232,41 +264,14 @@ class Alone(SetupTest):
     """No network but the cables joins the hosts: torus-setup runs on host 0, and each host logs in to its neighbours at
     their addresses on the cables."""
 
-    def up_alone(self, dims, *options):
+    def up_alone(self, dims):
         name = self.name()
-        tool("up", dims, "--name", name, "--no-management", "--no-routes", "--ipv6-only", *options)
-        self.plan = Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False, management=False)
-        self.hosts = [self.plan.host(node) for node in self.plan.nodes()]
-        self.wrappers = self.path("wrappers")
-        for host in self.hosts:
-            self.make_root(host, "systemd-networkd")
-            with kernel.inside(host):
-                kernel.write_sysctl("net.ipv4.ip_forward", 0)
-        self.agent = self.path("agent")
-        self.write_agent()
-        self.file = self.path("lab.toml")
-        self.over_cables = self.path("over-cables")
-        ends = [(near, out, far, back) for a, one, b, other in self.plan.cables
-                for near, out, far, back in ((a, one, b, other), (b, other, a, one))]
-        ways = [f'"{self.hosts[near]} {self.link_address(self.hosts[far], back)}%{out}") host={self.hosts[far]};;'
-                for near, out, far, back in ends]
-        with open(self.over_cables, "w") as f:
-            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(ways) +
-                    '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n'
-                    # As sshd has it, for a connection whose address is on the cable.
-                    f'SSH_CONNECTION="fe80::1 40000 fe80::2 22" exec {self.agent} $host "$@"\n')
-        os.chmod(self.over_cables, 0o755)
-
-    def link_address(self, host, device):
-        shown = json.loads(run("ip", "-n", host, "-j", "-6", "addr", "show", "dev", device, "scope", "link").stdout)
-        return shown[0]["addr_info"][0]["local"]
-
-    def setup(self, *options, status=0, hosts=None):
-        done = run(self.agent, self.hosts[0], TORUS_SETUP, "--set", "launch.through=torus", "--agent",
-                   self.over_cables + " {address}", "--output", self.file, "--program", HALO, *options,
-                   *(self.hosts if hosts is None else hosts), stdin=subprocess.DEVNULL)
-        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
-        return done
+        tool("up", dims, "--name", name, "--no-management", "--no-routes", "--ipv6-only")
+        self.dress(Plan(name, [int(d) for d in dims.split("x")], routes=False, ipv4=False, management=False),
+                   "systemd-networkd")
+        for node in self.plan.nodes():
+            self.bring_up(node, self.plan.devices(node))
+        self.write_agent_over_cables()
 
     def test_all_steps_and_undo(self):
         self.up_alone("3x2")
@@ -279,6 +284,7 @@ class Alone(SetupTest):
         advised = shlex.split(done.stdout.split("The machine is ready: torus-run ")[1])
         self.assertEqual(advised.pop(), "PROGRAM")
         self.assertIn("0 wrong numbers", self.on(self.hosts[0], TORUS_RUN, *advised, HALO))
+        self.assertIn("0 wrong numbers", self.on(self.hosts[0], TORUS_RUN, "--config", self.file, HALO))
         self.setup("--undo")
         self.expect_state(before)
 

@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True
-from torus_setup_test import HALO, TORUS_RUN, TORUS_SETUP, SetupTest, run      # noqa: E402
+from torus_setup_test import HALO, TORUS_RUN, SetupTest, run      # noqa: E402
 from netns import kernel                                         # noqa: E402
 from netns.plan import Plan                                      # noqa: E402
 from harness import main, tool                                   # noqa: E402
@@ -83,6 +83,9 @@ class Wiring:
         # Two devices of a host whose names are exchanged later, as by another plug or kernel.
         cabled = [node for node in range(self.size) if sum(node in pair for pair in self.pairs) > 1 or self.twin]
         self.exchanged = self.random.choice(cabled) if cabled and self.up in (0, 1) and self.random.random() < 0.3 else None
+        # Whether no other network joins the hosts; then the devices must be up.
+        self.alone = (self.up == 1 and self.exchanged is None and not self.twin and not self.reason and
+                      random.Random(f"alone {seed}").random() < 0.7)
 
     def ports(self, node):
         if self.twin:
@@ -201,7 +204,8 @@ class Wiring:
         return {frozenset(node for node in range(self.size) if part[node] == number) for number in part}
 
     def __str__(self):
-        return f"{self.kind} of {self.size}: --cables {self.cables}; idle {self.idle}; up {self.up}; exchanged {self.exchanged}"
+        return (f"{self.kind} of {self.size}: --cables {self.cables}; idle {self.idle}; up {self.up}; "
+                f"exchanged {self.exchanged}; alone {self.alone}")
 
 
 class Wirings(SetupTest):
@@ -214,11 +218,16 @@ class Wirings(SetupTest):
             kernel.batch("ip", [f"link add {device} type veth peer name idle{node} netns {self.plan.front()}"],
                          self.plan.host(node))
         for node in self.plan.nodes():
-            kernel.batch("ip", [f"link set {d} up" for d in self.plan.devices(node)
-                                if wiring.random.random() < wiring.up], self.plan.host(node))
+            self.bring_up(node, [d for d in self.plan.devices(node) if wiring.random.random() < wiring.up])
+        self.over_cables = None
+        if wiring.alone:
+            for host in self.hosts:
+                kernel.batch("ip", ["link del mgmt"], host)
+            self.write_agent_over_cables()
 
     def expect_right(self, program):
-        done = run(TORUS_RUN, "--config", self.file, program)
+        on = [] if self.over_cables is None else [self.agent, self.hosts[0]]
+        done = run(*on, TORUS_RUN, "--config", self.file, program)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def expect_true(self, wiring, said, shown):
@@ -280,7 +289,7 @@ class Wirings(SetupTest):
     def set_up_and_undo(self, wiring):
         self.up_wired(wiring)
         before = self.state()
-        done = run(*self.words("--yes"), *self.hosts)
+        done = run(*self.command("--yes"), *self.hosts)
         if done.returncode != 0:
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.expect_true(wiring, done.stderr, done.stdout)
@@ -295,16 +304,13 @@ class Wirings(SetupTest):
         self.expect_machine(done)
         if wiring.exchanged is not None:
             self.exchange(wiring.exchanged)
-            self.expect_machine(run(*self.words("--yes"), *self.hosts))
+            self.expect_machine(run(*self.command("--yes"), *self.hosts))
             self.expect_no_rest()
         self.setup("--undo")
         if wiring.exchanged is not None:
             self.exchange(wiring.exchanged)
         self.expect_state(before)
-        return "a machine" + (", and again with exchanged devices" if wiring.exchanged is not None else "")
-
-    def words(self, *options):
-        return [TORUS_SETUP, "--agent", self.agent, "--output", self.file, "--program", HALO, *options]
+        return "a machine" + (" that only cables join" if wiring.alone else "") + (", and again with exchanged devices" if wiring.exchanged is not None else "")
 
     def test_random_wirings(self):
         for seed in range(SEED, SEED + COUNT):
