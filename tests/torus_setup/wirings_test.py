@@ -247,12 +247,13 @@ class Wirings(SetupTest):
                 whole = next(part for part in parts if hosts <= part)
                 self.assertEqual(len(whole), len(words) - 1 + int(more[1]) if more else len(hosts), said)
 
-    def expect_machine(self, done):
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("The machine is ready", done.stdout)
+    def expect_machine(self, done, ready=True):
+        self.assertEqual(done.returncode, 0 if ready else 1, done.stdout + done.stderr)
+        self.assertIn("The machine is ready" if ready else "The machine works without the faulty cables", done.stdout)
         self.expect_right(HALO)
         self.expect_right(COLLECTIVES)
-        self.expect_all_reach_all()
+        if ready:       # fixed routes lead over missing cables, too
+            self.expect_all_reach_all()
 
     def exchange(self, node):
         one, other = self.plan.devices(node)[:2]
@@ -290,7 +291,9 @@ class Wirings(SetupTest):
         self.up_wired(wiring)
         before = self.state()
         done = run(*self.command("--yes"), *self.hosts)
-        if done.returncode != 0:
+        # Ports without a cable at both ends of a hole are those of a missing cable.
+        missing = wiring.kind == "torus_with_a_hole" and bool(wiring.idle) and "missing; jobs use" in done.stdout
+        if done.returncode != 0 and not missing:
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.expect_true(wiring, done.stderr, done.stdout)
             self.setup("--undo")
@@ -301,16 +304,16 @@ class Wirings(SetupTest):
             text = f.read()
         for host in self.hosts:
             self.assertIn(f'"{host}"', text)
-        self.expect_machine(done)
+        self.expect_machine(done, not missing)
         if wiring.exchanged is not None:
             self.exchange(wiring.exchanged)
-            self.expect_machine(run(*self.command("--yes"), *self.hosts))
+            self.expect_machine(run(*self.command("--yes"), *self.hosts), not missing)
             self.expect_no_rest()
         self.setup("--undo")
         if wiring.exchanged is not None:
             self.exchange(wiring.exchanged)
         self.expect_state(before)
-        return "a machine" + (" that only cables join" if wiring.alone else "") + (", and again with exchanged devices" if wiring.exchanged is not None else "")
+        return "a machine" + (" with missing cables" if missing else "") + (" that only cables join" if wiring.alone else "") + (", and again with exchanged devices" if wiring.exchanged is not None else "")
 
     def test_random_wirings(self):
         for seed in range(SEED, SEED + COUNT):
