@@ -11,6 +11,7 @@
 # $kept/N.ours is the text that torus-setup wrote last.
 set -eu
 connection=${1:-} # SSH_CONNECTION, empty if the agent is not ssh
+over_cables=${2:-} # not empty: only cables lead here, also for other hosts
 umask 022
 home=/var/lib/torusmp
 kept=$home/setup
@@ -299,6 +300,10 @@ undo() {
     fi
     tac $kept/journal >$kept/back
     sed -n 's/^ip //p' $kept/back >$kept/batch
+    if [ -n "$over_cables" ]; then
+        sed -n 's/^link set dev \(.*\) down$/@ stays \1/p' $kept/batch
+        sed -i '/^link set dev .* down$/d' $kept/batch
+    fi
     ip -force -batch $kept/batch 2>/dev/null || :
     strays /dev/null >$kept/batch
     [ ! -s $kept/batch ] || ip -force -batch $kept/batch 2>/dev/null || :

@@ -24,7 +24,7 @@ constexpr const char* as_root =
     "exec sudo -n sh -s \"$SSH_CONNECTION\"";
 // Where only the torus joins the hosts, this connection goes over a cable.
 constexpr const char* as_root_over_cables =
-    "[ \"$(id -u)\" = 0 ] && exec sh -s; exec sudo -n sh -s";
+    "[ \"$(id -u)\" = 0 ] && exec sh -s '' cables; exec sudo -n sh -s '' cables";
 constexpr std::size_t longest_output = std::size_t(16) << 20;
 
 class Crew final : private reach::Reach::Listener {

@@ -382,17 +382,22 @@ class Setup {
         }
         fmt::print("Restoring {} hosts\n", options_.hosts.size());
         const bool good = on_hosts(all("undo"), [](std::size_t, const Reply& reply) {
-            std::string text = "nothing to undo";
+            std::string text = "nothing to undo", stays;
             for (const std::string& line : reply.lines) {
                 if (line.starts_with("changes ") && line != "changes 0")
                     text = fmt::format("restored; undid {} changes", line.substr(8));
+                if (line.starts_with("stays "))
+                    stays += fmt::format(
+                        "; {} stays up, because hosts may be reached over it (\"ip link set {} "
+                        "down\")",
+                        line.substr(6), line.substr(6));
                 if (line.starts_with("edited "))
                     fmt::print(
                         "  {} was edited since; the edited file is in "
                         "/var/lib/torusmp/edited\n",
                         line.substr(7));
             }
-            return text;
+            return text + stays;
         });
         if (!good)
             fmt::print(stderr,

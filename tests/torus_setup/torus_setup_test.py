@@ -291,11 +291,15 @@ class Alone(SetupTest):
     def test_a_device_that_is_down_is_brought_up_over_other_cables(self):
         self.up_alone("4")
         kernel.batch("ip", ["link set d0p down"], self.hosts[1])
+        before = self.state()
         done = self.setup("--yes")
         self.assertIn(f"  {self.hosts[1]}: d0p\n", done.stdout)
         self.assertIn("all are good", done.stdout)
         self.setup("--step", "apply", "--yes", hosts=[])
         self.expect_all_reach_all()
+        self.assertIn("changes; d0p stays up, because hosts may be reached over it", self.setup("--undo").stdout)
+        kernel.batch("ip", ["link set d0p down"], self.hosts[1])
+        self.expect_state(before)
 
     def test_a_host_that_no_cable_reaches_is_named_and_no_host_is_changed(self):
         self.up_alone("4")
