@@ -230,8 +230,14 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
     void report_unreachable() {
         if (!names_) return;
         for (const int node : names_->unreached())
-            lost(node, "it cannot be reached from any reachable host" +
-                           (why_.count(node) ? ": it " + why_[node] : std::string()));
+            lost(node, "it cannot be reached from any reachable host" + last_reason(node));
+    }
+    std::string last_reason(int node) const {
+        constexpr std::string_view known = "cannot be reached: ";
+        const auto why = why_.find(node);
+        if (why == why_.end()) return {};
+        if (why->second.starts_with(known)) return ": " + why->second.substr(known.size());
+        return ": it " + why->second;
     }
 
     const Plan plan_;

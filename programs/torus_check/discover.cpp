@@ -188,16 +188,33 @@ void find_holes(Discovery& discovery, const Recognized& torus, const CableMap& c
     }
 }
 
-// Whether at least one end of each missing cable is a device on which nothing is heard. Without
-// such a device, nothing shows that the cable ever existed.
-bool are_likely(const std::vector<Cable>& missing, const std::vector<CableEnd>& idle) {
-    const auto is_idle = [&](const CableEnd& end) {
-        return std::any_of(idle.begin(), idle.end(), [&](const CableEnd& other) {
-            return other.node == end.node && (other == end || end.port >= routing::unknown_port);
+// Whether at least one end of each missing cable is a device on which nothing is heard, or both
+// ends if another cable joins the same hosts. Without such devices, nothing shows that the cable
+// ever existed. A device is the end of one cable.
+bool are_likely(const std::vector<Cable>& missing, const std::vector<Cable>& cables,
+                std::vector<CableEnd> idle) {
+    std::vector<int> ends(missing.size(), 0);  // that are idle devices
+    const auto take = [&](std::size_t cable, const auto& fits) {
+        const auto found = std::find_if(idle.begin(), idle.end(), fits);
+        if (found == idle.end()) return;
+        idle.erase(found);
+        ends[cable] += 1;
+    };
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        for (const CableEnd& end : {missing[i].a, missing[i].b})
+            take(i, [&](const CableEnd& device) { return device == end; });
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        for (const CableEnd& end : {missing[i].a, missing[i].b})
+            if (end.port >= routing::unknown_port)
+                take(i, [&](const CableEnd& device) { return device.node == end.node; });
+    const auto joined = [&](const Cable& one) {
+        return std::any_of(cables.begin(), cables.end(), [&](const Cable& other) {
+            return std::minmax(one.a.node, one.b.node) == std::minmax(other.a.node, other.b.node);
         });
     };
-    return std::all_of(missing.begin(), missing.end(),
-                       [&](const Cable& cable) { return is_idle(cable.a) || is_idle(cable.b); });
+    for (std::size_t i = 0; i < missing.size(); ++i)
+        if (ends[i] < (joined(missing[i]) ? 2 : 1)) return false;
+    return true;
 }
 
 // ---- Why the cables do not form a torus ----
@@ -368,7 +385,7 @@ Discovery discover(const std::vector<std::string>& hosts, const std::vector<Host
     const std::vector<CableEnd> idle = cable_map.idle();
     routing::Completion completion = routing::complete_torus(hosts, cables, idle);
     // A torus whose missing cables leave hosts alone is no use: jobs need them all.
-    if (!are_likely(completion.missing, idle) || !graph.joins_all())
+    if (!are_likely(completion.missing, cables, idle) || !graph.joins_all())
         completion = {routing::recognize_torus(hosts, cables), {}};
     discovery.torus = std::move(completion.torus.found);
     if (const auto& torus = discovery.torus) {

@@ -278,6 +278,23 @@ TEST_CASE("A host that no cable reaches is not taken for one whose cables are mi
     }
 }
 
+TEST_CASE("A second cable between two hosts is missing only if both have a device for it") {
+    const bool devices_are_there = GENERATE(true, false);
+    MadeUp machine({2, 2});
+    const test::End ends[2][2]{{{0, "dn1"}, {1, "up1"}}, {{2, "up0"}, {0, "dn0"}}};
+    for (const auto& [idle, gone] : ends) {
+        machine.pull(gone, idle);
+        if (!devices_are_there)
+            std::erase_if(machine.host(gone.first).facts.devices,
+                          [&](const auto& device) { return device.name == gone.second; });
+    }
+    const auto found = torus_check::discover(machine.names, machine.results, any_device, "");
+    CHECK(bool(found.torus) == devices_are_there);
+    CHECK(found.holes.size() == (devices_are_there ? 2 : 0));
+    CHECK(found.cables == 6);
+    CHECK_THAT(found.geometry, Contains(devices_are_there ? "dims = [2, 2]" : "cables = ["));
+}
+
 TEST_CASE("A cable that answers at one end only is reported, with the end that hears nothing") {
     MadeUp machine({3, 3});
     machine.hear({0, "up1"}, {1, "dn1"}, 0, 0);

@@ -312,6 +312,9 @@ class Wirings(SetupTest):
         self.setup("--undo")
         if wiring.exchanged is not None:
             self.exchange(wiring.exchanged)
+        if wiring.alone:        # devices that were brought up stay up
+            for node, device in wiring.idle.items():
+                kernel.batch("ip", [f"link set {device} down"], self.plan.host(node))
         self.expect_state(before)
         return "a machine" + (" with missing cables" if missing else "") + (" that only cables join" if wiring.alone else "") + (", and again with exchanged devices" if wiring.exchanged is not None else "")
 
