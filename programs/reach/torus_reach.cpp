@@ -233,10 +233,10 @@ class TorusReach final : public Reach, private torus_run::ChildDaemons::Listener
             lost(node, "it cannot be reached from any reachable host" + last_reason(node));
     }
     std::string last_reason(int node) const {
-        constexpr std::string_view known = "cannot be reached: ";
         const auto why = why_.find(node);
         if (why == why_.end()) return {};
-        if (why->second.starts_with(known)) return ": " + why->second.substr(known.size());
+        for (const std::string_view said : {"cannot be reached: ", "cannot be used: "})
+            if (why->second.starts_with(said)) return ": " + why->second.substr(said.size());
         return ": it " + why->second;
     }
 

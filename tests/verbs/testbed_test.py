@@ -82,7 +82,7 @@ def cases(wiring):
     yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=True)
     yield Case("windows", 900, f"{run} mpi_windows making fences posts locks operations pairs", ("mpi_windows",), ("one",),
                long=True)
-    yield Case("memlock", 120, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
+    yield Case("memlock", 300, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
     if wiring.routes:
         far = size - 1
         way = wiring.torus.path(0, far)

@@ -3,7 +3,7 @@
 # If the slots fit, as in Debian's default limit, all messages arrive.
 . "${0%/*}/common.sh"
 without_lock() {
-    setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock timeout 60 torus-run -np "$RXE_SIZE" "$@" >$said 2>&1
+    setpriv --inh-caps=-ipc_lock --bounding-set=-ipc_lock timeout 200 torus-run -np "$RXE_SIZE" "$@" >$said 2>&1
 }
 ulimit -l 8192 || fail "the limit cannot be set"
 without_lock --set transport.tokens=4 --set transport.relay_tokens=2 --set transport.eager_limit=4KiB \
