@@ -199,7 +199,7 @@ class WhileAJobRuns(CablesTest):
         self.wait_for_line("is flapping")
         self.stop()
         lines = self.end()
-        self.assertLessEqual(len(lines), 6, lines)
+        self.assertLessEqual(len(lines), 12, lines)     # of 80 changes; a busy machine stretches them
         self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} died [0-9]+ times in [0-9.]+ s and has been "
                     "(up again|dead) since .*")
 
