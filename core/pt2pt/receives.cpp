@@ -12,7 +12,7 @@ using transport::PacketHeader;
 
 namespace {
 
-// The most cables between the same two ranks: a ring of two has two.
+// The most cables between the same two ranks.
 constexpr std::uint32_t most_parts = std::tuple_size_v<Cables>;
 
 // Whether bytes for this receive handle may arrive from that peer now: its message is matched, or

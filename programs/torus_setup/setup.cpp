@@ -312,6 +312,14 @@ class Setup {
         return std::size_t(found - options_.hosts.begin());
     }
 
+    // Calls by node, in the order of options_.hosts.
+    std::vector<std::string> by_host(const std::vector<std::string>& calls) const {
+        std::vector<std::string> ordered = all({});
+        for (std::size_t node = 0; node < nodes_.size(); ++node)
+            ordered[place_of(nodes_[node])] = calls[node];
+        return ordered;
+    }
+
     void plan() {
         const config::Settings settings = load();
         config::NetplanOptions netplan = config::default_netplan();
@@ -357,11 +365,11 @@ class Setup {
         plan();
         if (options_.dry_run) return true;
         if (!consent("Make these changes?")) return false;
-        std::vector<std::string> calls = all({});
-        for (std::size_t node = 0; node < nodes_.size(); ++node)
-            calls[place_of(nodes_[node])] = as_calls(changes_[node]);
+        std::vector<std::string> calls;
+        for (const Changes& changes : changes_) calls.push_back(as_calls(changes));
         fmt::print("Setting up {} hosts\n", nodes_.size());
-        if (on_hosts(calls, [](std::size_t, const Reply&) { return "set up"; })) return true;
+        if (on_hosts(by_host(calls), [](std::size_t, const Reply&) { return "set up"; }))
+            return true;
         fmt::print(stderr,
                    "torus-setup: not all hosts are set up. Repeat the command, or restore them "
                    "with --undo\n");
@@ -417,11 +425,7 @@ class Setup {
         if (options_.only) return;
         const config::Settings settings = load();
         const IpCheck check(settings, plans_);
-        const std::vector<std::string> of_nodes = check.calls();
-        std::vector<std::string> calls = all({});
-        for (std::size_t node = 0; node < nodes_.size(); ++node)
-            calls[place_of(nodes_[node])] = of_nodes[node];
-        if (!on_hosts(calls, [](std::size_t, const Reply&) { return ""; })) return;
+        if (!on_hosts(by_host(check.calls()), [](std::size_t, const Reply&) { return ""; })) return;
         std::vector<Reply> replies;
         for (const std::string& host : nodes_) replies.push_back(replies_[place_of(host)]);
         for (const std::string& trouble : check.troubles(replies))

@@ -239,13 +239,14 @@ class Wirings(SetupTest):
         self.assertRegex(reasons[0], wiring.reason)
         if "parts: " in wiring.reason:
             named = reasons[0].split("parts: ")[1].removesuffix(". No file was written").split("; ")
-            parts = wiring.parts()
-            self.assertEqual(len(named), len(parts), said)
+            parts, found = wiring.parts(), []
             for words in (re.split(", | and ", part) for part in named):
                 more = re.fullmatch(r"(\d+) more", words[-1])      # a long list is cut
                 hosts = {self.hosts.index(name) for name in (words[:-1] if more else words)}
                 whole = next(part for part in parts if hosts <= part)
-                self.assertEqual(len(whole), len(words) - 1 + int(more[1]) if more else len(hosts), said)
+                self.assertEqual(len(whole), len(hosts) + (int(more[1]) if more else 0), said)
+                found.append(whole)
+            self.assertEqual((len(found), set(found)), (len(parts), parts), said)
 
     def expect_machine(self, done, ready=True):
         self.assertEqual(done.returncode, 0 if ready else 1, done.stdout + done.stderr)
@@ -316,7 +317,9 @@ class Wirings(SetupTest):
             for node, device in wiring.idle.items():
                 kernel.batch("ip", [f"link set {device} down"], self.plan.host(node))
         self.expect_state(before)
-        return "a machine" + (" with missing cables" if missing else "") + (" that only cables join" if wiring.alone else "") + (", and again with exchanged devices" if wiring.exchanged is not None else "")
+        return "".join(["a machine", " with missing cables" if missing else "",
+                        " that only cables join" if wiring.alone else "",
+                        ", and again with exchanged devices" if wiring.exchanged is not None else ""])
 
     def test_random_wirings(self):
         for seed in range(SEED, SEED + COUNT):
