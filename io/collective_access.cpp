@@ -193,6 +193,7 @@ void CollectiveAccess::plan() {
     for (Lane& lane : own_lanes_) {
         lane.round = 0;
         lane.stage = Stage::ask;
+        lane.transfer.reset();  // of a call that failed
         lane.shares.resize(members());
     }
     // A member's headers, lists and contents of each share; an aggregator's from each member, and

@@ -44,6 +44,8 @@ class CollectiveAccess final : public collectives::Schedule {
         std::size_t window = 0;        // bytes of buffer of each aggregator
         int lanes = 1;                 // the most lanes of an aggregator; 1 to most_lanes
         std::size_t shortest_lane = std::size_t(512) << 10;  // in bytes of the file
+        // A shorter transfer costs less than its start in the background.
+        std::size_t shortest_transfer = std::size_t(64) << 10;
         Hints hints;
     };
     struct Call {
@@ -90,7 +92,7 @@ class CollectiveAccess final : public collectives::Schedule {
         Run first[runs_in_header];
     };
     enum class Phase { opening, direct, rounds, closing, over };
-    enum class Stage { ask, headers, runs, data, done };
+    enum class Stage { ask, headers, runs, data, access, done };
     // Messages of a lane to its aggregator match in their order: header, list, contents. Two
     // aggregators also send each other what they read, as answers.
     static int requests(std::size_t lane) { return int(2 * lane); }
@@ -122,9 +124,11 @@ class CollectiveAccess final : public collectives::Schedule {
         Domains::Window window;
         std::vector<Share> shares;  // by member
         Coverage coverage;
+        std::optional<Transfer> transfer;  // of the window, if it goes on in the background
     };
 
     bool move() override;
+    void await_work(bool all) override;
     void open();
     std::uint64_t memory_of_lists() const;
     bool through_aggregators() const;
@@ -152,8 +156,12 @@ class CollectiveAccess final : public collectives::Schedule {
     bool lay_out(Lane& lane, int member);
     core::Buffer part_of(std::size_t l, Share& share);
     void serve_itself(std::size_t l);
-    void write_window(std::size_t l);
-    void read_window(std::size_t l);
+    void cover(std::size_t l);
+    void access(std::size_t l);
+    bool accessed(std::size_t l);
+    Outcome access_now(std::size_t l, std::size_t from, std::size_t to);
+    void take(std::size_t l, std::size_t from, std::size_t to, const Outcome& outcome);
+    bool transfers_under_way() const;
     bool overlaps(const Opening& opening, const Domains::Window& window) const {
         return opening.begin < window.end && window.begin < opening.end;
     }

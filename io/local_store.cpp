@@ -56,6 +56,7 @@ LocalStore::~LocalStore() {
 
 int LocalStore::close() {
     if (descriptor_ == -1) return 0;
+    ring_.reset();
     const int result = ::close(descriptor_);
     descriptor_ = -1;
     // Linux has released the descriptor whatever close() returns.
@@ -99,6 +100,18 @@ Outcome LocalStore::write(const std::byte* memory, std::size_t bytes, Offset at)
         outcome.bytes += std::size_t(put);
     }
     return outcome;
+}
+
+// A write beyond the limit is left to write(), which knows how to avoid the signal.
+void LocalStore::begin(Transfer& transfer) {
+    if (transfer.write && Offset(transfer.bytes) > limit_ - transfer.at)
+        return Store::begin(transfer);
+    if (!ring_) ring_.emplace(Ring::make());
+    if (*ring_ == nullptr || !(*ring_)->begin(descriptor_, transfer)) Store::begin(transfer);
+}
+
+void LocalStore::take_ended(bool wait) {
+    if (ring_ && *ring_ != nullptr) (*ring_)->take_ended(wait);
 }
 
 Offset LocalStore::size() {

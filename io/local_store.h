@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 
+#include "io/ring.h"
 #include "io/store.h"
 
 namespace torusmp::io {
@@ -22,6 +24,8 @@ class LocalStore final : public Store {
 
     Outcome read(std::byte* memory, std::size_t bytes, Offset at) override;
     Outcome write(const std::byte* memory, std::size_t bytes, Offset at) override;
+    void begin(Transfer& transfer) override;
+    void take_ended(bool wait) override;
     Offset size() override;
     int resize(Offset size) override;
     int reserve(Offset size) override;
@@ -31,7 +35,8 @@ class LocalStore final : public Store {
 
     // Gets the identity of the file (fstat). Returns an errno value.
     int describe(struct stat& facts) const;
-    // Closes the file. Returns an errno value: network file systems report failed writes here.
+    // Waits for the transfers and closes the file. Returns an errno value: network file systems
+    // report failed writes here.
     int close();
 
   private:
@@ -41,6 +46,7 @@ class LocalStore final : public Store {
     // The largest size of a file that the process may write (ulimit -f). Beyond it the kernel sends
     // SIGXFSZ, which ends programs that do not handle it.
     Offset limit_;
+    std::optional<std::unique_ptr<Ring>> ring_;  // empty before the first transfer
 };
 
 }  // namespace torusmp::io

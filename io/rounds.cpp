@@ -26,8 +26,10 @@ core::Buffer bytes_at(const void* memory, std::size_t bytes) {
 bool CollectiveAccess::rounds() {
     // Each share goes on by itself, and so do the two sides of one.
     bool over = true;
+    if (!own_lanes_.empty() && place_.store != nullptr) place_.store->take_ended(false);
     for (std::size_t l = 0; l < own_lanes_.size(); ++l) over &= aggregate(l);
     for (std::size_t k = 0; k < pieces_.size(); ++k) over &= client(k);
+    set_working(transfers_under_way());
     return over;
 }
 
@@ -126,13 +128,22 @@ bool CollectiveAccess::aggregate(std::size_t l) {
                 break;
             case Stage::runs:
                 if (!all_runs(l)) return false;
-                exchange(l);
-                lane.stage = Stage::data;
+                cover(l);
+                if (call_.write)
+                    exchange(l);
+                else
+                    access(l);
+                lane.stage = call_.write ? Stage::data : Stage::access;
                 break;
             case Stage::data:
                 if (!all_data(l)) return false;
-                if (call_.write) write_window(l);
-                lane.stage = Stage::done;
+                if (call_.write) access(l);
+                lane.stage = call_.write ? Stage::access : Stage::done;
+                break;
+            case Stage::access:
+                if (!accessed(l)) return false;
+                if (!call_.write) exchange(l);
+                lane.stage = call_.write ? Stage::done : Stage::data;
                 break;
             case Stage::done:
                 ++lane.round;
@@ -227,12 +238,15 @@ core::Buffer CollectiveAccess::part_of(std::size_t l, Share& share) {
     return {static_cast<void*>(memory_of_lane(l)), *share.layout};
 }
 
-void CollectiveAccess::exchange(std::size_t l) {
+void CollectiveAccess::cover(std::size_t l) {
     Lane& lane = own_lanes_[l];
     lane.coverage.reset(std::size_t(std::max<Offset>(lane.window.bytes(), 0)));
     for (const Share& share : lane.shares)
         for (const Run& run : share.runs) lane.coverage.mark(run);
-    if (!call_.write) read_window(l);
+}
+
+void CollectiveAccess::exchange(std::size_t l) {
+    Lane& lane = own_lanes_[l];
     serve_itself(l);
     for (std::size_t i = 0; i < members(); ++i) {
         Share& share = lane.shares[i];
@@ -272,37 +286,69 @@ void CollectiveAccess::serve_itself(std::size_t l) {
     if (call_.buffer.layout != nullptr) call_.buffer.unpack(own.done, outside.base, own.bytes);
 }
 
-void CollectiveAccess::write_window(std::size_t l) {
+// Begins to move the window between memory and file: in the background if it is one long stretch
+// and other lanes can go on meanwhile, else at once.
+void CollectiveAccess::access(std::size_t l) {
     Lane& lane = own_lanes_[l];
-    if (place_.store == nullptr) return note(EBADF);
-    const std::byte* const memory = memory_of_lane(l);
-    lane.coverage.for_each(0, [&](std::size_t from, std::size_t to) {
-        if (error_ != 0) return false;
-        note(place_.store->write(memory + from, to - from, lane.window.begin + Offset(from)).error);
-        return error_ == 0;
+    const std::size_t gap = call_.write || place_.hints.sieve_read == Choice::no ? 0
+                            : place_.hints.sieve_read == Choice::yes ? domains_.longest()
+                                                                     : gap_read;
+    std::size_t stretches = 0, begin = 0, end = 0;
+    lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
+        begin = from;
+        end = to;
+        return ++stretches < 2;
+    });
+    if (stretches == 1 && lanes_ > 1 && end - begin >= place_.shortest_transfer && error_ == 0 &&
+        place_.store != nullptr) {
+        lane.transfer.emplace(Transfer{call_.write, memory_of_lane(l) + begin, end - begin,
+                                       lane.window.begin + Offset(begin)});
+        place_.store->begin(*lane.transfer);
+        return;
+    }
+    lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
+        take(l, from, to, access_now(l, from, to));
+        return error_ == 0 || !call_.write;
     });
 }
 
-// Bytes beyond the end of the file read as zeros, and are not counted.
-void CollectiveAccess::read_window(std::size_t l) {
+bool CollectiveAccess::accessed(std::size_t l) {
     Lane& lane = own_lanes_[l];
-    std::byte* const memory = memory_of_lane(l);
-    const std::size_t gap = place_.hints.sieve_read == Choice::yes  ? domains_.longest()
-                            : place_.hints.sieve_read == Choice::no ? 0
-                                                                    : gap_read;
-    lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
-        Outcome got;
-        if (place_.store == nullptr)
-            got.error = EBADF;
-        else if (error_ == 0)
-            got = place_.store->read(memory + from, to - from, lane.window.begin + Offset(from));
-        note(got.error);
-        if (got.bytes == to - from) return true;
-        std::memset(memory + from + got.bytes, 0, to - from - got.bytes);
-        const Offset end = lane.window.begin + Offset(from + got.bytes);
-        if (error_ == 0 && (met_end_ < 0 || end < met_end_)) met_end_ = end;
-        return true;
-    });
+    if (!lane.transfer) return true;
+    if (!lane.transfer->over) return false;
+    const auto from = std::size_t(lane.transfer->at - lane.window.begin);
+    take(l, from, from + lane.transfer->bytes, lane.transfer->outcome);
+    lane.transfer.reset();
+    return true;
+}
+
+Outcome CollectiveAccess::access_now(std::size_t l, std::size_t from, std::size_t to) {
+    if (place_.store == nullptr) return {0, EBADF};
+    if (error_ != 0) return {};
+    std::byte* const memory = memory_of_lane(l) + from;
+    const Offset at = own_lanes_[l].window.begin + Offset(from);
+    return call_.write ? place_.store->write(memory, to - from, at)
+                       : place_.store->read(memory, to - from, at);
+}
+
+// What has become of a stretch. Bytes beyond the end of the file read as zeros, and are not counted.
+void CollectiveAccess::take(std::size_t l, std::size_t from, std::size_t to,
+                            const Outcome& outcome) {
+    note(outcome.error);
+    if (call_.write || outcome.bytes == to - from) return;
+    std::memset(memory_of_lane(l) + from + outcome.bytes, 0, to - from - outcome.bytes);
+    const Offset end = own_lanes_[l].window.begin + Offset(from + outcome.bytes);
+    if (error_ == 0 && (met_end_ < 0 || end < met_end_)) met_end_ = end;
+}
+
+bool CollectiveAccess::transfers_under_way() const {
+    return std::any_of(own_lanes_.begin(), own_lanes_.end(),
+                       [](const Lane& lane) { return lane.transfer && !lane.transfer->over; });
+}
+
+void CollectiveAccess::await_work(bool all) {
+    do place_.store->take_ended(transfers_under_way());
+    while (all && transfers_under_way());
 }
 
 }  // namespace torusmp::io

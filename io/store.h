@@ -20,6 +20,17 @@ struct Outcome {
     int error = 0;
 };
 
+// A transfer that may go on while the rank does other work. Its owner keeps it and its memory in
+// place until it is over.
+struct Transfer {
+    bool write;
+    std::byte* memory;
+    std::size_t bytes;
+    Offset at;
+    Outcome outcome{};
+    bool over = false;
+};
+
 class FarStore;
 
 // Locks of ranges of a file, which exclude other members. Methods block.
@@ -41,6 +52,15 @@ class Store : public RangeLocks {
     virtual Outcome read(std::byte* memory, std::size_t bytes, Offset at) = 0;
     // Moves all bytes, unless there is an error.
     virtual Outcome write(const std::byte* memory, std::size_t bytes, Offset at) = 0;
+    // Begins a transfer. It is over at once where the store cannot do better.
+    virtual void begin(Transfer& transfer) {
+        transfer.outcome = transfer.write ? write(transfer.memory, transfer.bytes, transfer.at)
+                                          : read(transfer.memory, transfer.bytes, transfer.at);
+        transfer.over = true;
+    }
+    // Marks the transfers that have ended as over. If `wait` is true and some have begun and are
+    // not over, returns only when one is.
+    virtual void take_ended(bool /*wait*/) {}
     // The size of the file, or a negated errno value.
     virtual Offset size() = 0;
     virtual int resize(Offset size) = 0;

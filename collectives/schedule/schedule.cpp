@@ -62,8 +62,12 @@ Area* Schedule::area_inside(const Hosts& hosts) const {
     return fixed_tag_ ? fixed_area_.get() : hosts.local.area();
 }
 
+// No other rank would wake this one when the work ends, so it is awaited here.
 void Schedule::set_asleep(bool asleep) {
-    messages_.area()->set_asleep(asleep);
+    if (Area* const area = messages_.area()) area->set_asleep(asleep);
+    if (!asleep || !works_) return;
+    await_work(false);
+    group().runtime().recheck();
 }
 
 // Consecutive calls are often alike. A copy that loads several just-written words at once would
@@ -179,7 +183,12 @@ bool Schedule::advance() {
         steps = steps_;
         finished = !failed() && steps_->move();
         if (!finished && !failed()) look_for_faults();
-        if (!finished && failed()) finished = (take_back(), all_complete());
+        if (!finished && failed()) {
+            if (works_) await_work(true);
+            works_ = false;
+            take_back();
+            finished = all_complete();
+        }
     } while (!finished && (messages_.posts() != posts || steps_ != steps));
     if (messages_.failure().to_report && !nested_) [[unlikely]]
         tell_all();

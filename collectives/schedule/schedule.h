@@ -70,7 +70,7 @@ class Schedule : public core::Task, protected Steps {
     // The messages or members that it waits for, as text.
     std::string describe() const;
     void linger() final;
-    bool looks() const final { return messages_.area() != nullptr; }
+    bool looks() const final { return messages_.area() != nullptr || works_; }
     void set_asleep(bool asleep) final;
 
   protected:
@@ -101,6 +101,12 @@ class Schedule : public core::Task, protected Steps {
     void nest(Schedule& part, int number);
     // Advances a part; true if it has completed successfully.
     bool move_part(Schedule& part);
+
+    // Steps that wait for something besides messages, such as a transfer of a file, say so whenever
+    // they are advanced: then they are advanced in every turn.
+    void set_working(bool working) { works_ = working; }
+    // Returns when some of that has ended, or when all has.
+    virtual void await_work(bool /*all*/) {}
 
   private:
     class Refusal;
@@ -139,6 +145,7 @@ class Schedule : public core::Task, protected Steps {
     std::string verdict_;  // the verdict of another member that ended it, as text
     bool advancing_ = false;
     bool looked_ = false;  // for faults, since it was started
+    bool works_ = false;
     std::uint64_t faults_seen_ = 0;
     std::atomic<bool> complete_{true};
 };

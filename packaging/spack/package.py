@@ -15,6 +15,7 @@ class Torusmp(CMakePackage):
     variant("verbs", default=True, description="RDMA between hosts")
     variant("pmix", default=True, description="Start by Slurm and other launchers with PMIx")
     variant("isal", default=True, description="Checksums by ISA-L")
+    variant("uring", default=True, description="Files by io_uring")
     variant("fortran", default=True, description="The Fortran module mpi")
     variant("manual", default=True, description="Man pages and completions")
 
@@ -34,11 +35,12 @@ class Torusmp(CMakePackage):
     depends_on("ucx", when="+verbs")
     depends_on("pmix", when="+pmix")
     depends_on("isa-l", when="+isal")
+    depends_on("liburing", when="+uring")
 
     generator("ninja")
 
     def cmake_args(self):
-        parts = ("verbs", "pmix", "isal", "fortran", "manual")
+        parts = ("verbs", "pmix", "isal", "uring", "fortran", "manual")
         args = [self.define_from_variant(f"TORUSMP_{part.upper()}", part) for part in parts]
         args += [self.define("CMAKE_UNITY_BUILD", True), self.define("CMAKE_UNITY_BUILD_BATCH_SIZE", 16)]
         return args

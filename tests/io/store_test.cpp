@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -51,6 +52,70 @@ TEST_CASE("A local file keeps the written bytes, and reads end at its end", "[io
     REQUIRE(store->write(data, 4, 0).error == EBADF);
 }
 
+// Where the kernel has no io_uring, each transfer is over when it has begun.
+TEST_CASE("Transfers of a local file end with their bytes, in any number", "[io]") {
+    const Folder folder;
+    int error = 0;
+    const auto store = LocalStore::open(folder.file(), O_RDWR | O_CREAT | O_EXCL, error);
+    REQUIRE(store != nullptr);
+    constexpr std::size_t length = 100'000, count = 40;
+    std::vector<std::vector<std::byte>> memory(count);
+    std::vector<Transfer> transfers;
+    const auto run = [&](bool write) {
+        transfers.clear();
+        for (std::size_t i = 0; i < count; ++i)
+            transfers.push_back({write, memory[i].data(), length, Offset(i * length)});
+        for (Transfer& transfer : transfers) store->begin(transfer);
+        const auto over = [&] {
+            return std::all_of(transfers.begin(), transfers.end(),
+                               [](const Transfer& it) { return it.over; });
+        };
+        while (!over()) store->take_ended(true);
+        store->take_ended(true);  // does not wait if none has begun
+    };
+    for (std::size_t i = 0; i < count; ++i) memory[i].assign(length, std::byte(i + 1));
+    run(true);
+    for (const Transfer& it : transfers) REQUIRE((it.outcome.error == 0 && it.outcome.bytes == length));
+    REQUIRE(store->size() == Offset(count * length));
+    REQUIRE(store->resize(Offset(count * length - 10)) == 0);
+    for (auto& it : memory) it.assign(length, {});
+    run(false);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t expected = i + 1 == count ? length - 10 : length;
+        REQUIRE(transfers[i].outcome.error == 0);
+        REQUIRE(transfers[i].outcome.bytes == expected);
+        REQUIRE(std::count(memory[i].begin(), memory[i].end(), std::byte(i + 1)) ==
+                std::ptrdiff_t(expected));
+    }
+}
+
+TEST_CASE("A transfer that the kernel refuses ends with the reason", "[io]") {
+    const Folder folder;
+    int error = 0;
+    REQUIRE(LocalStore::open(folder.file(), O_RDWR | O_CREAT | O_EXCL, error) != nullptr);
+    const auto store = LocalStore::open(folder.file(), O_RDONLY, error);
+    REQUIRE(store != nullptr);
+    std::vector<std::byte> memory(1000);
+    Transfer transfer{true, memory.data(), memory.size(), 0};
+    store->begin(transfer);
+    while (!transfer.over) store->take_ended(true);
+    REQUIRE(transfer.outcome.error == EBADF);
+    REQUIRE(transfer.outcome.bytes == 0);
+}
+
+// Their memory may be gone afterwards.
+TEST_CASE("A file is closed after its transfers", "[io]") {
+    const Folder folder;
+    int error = 0;
+    auto store = LocalStore::open(folder.file(), O_RDWR | O_CREAT | O_EXCL, error);
+    std::vector<std::byte> memory(std::size_t(1) << 20, std::byte{3});
+    Transfer transfer{true, memory.data(), memory.size(), 0};
+    store->begin(transfer);
+    REQUIRE(store->close() == 0);
+    REQUIRE(transfer.over);
+    REQUIRE(transfer.outcome.bytes == memory.size());
+}
+
 TEST_CASE("A file that cannot be opened is reported with the kernel's reason", "[io]") {
     const Folder folder;
     int error = 0;
@@ -78,6 +143,12 @@ TEST_CASE("Exceeding the file size limit of the process is an error and not a si
     REQUIRE(beyond.error == EFBIG);
     REQUIRE(beyond.bytes == 400);
     REQUIRE(store->size() == 1000);
+    std::vector<std::byte> more(600, std::byte{5});
+    Transfer transfer{true, more.data(), more.size(), 600};
+    store->begin(transfer);
+    while (!transfer.over) store->take_ended(true);
+    REQUIRE(transfer.outcome.error == EFBIG);
+    REQUIRE(transfer.outcome.bytes == 400);
     REQUIRE(store->resize(1001) == EFBIG);
     REQUIRE(store->reserve(1001) == EFBIG);
     REQUIRE(setrlimit(RLIMIT_FSIZE, &before) == 0);
