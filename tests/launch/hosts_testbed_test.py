@@ -67,8 +67,7 @@ class HostsTest(TestbedTest):
         return self.run_on_testbed(*options, RANK_PROGRAM, *steps, **how)
 
     def processes(self, host):
-        done = subprocess.run(["ip", "netns", "pids", host], text=True, capture_output=True)
-        return {int(pid) for pid in done.stdout.split()}
+        return set(kernel.processes_in({kernel.namespace_id(host)}))
 
     def expect_hosts_empty(self, known=frozenset(), hosts=None):
         for host in hosts or self.hosts:
@@ -273,7 +272,7 @@ class TreeCables(HostsTest):
             with self.subTest(dims):
                 self.up(dims, "--no-management", "--no-routes", "--ipv6-only")
                 self.serve()
-                run = self.start('i=0; until STOPPED; do echo "rank $TORUSMP_RANK line $i"; i=$((i+1)); sleep 0.1; done')
+                run = self.start('i=0; until STOPPED; do echo "rank $TORUSMP_RANK line $i"; i=$((i+1)); sleep 0.05; done')
                 ranks = range(len(self.hosts))
                 run.wait_for("rank 1 line 20", 1)
                 for cut in cuts:

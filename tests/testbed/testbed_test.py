@@ -14,7 +14,8 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from netns import kernel                                                                    # noqa: E402
 from netns.plan import Plan                                                                 # noqa: E402
 from netns.testbed import Testbed                                                           # noqa: E402
-from harness import PATIENCE, TOOL, TestbedTest, alive, eventually, far_ends, main, tool, udp_arrives   # noqa: E402
+from harness import PATIENCE, TOOL, TestbedTest, alive, eventually, far_ends, main, udp_arrives   # noqa: E402
+from harness import tool_program as tool                                                   # noqa: E402
 
 
 class PlannedRoutes(unittest.TestCase):
