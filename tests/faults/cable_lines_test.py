@@ -138,7 +138,7 @@ class AtTheStart(CablesTest):
 
 class WhileAJobRuns(CablesTest):
     def test_a_cable_that_dies_and_comes_back_causes_two_lines(self):
-        for dims in ("2x2", "3x3x2"):
+        for dims in ("2x2", "2x3"):    # the detour is the other cable, or leads over another host
             with self.subTest(dims):
                 self.up(dims)
                 for file in ("ready", "stop"):
@@ -192,14 +192,15 @@ class WhileAJobRuns(CablesTest):
         self.up("2x2")
         self.start()
         self.wait_for_traffic()
-        for _ in range(40):
+        for _ in range(16):     # kernels report about one change a second
             tool("cut", self.testbed, "1:1+")
             tool("heal", self.testbed, "1:1+")
             time.sleep(0.02)
         self.wait_for_line("is flapping")
         self.stop()
         lines = self.end()
-        self.assertLessEqual(len(lines), 12, lines)     # of 80 changes; a busy machine stretches them
+        # Of 32 changes: two for each of the first deaths, that it flaps, and its state at the end.
+        self.assertLessEqual(len(lines), 8, lines)
         self.expect(lines[-1], f"(warning: )?{re.escape(self.cable('1:1+'))} died [0-9]+ times in [0-9.]+ s and has been "
                     "(up again|dead) since .*")
 

@@ -43,7 +43,8 @@ TIMEOUT = 4
 PATIENCE = 120  # seconds for a job
 # All that a job may say of it: the launcher does, a line for a death and one for a return.
 NEWS = re.compile(r"torus-run: (warning: )?the cable from ")
-GRIDS = {"2x2x2": ("4x4x4x8", "2x2x2x1"), "3x3x2": ("6x6x4x4", "3x3x2x1"), "4x4": ("8x8x4x4", "4x4x1x1")}
+GRIDS = {"2x2x2": ("4x4x4x8", "2x2x2x1"), "3x3": ("6x6x4x4", "3x3x1x1"), "3x3x2": ("6x6x4x4", "3x3x2x1"),
+         "4x4": ("8x8x4x4", "4x4x1x1")}
 
 
 class Wrong(Exception):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random faults on jobs over network namespaces, one after the other.
 
-  fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND]
+  fault_testbeds.py --torus-run FILE --rank FILE [--faults 200] [--seed 1] [--torus 2x2] [--only KIND,...]
                     [--set transport.use=ethernet] [-v]
 
 Each job is started with torus-run over a testbed, talks over all its links, and suffers one fault. Deadly
@@ -39,7 +39,9 @@ IN_TIME = TIMEOUT + 17
 
 sys.path[:0] = [str(HERE), str(TESTBED.parent)]
 from marked_job import MarkedJob, options_of  # noqa: E402
+from netns import kernel  # noqa: E402
 from netns.plan import Torus  # noqa: E402
+from harness import tool  # noqa: E402
 
 
 class Wrong(Exception):
@@ -53,19 +55,27 @@ def sh(*words, check=True):
     return done.stdout
 
 
+def change(*words):
+    """Makes a testbed, or changes one."""
+    try:
+        tool(*map(str, words))
+    except AssertionError as refusal:
+        raise Wrong(str(refusal)) from None
+
+
 class Testbed:
     def __init__(self, torus, work):
         self.name, self.torus = f"fault{os.getpid()}-{time.monotonic_ns() % 10**6}", torus
         self.extents = [int(e) for e in torus.split("x")]
         self.geometry = work / "geometry.toml"
-        sh(TESTBED, "up", torus, "--name", self.name, "--geometry", self.geometry)
+        change("up", torus, "--name", self.name, "--geometry", self.geometry)
         nodes = 1
         for extent in self.extents:
             nodes *= extent
         self.hosts = [f"{self.name}-{n}" for n in range(nodes)]
 
     def down(self):
-        sh(TESTBED, "down", self.name, check=False)
+        tool("down", self.name, status=None)
 
     def places(self):
         return self.hosts + [f"{self.name}-front"]
@@ -133,11 +143,18 @@ def command_of(pid):
     return ""
 
 
+def lines_of(place, table):
+    """The lines of a table of sockets in a namespace; none if the namespace is gone."""
+    with contextlib.suppress(OSError), kernel.inside(place), open(f"/proc/thread-self/net/{table}") as f:
+        return f.read().splitlines()[1:]
+    return []
+
+
 def listening(place):
     """TCP ports with a listener in a namespace, of either family."""
     ports = set()
     for table in ("tcp", "tcp6"):
-        for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
+        for line in lines_of(place, table):
             words = line.split()
             if words[3] == "0A":
                 ports.add(int(words[1].rsplit(":", 1)[1], 16))
@@ -147,10 +164,10 @@ def listening(place):
 def sockets_in_use(place):
     """Lines of the tables whose socket belongs to a process, without connections that only the kernel still closes."""
     lines = [f"{place} packet: {line.strip()}"
-             for line in sh("ip", "netns", "exec", place, "cat", "/proc/net/packet", check=False).splitlines()[1:]
+             for line in lines_of(place, "packet")
              if line.split()[3] != "0003"]  # attack.py records
     for table in ("tcp", "tcp6", "udp", "udp6"):
-        for line in sh("ip", "netns", "exec", place, "cat", f"/proc/net/{table}", check=False).splitlines()[1:]:
+        for line in lines_of(place, table):
             if line.split()[9] != "0":
                 lines.append(f"{place} {table}: {line.strip()}")
     return lines
@@ -187,7 +204,7 @@ def stop_rank(job, dice):
 def cut_device(job, dice):
     number = dice.randrange(len(job.testbed.hosts))
     dimension, sign = dice.randrange(len(job.testbed.extents)), dice.choice("pm")
-    sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
+    change("cut", job.testbed.name, f"{number}:d{dimension}{sign}")
     torus = Torus(job.testbed.extents, [True] * len(job.testbed.extents))
     other = torus.neighbour(number, dimension, 1 if sign == "p" else -1)
     return [rf"link between rank {a}\b[^\n;]* and rank {b}\b[^\n]* is dead; rank ({a}|{b})\b[^\n]* saw: "
@@ -207,23 +224,23 @@ def cut_off(job, dice):
 def cut_off_one(job, number):
     for dimension in range(len(job.testbed.extents)):
         for sign in "pm":
-            sh(TESTBED, "cut", job.testbed.name, f"{number}:d{dimension}{sign}")
+            change("cut", job.testbed.name, f"{number}:d{dimension}{sign}")
     return [rf"no detour is left around the dead links between [^\n]*\brank {number}\b"]
 
 
 def cut_off_again(job, dice):
     """All cables of a node, one of which was dead before."""
     number = dice.randrange(len(job.testbed.hosts))
-    sh(TESTBED, "cut", job.testbed.name, f"{number}:d0p")
+    change("cut", job.testbed.name, f"{number}:d0p")
     time.sleep(dice.uniform(0, 0.3))
-    sh(TESTBED, "heal", job.testbed.name, f"{number}:d0p")
+    change("heal", job.testbed.name, f"{number}:d0p")
     time.sleep(dice.uniform(0, 2))
     return cut_off_one(job, number)
 
 
 def kill_node(job, dice):
     number = dice.randrange(len(job.testbed.hosts))
-    sh(TESTBED, "kill-node", job.testbed.name, number)
+    change("kill-node", job.testbed.name, number)
     return [rf"node {number}, rank {number}\) is lost", dead_link_of(number)]
 
 
@@ -357,7 +374,7 @@ def run(arguments):
             for n in range(arguments.faults):
                 seed = arguments.seed + n
                 dice = random.Random(seed)
-                kind = arguments.only or list(FAULTS)[seed % len(FAULTS)]
+                kind = arguments.only[seed % len(arguments.only)]
                 work = Path(folder) / str(n)
                 work.mkdir()
                 testbed = testbed or Testbed(arguments.torus, work)
@@ -387,7 +404,7 @@ def run(arguments):
 def mended(testbed, kind):
     """Returns the repaired testbed; None if the next job needs another one."""
     if kind in ("device", "cable", "cut off", "cut off again"):
-        sh(TESTBED, "heal", testbed.name)
+        change("heal", testbed.name)
     if kind != "node":
         return testbed
     testbed.down()
@@ -401,10 +418,13 @@ def main():
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--torus", default="2x2")
-    parser.add_argument("--only", choices=list(FAULTS))
+    parser.add_argument("--only", default=",".join(FAULTS), metavar="KIND,...", help="some of: " + ", ".join(FAULTS))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the jobs")
     parser.add_argument("-v", action="store_true", help="a line for each fault")
     arguments = parser.parse_args()
+    arguments.only = arguments.only.split(",")
+    if unknown := set(arguments.only) - set(FAULTS):
+        parser.error(f"unknown kind {', '.join(unknown)}: expected {', '.join(FAULTS)}")
     possible = subprocess.run([TESTBED, "possible"], capture_output=True, text=True)
     if possible.returncode or os.geteuid():
         print(possible.stderr.strip() or "fault_testbeds: a testbed that stays needs root")
