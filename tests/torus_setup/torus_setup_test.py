@@ -317,7 +317,7 @@ class Alone(SetupTest):
         self.assertIn("--here elsewhere: not one of the hosts", self.setup("--here", "elsewhere", status=2).stderr)
 
 
-class Cabling(SetupTest):
+class CablingTest(SetupTest):
     def expect_machine(self, *options):
         before = self.state()
         done = self.setup("--yes", *options)
@@ -327,12 +327,27 @@ class Cabling(SetupTest):
         self.expect_state(before)
         return done
 
+
+class Plugs(CablingTest):
+    """Machines of the kinds of wirings_test.py."""
+
     def test_a_ring_with_exchanged_plugs(self):
         self.up("4")
         for host in self.hosts[1:3]:
             kernel.batch("ip", ["link set d0p name other", "link set d0m name d0p", "link set other name d0m"], host)
         self.expect_machine()
 
+    def test_two_hosts_with_one_cable(self):
+        self.up("2", open_dims=[0])
+        done = self.expect_machine()
+        self.assertIn(f"[{self.hosts[0]}]---[{self.hosts[1]}]\n", done.stdout)
+
+    def test_a_plane_of_six(self):
+        self.up("2x3")
+        self.expect_machine()
+
+
+class Cabling(CablingTest):
     def exchange(self, host, one, other):
         kernel.batch("ip", [f"link set {one} down", f"link set {other} down", f"link set {one} name other",
                             f"link set {other} name {one}", f"link set other name {other}"], host)
@@ -405,11 +420,6 @@ class Cabling(SetupTest):
         self.setup("--undo")
         self.expect_state(before)
 
-    def test_two_hosts_with_one_cable(self):
-        self.up("2", open_dims=[0])
-        done = self.expect_machine()
-        self.assertIn(f"[{self.hosts[0]}]---[{self.hosts[1]}]\n", done.stdout)
-
     def test_the_device_of_the_ssh_connection_is_not_a_cable(self):
         self.up("2", open_dims=[0])
         for node, host in enumerate(self.hosts):
@@ -429,10 +439,6 @@ class Cabling(SetupTest):
             self.assertIn('"192.0.2.2"', f.read())
         self.expect_all_reach_all()
         self.setup("--undo", hosts=given)
-
-    def test_a_plane_of_six(self):
-        self.up("2x3")
-        self.expect_machine()
 
     def test_a_device_without_a_cable_is_down_again_after_undo(self):
         self.up("3")
@@ -558,8 +564,14 @@ class Persistence(SetupTest):
         self.expect_state(before)
 
 
+# "all": the shell dies at each of its changes, which takes minutes. Otherwise it dies at the first change by each
+# command, and at every fifth change, which the classes count from different ones.
+DEATHS = os.environ.get("SETUP_DEATHS", "some")
+
+
 class KilledTest(SetupTest):
     """On one host, the shell dies just before or after its Nth command that changes something."""
+    first_death = 1
 
     def wrap(self, act, later="exit 1"):
         """`act`: what the Nth command does, and `later` what the commands after it do, as sh."""
@@ -569,6 +581,7 @@ class KilledTest(SetupTest):
             with open(path, "w") as f:
                 f.write(f'#!/bin/sh\nreal={shutil.which(name)}\nlimit={self.path("limit")}\n'
                         f'if [ "$SETUP_HOST" = {self.hosts[1]} ] && [ -e $limit ]; then\n'
+                        f'echo {name} >>{self.path("changes")}\n'
                         f'read -r left <$limit\nif [ $left = 0 ]; then {later}; fi\nleft=$((left - 1))\n'
                         'echo $left >$limit\n'
                         f'if [ $left = 0 ]; then {act}; fi\nfi\nexec "$real" "$@"\n')
@@ -586,13 +599,25 @@ class KilledTest(SetupTest):
             return int(f.read())
 
     def each_death(self, when, act):
-        """Calls act(number) with the host dying at each number of changes, until it is never reached."""
+        """Calls act(number) with a number of changes that is never reached, and then with those at which the host
+        dies. act() returns True if it died."""
         self.wrap(('"$real" "$@"; ' if when == "after" else "") + "kill -9 $PPID; exit 1")
-        for number in itertools.count(1):
+        never = 1000000
+        self.limit(never)
+        self.assertFalse(act(never))
+        with open(self.path("changes")) as f:
+            changes = f.read().split()
+        self.assertGreater(len(changes), 10)
+        for number in self.deaths(changes):
             self.limit(number)
-            if not act(number):
-                break
-        self.assertGreater(number, 10)
+            self.assertTrue(act(number), f"{number} of {len(changes)} changes")
+
+    def deaths(self, changes):
+        """The numbers of the changes at which the host dies, from 1. `changes` names the commands that make them."""
+        if DEATHS == "all":
+            return range(1, len(changes) + 1)
+        first_of_each = {changes.index(command) + 1 for command in changes}
+        return sorted(first_of_each | set(range(self.first_death, len(changes) + 1, 5)) | {len(changes)})
 
     def ready(self):
         self.up("2", open_dims=[0])
@@ -645,11 +670,15 @@ class KilledFront(KilledTest):
 
 
 class KilledBefore(KilledTest):
+    first_death = 2
+
     def test_undone_byte_for_byte_after_each_death_that_precedes_a_change(self):
         self.expect_undone_after_each_death("before")
 
 
 class KilledAndRepeated(KilledTest):
+    first_death = 3
+
     def test_repeated_after_each_death(self):
         before = self.ready()
         def act(_):
@@ -663,6 +692,8 @@ class KilledAndRepeated(KilledTest):
 
 
 class KilledUndo(KilledTest):
+    first_death = 4
+
     def test_an_undo_that_dies_is_repeated(self):
         before = self.ready()
         def act(number):
