@@ -23,7 +23,10 @@ from harness import TestbedTest, main, tool                              # noqa:
 
 AGENT = "ip netns exec"
 PATIENCE = 200
-ROUNDS = int(os.environ.get("TORUSMP_WIRINGS", "4"))
+ROUNDS = int(os.environ.get("TORUSMP_WIRINGS", "2"))
+# The ways to plug a ring of four that no rotation or reflection turns into each other: none, one, two neighbours, two
+# opposite ones, three or all of the hosts are plugged the other way. The long run has all ways.
+WAYS = range(16) if os.environ.get("TORUSMP_WAYS") == "all" else (0, 1, 3, 5, 7, 15)
 
 
 class GraphTest(TestbedTest):
@@ -176,8 +179,8 @@ class Parts(GraphTest):
 
 
 class PluggedAtRandom(GraphTest):
-    def test_a_ring_of_four_in_all_sixteen_ways(self):
-        for ways in range(16):
+    def test_a_ring_of_four(self):
+        for ways in WAYS:
             names = [("ea", "eb") if ways >> node & 1 else ("eb", "ea") for node in range(4)]
             cables = ",".join(f"{a}:{names[a][0]}-{(a + 1) % 4}:{names[(a + 1) % 4][1]}" for a in range(4))
             with self.subTest(cables):

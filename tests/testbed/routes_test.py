@@ -20,9 +20,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from netns import kernel                                           # noqa: E402
 from netns.plan import Plan                                        # noqa: E402
-from harness import TOOL, TestbedTest, eventually, main, tool      # noqa: E402
+from harness import TOOL, TestbedTest, eventually, main            # noqa: E402
+from harness import tool_program as tool                           # noqa: E402
 
-SECONDS = float(os.environ.get("ROUTES_SECONDS", 12))
+SECONDS = float(os.environ.get("ROUTES_SECONDS", 6))
 SEED = int(os.environ.get("ROUTES_SEED", 1))
 # Seconds for which a stream may stop. Fixed routes stop it until TCP tries again after the cable is back.
 LONGEST = float(os.environ.get("ROUTES_LONGEST", 2))
