@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -252,9 +253,17 @@ int size_of(const Place& place) {
     return size;
 }
 
+// Whether a combination is tried. With COLLECTIVES_WHOLE in the environment, which the long run
+// sets, all are; otherwise every fifth one. No algorithm has a multiple of five of them, so each
+// algorithm is tried with other ones.
+bool is_chosen(int number) {
+    return std::getenv("COLLECTIVES_WHOLE") != nullptr || number % 5 == 0;
+}
+
 }  // namespace
 
 TEST_CASE("A count that differs on one member ends the call on all members, with every algorithm") {
+    int number = 0;
     struct Sizes {
         std::size_t all, odd;
     };
@@ -270,6 +279,7 @@ TEST_CASE("A count that differs on one member ends the call on all members, with
                     for (const bool at_root : {true, false})
                         for (const bool commutes : {true, false}) {
                             if (kind.name == "barrier" || (!commutes && !kind.reduces)) continue;
+                            if (!is_chosen(number++)) continue;
                             const int middle = size_of(place) / 2;
                             const Meant meant{sizes.all, kind.rooted ? middle : 0, algorithm,
                                               commutes};
