@@ -51,7 +51,7 @@ class Case:
     command: str        # for a shell on node 0
     programs: tuple     # beside torus-run
     shapes: tuple = SHAPES
-    long: bool = False  # only with --long
+    long: tuple = ()    # the shapes in which it runs only with --long
 
 
 def cases(wiring):
@@ -67,21 +67,23 @@ def cases(wiring):
     yield Case("transport.memlock", 60, f"{pair} setpriv --bounding-set=-ipc_lock --inh-caps=-ipc_lock verbs_test "
                "'[memlock]'", ("verbs_test",), ("one",))
     yield Case("launch", 60, f"test $({run} hostname | wc -l) = {size}", (), ("one",))
-    yield Case("silence", 400, f"sh {HERE}/cases/silence.sh 1", ("front_end_steps",))
+    yield Case("silence", 400, f"sh {HERE}/cases/silence.sh 1", ("front_end_steps",), long=("many",))
     yield Case("qmp", 150, f"{run} {qmp}", ("qmp_cases",))
-    yield Case("qmp.few-credits", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",), long=True)
+    yield Case("qmp.few-credits", 120, f"{run} {links} {qmp}", ("qmp_cases",), ("one",), long=SHAPES)
     damaged, other = wiring.ends(size - 1)[:2]
     yield Case("torus-check", 120, f"sh {HERE}/cases/torus_check.sh {size - 1} {damaged.device} {other.device}",
                ("torus-check", "torus-info"), ("many",))
-    yield Case("bench.latency", 60, "torus-bench latency --sizes 8:64KiB --step 32", ("torus-bench",), ("one",), long=True)
-    yield Case("bench.aggregate", 100, "torus-bench aggregate --sizes 64KiB:64KiB --seconds 0.02", ("torus-bench",))
-    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",), long=True)
-    yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",))
+    yield Case("bench.latency", 60, "torus-bench latency --sizes 8:64KiB --step 32", ("torus-bench",), ("one",), long=SHAPES)
+    yield Case("bench.aggregate", 100, "torus-bench aggregate --sizes 64KiB:64KiB --seconds 0.02", ("torus-bench",),
+               long=SHAPES)
+    yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",),
+               long=SHAPES)
+    yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",), long=SHAPES)
     random = f"sh {HERE}/cases/random_messages.sh"
     yield Case("random-messages", 200, f"{random} 3000", ("relay_soak_job",), ("one",))
-    yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=True)
+    yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=SHAPES)
     yield Case("windows", 900, f"{run} mpi_windows making fences posts locks operations pairs", ("mpi_windows",), ("one",),
-               long=True)
+               long=SHAPES)
     yield Case("memlock", 300, f"sh {HERE}/cases/memlock.sh", ("qmp_cases",), ("one",))
     if wiring.routes:
         far = size - 1
@@ -90,14 +92,14 @@ def cases(wiring):
         words = f"{far} {device_name(*way[0])} {last} {wiring.addresses[far, last][0]}"
         yield Case("kernel-routing", 120, f"sh {HERE}/cases/kernel_routing.sh {words}", ("qmp_cases",), ("many",))
     yield Case("soak", 1500, f"for i in $(seq 20); do {run} {qmp} || exit 1; done", ("qmp_cases",),
-               long=True)
+               long=SHAPES)
     end = wiring.ends(size - 1)[0]
     cables = f"python3 {HERE}/cases/cables.py"
-    yield Case("cables", 3400, f"{cables} 20", ("cable_traffic",), ("one",), long=True)
+    yield Case("cables", 3400, f"{cables} 20", ("cable_traffic",), ("one",), long=SHAPES)
     if wiring.torus.dims == [2, 2, 2]:  # where no corner is the neighbour of its opposite one
-        yield Case("cables.placed", 3000, f"{cables} 4 1 far", ("cable_traffic", "torus-top"), ("one",), long=True)
+        yield Case("cables.placed", 3000, f"{cables} 4 1 far", ("cable_traffic", "torus-top"), ("one",), long=SHAPES)
     yield Case("fault.device-down", 200, f"sh {HERE}/cases/device_down.sh {end.node} {end.device} {wiring.far[end].node}",
-               ("fault_rank",))
+               ("fault_rank",), long=("many",))
     yield Case("fault.guest-killed", 220, f"sh {HERE}/cases/guest_killed.sh {size - 1}", ("fault_rank",), ("many",))
 
 
@@ -119,7 +121,7 @@ def parse():
 def choose(options, wiring, programs):
     chosen = []
     for case in cases(wiring):
-        if options.shape not in case.shapes or (case.long and not options.long):
+        if options.shape not in case.shapes or (options.shape in case.long and not options.long):
             continue
         if options.only and not any(fnmatch.fnmatchcase(case.name, pattern) for pattern in options.only):
             continue
