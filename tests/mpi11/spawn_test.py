@@ -33,6 +33,11 @@ def introduction(secret, *hosts):
     return len(message).to_bytes(4, "little") + message
 
 
+def shared_memory():
+    """The names of torusmp's shared memory, should there be any. Other libraries under test use names, too."""
+    return {name for name in os.listdir("/dev/shm") if "torusmp" in name}
+
+
 class Joined(unittest.TestCase):
     """Each test has a mark in the environment of all processes that it starts."""
 
@@ -40,7 +45,7 @@ class Joined(unittest.TestCase):
         self.folder = tempfile.TemporaryDirectory(prefix="spawn-test-")
         self.addCleanup(self.folder.cleanup)
         self.mark = os.path.basename(self.folder.name)
-        self.shared_before = set(os.listdir("/dev/shm"))
+        self.shared_before = shared_memory()
         self.addCleanup(self.kill_all)
 
     def marked(self):
@@ -76,7 +81,7 @@ class Joined(unittest.TestCase):
 
     def expect_no_trace(self):
         eventually("the end of all processes", lambda: not self.marked())
-        eventually("no shared memory", lambda: not set(os.listdir("/dev/shm")) - self.shared_before)
+        eventually("no shared memory", lambda: not shared_memory() - self.shared_before)
         names = os.path.join(self.folder.name, "torusmp", "names")
         self.assertEqual(os.listdir(names) if os.path.isdir(names) else [], [])
 
