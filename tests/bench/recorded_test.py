@@ -259,7 +259,7 @@ class Testbeds(Recorded):
                                          text=True, env=self.environment)
                 deadline = time.monotonic() + 120
                 while not (there := self.testbeds()) and time.monotonic() < deadline:
-                    time.sleep(0.05)
+                    time.sleep(0.5)     # a list takes a tenth of a second of a core
                 child.send_signal(signal.SIGTERM)
                 _, err = child.communicate(timeout=150)
                 self.assertEqual(child.returncode, 128 + signal.SIGTERM, err)
