@@ -23,9 +23,12 @@ def shared_memory():
 class Joined(TestbedTest):
     def setUp(self):
         super().setUp()
-        self.testbed = self.name()
-        tool("up", "2x2x2", "--name", self.testbed)
+        self.up("2x2x2")
         self.shared_before = shared_memory()
+
+    def up(self, dims):
+        self.testbed = self.name()
+        tool("up", dims, "--name", self.testbed)
 
     def hosts(self):
         return [f"{self.testbed}-{node}" for node in range(8)]
@@ -70,6 +73,7 @@ class Joined(TestbedTest):
         self.expect_no_trace()
 
     def test_sides_whose_messages_are_relayed(self):
+        self.up("2x2")      # few ranks: all of them poll
         credits = ["--set", "transport.tokens=2", "--set", "transport.relay_tokens=2"]
         self.finish(self.start(SPAWN, "spawn", "each", "apart", options=credits))
         self.finish(self.start(PORTS, "meet", "bad_sockets", "mistakes", "between", options=credits))
