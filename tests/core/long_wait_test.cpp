@@ -58,7 +58,7 @@ TEST_CASE("the watchdog reports a wait once per period, and tasks look for the c
     constexpr std::chrono::milliseconds period(80);
     Unfinished task;
     std::atomic<int> reports{0};
-    std::atomic<bool> looked_late{false};
+    std::atomic<bool> looked_late{false}, misnamed{false};
     std::atomic<Clock::duration> third{};
     const auto began = Clock::now();
     Pair pair(Pair::several, [&](Options& options) {
@@ -66,6 +66,10 @@ TEST_CASE("the watchdog reports a wait once per period, and tasks look for the c
         options.on_waits = [&](const Waits& waits, WaitsWanted) {
             if (waits.rank != 0) return true;
             if (!task.lingered) looked_late = true;
+            // The report names the call and marks the receive that it awaits.
+            if (waits.calls.size() != 1 || waits.calls[0].name != "MPI_Recv" ||
+                waits.operations.size() != 1 || waits.operations[0].call != 0)
+                misnamed = true;
             if (++reports == 3) third = Clock::now() - began;
             return true;
         };
@@ -78,6 +82,7 @@ TEST_CASE("the watchdog reports a wait once per period, and tasks look for the c
         task.finished = true;
     }
     CHECK_FALSE(looked_late);
+    CHECK_FALSE(misnamed);
     CHECK(third.load() >= 3 * period);
     pair.ranks[0]->recheck();
     pair.ranks[0]->progress();
