@@ -191,6 +191,30 @@ TEST_CASE("a large message from scattered memory is written in pieces, not sent 
     REQUIRE(total(job[0], &Statistics::bytes_written) == 50'000);
 }
 
+TEST_CASE("a large message from scattered memory goes in packets over several cables",
+          "[core][protocol]") {
+    Memory out(50'000, true);
+    Memory in(50'000, false);
+    out.write(5);
+    SendRequest send;
+    ReceiveRequest receive;
+    JobOptions options = line(1, sim::Remote::pending, sim::Remote::refused);
+    options.dims = {2};
+    Job job(options);
+    job[1].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    job[0].send(send, out.buffer(), 1, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    REQUIRE(in.holds(50'000, 5));
+    REQUIRE(total(job[0], &Statistics::bytes_written) == 0);
+    int cables = 0;
+    for (const auto& it : job[0].state().connections())
+        cables += it.link && it.statistics.streamed != 0;
+    REQUIRE(cables == 2);
+}
+
 TEST_CASE("the report of a rank omits links without unanswered packets", "[core][protocol]") {
     Memory in(40, false);
     ReceiveRequest receive;
