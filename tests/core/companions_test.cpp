@@ -127,9 +127,13 @@ TEST_CASE("a Runtime joins companions while a thread sleeps in it", "[companions
 TEST_CASE("two threads wait in two Runtimes", "[companions]") {
     Jobs jobs(Pair::several);
     for (int round = 0; round < 50; ++round) {
+        // In some rounds both sleep, and each sleeps beside the other.
+        const auto before = [&] {
+            if (round % 10 == 0) sleep_a_little();
+        };
         std::array<std::atomic<bool>, 2> came{};
-        std::thread other([&] { came[0] = arrives(jobs.own, jobs.joined, [] {}); });
-        came[1] = arrives(jobs.joined, jobs.own, [] {});
+        std::thread other([&] { came[0] = arrives(jobs.own, jobs.joined, before); });
+        came[1] = arrives(jobs.joined, jobs.own, before);
         other.join();
         CHECK(came[0]);
         CHECK(came[1]);

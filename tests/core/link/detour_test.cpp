@@ -208,6 +208,23 @@ TEST_CASE("both ends report that a link is dead, its detour, and that its cable 
     }
 }
 
+TEST_CASE("news about links waits for a rank that computes", "[core][detour]") {
+    Job job(detour_torus({3, 3}, 1));
+    job.settle();
+    job.stop(1);
+    for (int n = 0; n < 20; ++n) {
+        REQUIRE(job.cut_link(6, {0, +1}));
+        job.settle();
+        job.revive_link(6, {0, +1});
+        job.settle();
+    }
+    CHECK(job[0].state().link_holdings().news == 1);  // the last version of the link
+    job.go_on(1);
+    job.settle();
+    CHECK(job[0].state().link_holdings().news == 0);
+    CHECK(job.on_cables());
+}
+
 TEST_CASE("links that are known to be dead at the start have detours until their cables connect",
           "[core][detour]") {
     JobOptions options = detour_torus({3, 3}, 1);
