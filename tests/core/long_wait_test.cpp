@@ -36,10 +36,11 @@ class Unfinished final : public Task {
 // A message from rank 1 for which a thread of rank 0 waits until the test sends it.
 class Waiting {
   public:
-    explicit Waiting(Pair& pair) : pair_(pair), thread_([this] {
-        pair_.ranks[0]->receive(request_, Buffer(&in_, sizeof in_), 1, 0, 0);
-        pair_.ranks[0]->wait(request_, "MPI_Recv");
-    }) {}
+    explicit Waiting(Pair& pair)
+        : pair_(pair), thread_([this] {
+              pair_.ranks[0]->receive(request_, Buffer(&in_, sizeof in_), 1, 0, 0);
+              pair_.ranks[0]->wait(request_, "MPI_Recv");
+          }) {}
     ~Waiting() {
         pair_.send_to_first(0);
         thread_.join();
