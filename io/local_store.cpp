@@ -106,8 +106,8 @@ Outcome LocalStore::write(const std::byte* memory, std::size_t bytes, Offset at)
 void LocalStore::begin(Transfer& transfer) {
     if (transfer.write && Offset(transfer.bytes) > limit_ - transfer.at)
         return Store::begin(transfer);
-    if (!ring_) ring_.emplace(Ring::make());
-    if (*ring_ == nullptr || !(*ring_)->begin(descriptor_, transfer)) Store::begin(transfer);
+    if (!ring_) ring_.emplace(Ring::make(descriptor_));
+    if (*ring_ == nullptr || !(*ring_)->begin(transfer)) Store::begin(transfer);
 }
 
 void LocalStore::take_ended(bool wait) {

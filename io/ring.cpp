@@ -23,14 +23,14 @@ constexpr std::size_t longest_transfer = std::size_t(1) << 30;
 }  // namespace
 
 struct Ring::Kernel {
+    int descriptor;  // of the file
     io_uring ring{};
     int under_way = 0;
-    int descriptor = -1;  // of the file
     bool failed = false;
 };
 
-std::unique_ptr<Ring> Ring::make() {
-    auto kernel = std::make_unique<Kernel>();
+std::unique_ptr<Ring> Ring::make(int descriptor) {
+    auto kernel = std::make_unique<Kernel>(Kernel{.descriptor = descriptor});
     if (io_uring_queue_init(most_transfers, &kernel->ring, 0) != 0) return nullptr;
     std::unique_ptr<Ring> ring(new Ring(std::move(kernel)));
     // This flag and the operations below are of the same kernel, 5.6.
@@ -45,13 +45,10 @@ Ring::~Ring() {
     io_uring_queue_exit(&kernel_->ring);
 }
 
-bool Ring::begin(int descriptor, Transfer& transfer) {
-    TORUSMP_ASSERT(kernel_->under_way == 0 || kernel_->descriptor == descriptor, descriptor,
-                   kernel_->descriptor, kernel_->under_way);
+bool Ring::begin(Transfer& transfer) {
     if (kernel_->failed || kernel_->under_way == int(most_transfers) ||
         transfer.bytes > longest_transfer)
         return false;
-    kernel_->descriptor = descriptor;
     transfer.outcome = {};
     transfer.over = false;
     if (!submit(transfer)) return false;
@@ -111,13 +108,13 @@ void Ring::take(Transfer& transfer, int result) {
 
 struct Ring::Kernel {};
 
-std::unique_ptr<Ring> Ring::make() {
+std::unique_ptr<Ring> Ring::make(int) {
     return nullptr;
 }
 
 Ring::~Ring() = default;
 
-bool Ring::begin(int, Transfer&) {
+bool Ring::begin(Transfer&) {
     return false;
 }
 

@@ -10,17 +10,16 @@ namespace torusmp::io {
 
 class Ring {
   public:
-    // Null if the kernel or its administrator does not let this process use io_uring, or if the
-    // library was built without liburing.
-    static std::unique_ptr<Ring> make();
+    // For a file that stays open as long as the ring. Null if the kernel or its administrator does
+    // not let this process use io_uring, or if the library was built without liburing.
+    static std::unique_ptr<Ring> make(int descriptor);
     // Waits for all transfers.
     ~Ring();
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    // Begins a transfer of a file that stays open until it is over. Returns false, and does
-    // nothing, if too many have begun.
-    bool begin(int descriptor, Transfer& transfer);
+    // Begins a transfer. Returns false, and does nothing, if too many have begun.
+    bool begin(Transfer& transfer);
     // See Store.
     void take_ended(bool wait);
 

@@ -294,13 +294,13 @@ void CollectiveAccess::access(std::size_t l) {
                             : place_.hints.sieve_read == Choice::yes ? domains_.longest()
                                                                      : gap_read;
     std::size_t stretches = 0, begin = 0, end = 0;
-    lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
-        begin = from;
-        end = to;
-        return ++stretches < 2;
-    });
-    if (stretches == 1 && lanes_ > 1 && end - begin >= place_.shortest_transfer && error_ == 0 &&
-        place_.store != nullptr) {
+    if (lanes_ > 1 && error_ == 0 && place_.store != nullptr)
+        lane.coverage.for_each(gap, [&](std::size_t from, std::size_t to) {
+            begin = from;
+            end = to;
+            return ++stretches < 2;
+        });
+    if (stretches == 1 && end - begin >= place_.shortest_transfer) {
         lane.transfer.emplace(Transfer{call_.write, memory_of_lane(l) + begin, end - begin,
                                        lane.window.begin + Offset(begin)});
         place_.store->begin(*lane.transfer);

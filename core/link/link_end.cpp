@@ -432,7 +432,6 @@ void LinkEnd::close(std::string_view why) {
     give_candidate_up(why);
     heard_ = false;
     forget_path();
-    manager_.wake();
 }
 
 std::string LinkEnd::describe() const {

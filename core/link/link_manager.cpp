@@ -458,7 +458,6 @@ bool LinkManager::agree_on_detour(LinkEnd& end, const SetupBody& body) {
     TORUSMP_TRACE(link, info, commons_.rank(), "agrees with rank {} on their detour",
                   end.connection().peer);
     report_state(carriers_.of(end), routing::LinkNews::State::detour);
-    detours_.pump(end);
     commons_.stirred = true;
     return true;
 }

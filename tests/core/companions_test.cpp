@@ -100,12 +100,40 @@ TEST_CASE("a Runtime leaves the list of companions while a thread sleeps for it"
     }
 }
 
+// The thread must get up to sleep for the companions, too.
+TEST_CASE("a Runtime joins companions while a thread sleeps in it", "[companions]") {
+    Pair pair;
+    Companions companions;
+    Tag word = 0;
+    ReceiveRequest receive;
+    pair.ranks[0]->receive(receive, Buffer(&word, sizeof word), 1, 0, tag);
+    std::atomic<bool> joined{false};
+    std::thread waiting([&] { pair.ranks[0]->wait(receive); });
+    const bool slept = comes_true([&] { return pair.beds[0].occupied.load(); });
+    std::thread joining([&] {
+        pair.ranks[0]->join(companions);
+        joined = true;
+    });
+    const bool came = comes_true([&] { return joined.load(); });
+    pair.send_to_first(tag);
+    waiting.join();
+    joining.join();
+    CHECK(slept);
+    CHECK(came);
+    CHECK(word == tag);
+    pair.ranks[0]->leave(companions);
+}
+
 TEST_CASE("two threads wait in two Runtimes", "[companions]") {
     Jobs jobs(Pair::several);
     for (int round = 0; round < 50; ++round) {
+        // In some rounds both sleep, and each sleeps beside the other.
+        const auto before = [&] {
+            if (round % 10 == 0) sleep_a_little();
+        };
         std::array<std::atomic<bool>, 2> came{};
-        std::thread other([&] { came[0] = arrives(jobs.own, jobs.joined, [] {}); });
-        came[1] = arrives(jobs.joined, jobs.own, [] {});
+        std::thread other([&] { came[0] = arrives(jobs.own, jobs.joined, before); });
+        came[1] = arrives(jobs.joined, jobs.own, before);
         other.join();
         CHECK(came[0]);
         CHECK(came[1]);

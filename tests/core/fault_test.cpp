@@ -3,6 +3,7 @@
 // every rank, and everything else goes on.
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <deque>
 #include <string>
@@ -225,6 +226,52 @@ TEST_CASE("a receive from any source ends when a rank that could have sent to it
     REQUIRE(receive.complete());
     REQUIRE(receive.status().error == Error::unreachable);
     REQUIRE(receive.status().source == 1);
+}
+
+TEST_CASE("receives from any source end or are pending while their context is suspended",
+          "[core][fault]") {
+    constexpr Context suspended = 5, other = 6;
+    std::array<std::byte, 6> room{};
+    std::byte out{7};
+    ReceiveRequest ends, ends_later, elsewhere, from_one, pends(true), pends_later(true);
+    std::array<SendRequest, 4> sends;
+    JobOptions options = torus({2}, 1);
+    options.tolerates_deaths = true;
+    Job job(options);
+    const auto receive = [&](ReceiveRequest& request, std::size_t at, Rank source,
+                             Context context) {
+        job[0].receive(request, Buffer(&room.at(at), 1), source, context, 1);
+    };
+    receive(ends, 0, any_source, suspended);
+    receive(pends, 1, any_source, suspended);
+    receive(elsewhere, 2, any_source, other);
+    receive(from_one, 3, 1, suspended);
+    job[0].survivors().suspend_wildcards(suspended);
+    receive(ends_later, 4, any_source, suspended);
+    receive(pends_later, 5, any_source, suspended);
+    for (const ReceiveRequest* it : {&ends, &ends_later}) {
+        CHECK(it->complete());
+        CHECK(it->status().error == Error::unreachable);
+    }
+    for (const ReceiveRequest* it : {&pends, &pends_later}) {
+        CHECK(it->complete());
+        CHECK(it->pending());
+    }
+    for (const ReceiveRequest* it : {&elsewhere, &from_one}) CHECK_FALSE(it->complete());
+
+    job[0].survivors().resume_wildcards(suspended);
+    receive(ends, 0, any_source, suspended);
+    const std::array<ReceiveRequest*, 4> posted{&pends, &from_one, &pends_later, &ends};
+    for (const ReceiveRequest* it : posted) CHECK_FALSE(it->complete());
+    for (SendRequest& send : sends) job[1].send(send, Buffer(&out, 1), 0, suspended, 1);
+    job.settle();
+    for (const ReceiveRequest* it : posted) {
+        CHECK(it->complete());
+        CHECK(it->status().error == Error::none);
+    }
+    CHECK_FALSE(elsewhere.complete());
+    job[0].cancel(elsewhere);
+    job.settle();
 }
 
 TEST_CASE("a buffer returns to the caller only when no transfer uses it", "[core][fault][bug6]") {

@@ -127,4 +127,28 @@ TEST_CASE("a message of a known flow costs one packet, or one write and one pack
     }
 }
 
+// The answer to its request takes it off the sends that wait for a receive.
+TEST_CASE("a large send of a flow that came before its receive may start again", "[core][flow]") {
+    const sim::Remote way = GENERATE(sim::Remote::immediate, sim::Remote::refused);
+    Memory out(4 * limit, false);
+    Memory in(4 * limit, false);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, way, way));
+    SendFlow& to = job[0].flows().open_send(1, 0, 0);
+    ReceiveFlow& from = job[1].flows().open_receive(0, 0, 0);
+    for (std::uint64_t n = 0; n < 3; ++n) {
+        CAPTURE(n);
+        out.write(n);
+        job[0].flows().start(to, send, out.buffer());
+        job.settle();
+        CHECK_FALSE(send.complete());
+        job[1].flows().start(from, receive, in.buffer());
+        job.settle();
+        REQUIRE(send.complete());
+        REQUIRE(receive.complete());
+        REQUIRE(in.holds(4 * limit, n));
+    }
+}
+
 }  // namespace flow_test

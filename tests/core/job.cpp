@@ -57,6 +57,10 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
     mine.log = [this, rank](std::string_view text) {
         log_.push_back(fmt::format("{}: {}", rank, text));
     };
+    if (options.log_link)
+        mine.log_link = [log = options.log_link, rank](const routing::LinkNews& news) {
+            log(rank, news);
+        };
     return mine;
 }
 

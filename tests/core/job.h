@@ -6,6 +6,7 @@
 // through the Job, which then lets them be.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,7 @@
 #include "core/page/control_page.h"
 #include "core/simulated/ranks.h"
 #include "routing/detours.h"
+#include "routing/link_news.h"
 
 namespace torusmp::core::testing {
 
@@ -44,6 +46,7 @@ struct JobOptions {
     sim::WorldOptions world{};
     std::optional<Rank> misnamed = {};  // whose address cannot be connected to
     std::size_t misnamed_at = 1;        // which byte of it is wrong, counted from its end
+    std::function<void(Rank, const routing::LinkNews&)> log_link = {};  // empty: see Options
 };
 
 // Where little fits: messages of more than 512 B are large, two credits are all there are.

@@ -70,6 +70,28 @@ TEST_CASE("a rank that is alone on its host has shared memory although its job h
     job[0].free(memory);
 }
 
+TEST_CASE("a transport has ports only for the connections that it carries",
+          "[core][link-transports]") {
+    sim::World world{{}};
+    Options options{.torus = routing::Torus(std::vector<int>{6}),
+                    .rank = 0,
+                    .direct = {0, 1, 2},
+                    .log = {},
+                    .name_of = {}};
+    std::vector<std::vector<std::uint32_t>> made;
+    const auto make = [&](const std::vector<transport::PortOptions>& ports) {
+        auto& numbers = made.emplace_back();
+        for (const auto& port : ports) numbers.push_back(port.port);
+        return std::unique_ptr<transport::Interface>(world.create({ports}));
+    };
+    const Runtime runtime(std::move(options), make, {{make}});
+    REQUIRE(made.size() == 2);
+    const auto up = std::uint32_t(routing::Direction{0, +1}.index());
+    const auto down = std::uint32_t(routing::Direction{0, -1}.index());
+    CHECK(made[0] == std::vector<std::uint32_t>{direct_port_base + 2, up});
+    CHECK(made[1] == std::vector<std::uint32_t>{down});
+}
+
 TEST_CASE("the last relay writes a large message into its place, whichever side is first",
           "[core][link-transports]") {
     const bool receiver_first = GENERATE(true, false);

@@ -305,4 +305,38 @@ TEST_CASE("probe finds the first message that such a receive would match, and do
     REQUIRE(here.probe(any_source, 0, any_tag)->tag == 5);
 }
 
+TEST_CASE("a claimed message arrives in the receive that takes it, and in no other",
+          "[core][matching]") {
+    const std::size_t bytes = GENERATE(std::size_t(4), std::size_t(5000));
+    CAPTURE(bytes);
+    std::vector<std::byte> out(bytes), taken(bytes), other(bytes);
+    fill(out.data(), bytes, 1);
+    SendRequest first, second;
+    ReceiveRequest claims, posted;
+    JobOptions options;
+    options.dims = {2};
+    Job job(options);
+    job[1].send(first, Buffer(out.data(), bytes), 0, 5, 7);
+    job.settle();
+    Unexpected* const message = job[0].claim(any_source, 5, any_tag);
+    REQUIRE(message != nullptr);
+    CHECK_FALSE(job[0].probe(any_source, 5, any_tag));
+    job[0].receive(posted, Buffer(other.data(), bytes), 1, 5, 7);
+    job.settle();
+    CHECK_FALSE(posted.complete());
+    job[0].receive(claims, Buffer(taken.data(), bytes), *message);
+    job.settle();
+    REQUIRE(claims.complete());
+    CHECK(claims.status().error == Error::none);
+    CHECK(claims.status().source == 1);
+    CHECK(claims.status().tag == 7);
+    CHECK(claims.status().bytes == bytes);
+    CHECK(taken == out);
+    CHECK_FALSE(posted.complete());
+    job[1].send(second, Buffer(out.data(), bytes), 0, 5, 7);
+    job.settle();
+    CHECK(posted.complete());
+    CHECK(other == out);
+}
+
 }  // namespace matching_test

@@ -7,6 +7,7 @@
 #include <deque>
 #include <string>
 
+#include "core/packets.h"
 #include "protocol_job.h"
 
 using namespace torusmp::core;
@@ -190,6 +191,30 @@ TEST_CASE("a large message from scattered memory is written in pieces, not sent 
     REQUIRE(total(job[0], &Statistics::bytes_written) == 50'000);
 }
 
+TEST_CASE("a large message from scattered memory goes in packets over several cables",
+          "[core][protocol]") {
+    Memory out(50'000, true);
+    Memory in(50'000, false);
+    out.write(5);
+    SendRequest send;
+    ReceiveRequest receive;
+    JobOptions options = line(1, sim::Remote::pending, sim::Remote::refused);
+    options.dims = {2};
+    Job job(options);
+    job[1].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    job[0].send(send, out.buffer(), 1, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    REQUIRE(in.holds(50'000, 5));
+    REQUIRE(total(job[0], &Statistics::bytes_written) == 0);
+    int cables = 0;
+    for (const auto& it : job[0].state().connections())
+        cables += it.link && it.statistics.streamed != 0;
+    REQUIRE(cables == 2);
+}
+
 TEST_CASE("the report of a rank omits links without unanswered packets", "[core][protocol]") {
     Memory in(40, false);
     ReceiveRequest receive;
@@ -293,6 +318,48 @@ TEST_CASE("thousands of large messages one after the other reuse the same few id
         if (!job.run_until([&] { return send.complete() && receive.complete(); }))
             FAIL("message " << n << " does not end: " << job.report());
     }
+}
+
+// A rank has only so many announcements at a time.
+TEST_CASE("a receive may be announced when earlier ones have ended", "[core][protocol]") {
+    Memory out(limit, false);
+    Memory in(limit, false);
+    SendRequest send;
+    ReceiveRequest receive;
+    int announced = 0;
+    Job job(line(1, sim::Remote::pending, sim::Remote::refused));
+    job.world().set_interposer(
+        [&](std::size_t, const torusmp::transport::PacketHeader& header, std::vector<std::byte>&) {
+            if (header.kind == std::uint8_t(PacketKind::rtr)) ++announced;
+        });
+    for (int n = 1; n <= 40; ++n) {
+        CAPTURE(n);
+        job[1].receive(receive, in.buffer(), 0, 0, 0);
+        job.settle();
+        job[0].send(send, out.buffer(), 1, 0, 0);
+        job.settle();
+        REQUIRE(send.complete());
+        REQUIRE(receive.complete());
+        REQUIRE(announced == n);
+    }
+}
+
+TEST_CASE("a large message to the rank itself is copied once", "[core][protocol]") {
+    constexpr std::size_t bytes = 20 * limit;
+    Memory out(bytes, false);
+    Memory in(bytes, false);
+    out.write(3);
+    SendRequest send;
+    ReceiveRequest receive;
+    Job job(line(1, sim::Remote::pending, sim::Remote::pending));
+    job[0].send(send, out.buffer(), 0, 0, 0);
+    job[0].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    CHECK(in.holds(bytes, 3));
+    CHECK(total(job[0], &Statistics::bytes_read) == bytes);
+    CHECK(total(job[0], &Statistics::streamed) == 0);
 }
 
 TEST_CASE(

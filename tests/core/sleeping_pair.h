@@ -69,15 +69,17 @@ class Bed final : public transport::testing::Around {
 // Two ranks of a ring, of which the first has several threads.
 struct Pair {
     enum Threads { one, several, progress };
-    explicit Pair(Threads threads = several) {
-        for (const Rank rank : {0, 1}) ranks[std::size_t(rank)] = make(rank, threads);
+    // `change` may change the options of both.
+    explicit Pair(Threads threads = several, const std::function<void(Options&)>& change = {}) {
+        for (const Rank rank : {0, 1}) ranks[std::size_t(rank)] = make(rank, threads, change);
         const std::vector<std::vector<std::byte>> addresses{ranks[0]->address(),
                                                             ranks[1]->address()};
         for (const auto& rank : ranks) rank->connect(addresses);
         for (const auto& rank : ranks) rank->await_links(false);
     }
 
-    std::unique_ptr<Runtime> make(Rank rank, Threads threads) {
+    std::unique_ptr<Runtime> make(Rank rank, Threads threads,
+                                  const std::function<void(Options&)>& change = {}) {
         Options options{.torus = routing::Torus(std::array{2}),
                         .rank = rank,
                         .direct = {0, 1},
@@ -91,6 +93,7 @@ struct Pair {
         options.on_interrupt = [this] {
             if (const auto call = std::exchange(on_interrupt, {})) call();
         };
+        if (change) change(options);
         return std::make_unique<Runtime>(
             std::move(options), [&](const std::vector<transport::PortOptions>& ports) {
                 auto shm = std::make_unique<transport::shm::ShmInterface>(

@@ -173,6 +173,55 @@ TEST_CASE("a cable that is back takes at most two hellos from each end", "[core]
     CHECK(hellos[2] == 0);
 }
 
+TEST_CASE("both ends report that a link is dead, its detour, and that its cable is back",
+          "[core][detour]") {
+    using routing::LinkNews;
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    std::array<std::vector<LinkNews>, 3> news;
+    JobOptions options = detour_torus({3}, seed);
+    options.log_link = [&](Rank rank, const LinkNews& it) {
+        news.at(std::size_t(rank)).push_back(it);
+    };
+    Job job(options);
+    job.settle();
+    REQUIRE(job.cut_link(0, {0, +1}));
+    job.settle();
+    job.revive_link(0, {0, +1});
+    job.settle();
+    REQUIRE(job.on_cables());
+    CHECK(news[2].empty());
+    for (const Rank rank : {0, 1}) {
+        CAPTURE(rank);
+        const auto& all = news.at(std::size_t(rank));
+        REQUIRE(all.size() == 3);
+        CHECK(all[0].state == LinkNews::State::dead);
+        CHECK(all[1].state == LinkNews::State::detour);
+        REQUIRE(all[1].path.size() == 2);
+        CHECK(all[1].path[0].rank == 2);
+        CHECK(all[1].path[1].rank == 1 - rank);
+        CHECK(all[2].state == LinkNews::State::alive);
+        for (const LinkNews& it : all) CHECK(it.peer == 1 - rank);
+    }
+}
+
+TEST_CASE("news about links waits for a rank that computes", "[core][detour]") {
+    Job job(detour_torus({3, 3}, 1));
+    job.settle();
+    job.stop(1);
+    for (int n = 0; n < 20; ++n) {
+        REQUIRE(job.cut_link(6, {0, +1}));
+        job.settle();
+        job.revive_link(6, {0, +1});
+        job.settle();
+    }
+    CHECK(job[0].state().link_holdings().news == 1);  // the last version of the link
+    job.go_on(1);
+    job.settle();
+    CHECK(job[0].state().link_holdings().news == 0);
+    CHECK(job.on_cables());
+}
+
 TEST_CASE("links that are known to be dead at the start have detours until their cables connect",
           "[core][detour]") {
     JobOptions options = detour_torus({3, 3}, 1);
@@ -310,6 +359,33 @@ TEST_CASE("in a job that goes on, ranks lose each other together, whenever a cab
     exchange(job, 1, 2);
     if (!lost(3, 4)) exchange(job, 3, 4);
     REQUIRE(job.quiet());
+}
+
+TEST_CASE("a closed link whose ends have exchanged farewells does not look for its cable again",
+          "[core][detour]") {
+    const std::uint64_t seed = GENERATE(range(1, 13));
+    CAPTURE(seed);
+    JobOptions options = detour_torus({5}, seed);
+    options.tolerates_deaths = true;
+    Job job(options);
+    job.settle();
+    REQUIRE(job.cut_link(3, {0, +1}));
+    REQUIRE(job.cut_link(4, {0, +1}));
+    job.settle();
+    REQUIRE(job[3].survivors().is_lost(4));
+    int hellos = 0;
+    job.world().set_interposer(
+        [&](std::size_t, const transport::PacketHeader& header, std::vector<std::byte>&) {
+            if (header.kind == std::uint8_t(LinkFrame::hello)) ++hellos;
+        });
+    job.revive_link(3, {0, +1});
+    job.settle();
+    REQUIRE(hellos == 2);  // the farewells
+    REQUIRE(job.cut_link(3, {0, +1}));
+    job.settle();
+    job.revive_link(3, {0, +1});
+    job.settle();
+    CHECK(hellos == 2);
 }
 
 TEST_CASE("the death of a rank is detected although its links could have detours",

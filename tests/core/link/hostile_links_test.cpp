@@ -273,6 +273,7 @@ TEST_CASE("more packets over a detour than credits are refused", "[core][detour]
     for (int n = 0; n < 10; ++n) job[end].send(sends.emplace_back(), Buffer(&byte, 1), 6, 0, 1);
     job.settle();
     REQUIRE(last);
+    CHECK(job[3].state().link_holdings().held != 0);
     const char* const refused = "an invalid frame arrived over its detour";
     REQUIRE_FALSE(job.has_logged(refused));
     const auto port = std::uint32_t(routing::Direction{1, relay == 4 ? +1 : -1}.index());

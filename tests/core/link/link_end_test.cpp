@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One end of a link as the channel that core uses: which remote writes it accepts.
+// One end of a link as the channel that core uses: which remote writes it accepts. Ends whose
+// transport cannot make a new cable.
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/core.h"
@@ -20,7 +23,8 @@ namespace {
 // Three ranks in a ring, whose modules the test can reach.
 class Ring {
   public:
-    explicit Ring(bool notifies) : world_(world_options(notifies)) {
+    explicit Ring(bool notifies, const std::function<bool()>& connects = [] { return true; })
+        : world_(world_options(notifies)) {
         std::vector<std::vector<std::byte>> addresses;
         for (Rank rank = 0; rank < 3; ++rank) {
             Options options{.torus = routing::Torus(std::vector{3}, {}),
@@ -34,8 +38,11 @@ class Ring {
                 interfaces_.push_back(made.get());
                 return std::unique_ptr<transport::Interface>(std::move(made));
             };
-            cores_.push_back(
-                std::make_unique<Core>(std::move(options), make, std::vector<LinkTransport>{}));
+            const auto carries = [connects](Rank, std::optional<routing::Direction>) {
+                return connects();
+            };
+            cores_.push_back(std::make_unique<Core>(std::move(options), make,
+                                                    std::vector<LinkTransport>{{make, carries}}));
             addresses.push_back(cores_.back()->connections.address());
         }
         for (auto& core : cores_) {
@@ -121,6 +128,26 @@ TEST_CASE("a link end refuses writes that it cannot make, and reports this in ad
     }
     CHECK_FALSE(channel.can_write(memory));
     CHECK(write(memory, 0, 64) == Transfer::refused);
+}
+
+// There is no hope for such a link, also when it is the last one to a rank.
+TEST_CASE("ranks behind links whose transport cannot make new cables are given up",
+          "[core][detour]") {
+    bool connects = true;
+    Ring ring(true, [&] { return connects; });
+    connects = false;
+    ring.cut(0, +1);
+    ring.settle();
+    REQUIRE_FALSE(ring.link(0, +1).end->on_cable());
+    CHECK_FALSE(ring[0].connections.peer(1).dead);
+    ring.cut(1, +1);
+    ring.settle();
+    CHECK(ring[0].connections.peer(1).dead);
+    CHECK(ring[1].connections.peer(0).dead);
+    CHECK(ring[1].connections.peer(2).dead);
+    CHECK(ring[2].connections.peer(1).dead);
+    CHECK_FALSE(ring[0].connections.peer(2).dead);
+    CHECK_FALSE(ring[2].connections.peer(0).dead);
 }
 
 }  // namespace link_end_test
