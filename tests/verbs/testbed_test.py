@@ -78,7 +78,7 @@ def cases(wiring):
                long=SHAPES)
     yield Case("bench.relay", 100, "torus-bench relay --sizes 8:64KiB --window 8 --seconds 0.02", ("torus-bench",), ("one",),
                long=SHAPES)
-    yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",), long=SHAPES)
+    yield Case("wilson", 100, f"{run} wilson {lattice}", ("wilson",), long=("many",))
     random = f"sh {HERE}/cases/random_messages.sh"
     yield Case("random-messages", 200, f"{random} 3000", ("relay_soak_job",), ("one",))
     yield Case("random-messages.long", 3000, f"{random} 100000", ("relay_soak_job",), long=SHAPES)
