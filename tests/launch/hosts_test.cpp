@@ -8,12 +8,30 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "base/process_state.h"
 #include "cluster.h"
 #include "programs/torus_run/front/meeting.h"
 
 namespace torusmp::torus_run::test::hosts_test {
 
 // ---- an orderly job ----
+
+TEST_CASE("The daemon of a host whose ranks have ended sleeps while ranks elsewhere run") {
+    const Cluster cluster("[2]", {"qa", "qb"});
+    Process process(
+        cluster.start({"/bin/sh", "-c", "test $TORUSMP_RANK = 1 || { echo waits; read line; }"}));
+    REQUIRE(process.wait_for_output("waits"));
+    const pid_t daemon = daemon_of(process, "qb");
+    while (!process.marked("sh", "TORUSMP_RANK=1").empty()) usleep(20'000);
+    const auto used = [daemon] { return base::process_state(daemon).cpu; };
+    const auto before = used();
+    sleep(1);
+    CHECK(used() - before < 150'000'000);  // ns; it sends two or so heartbeats
+    process.type("\n");
+    const Outcome outcome = process.wait();
+    CHECK(outcome.code == 0);
+    CHECK(outcome.errors.empty());
+}
 
 TEST_CASE("Ranks of several hosts exchange data and know the ranks of their host") {
     const Cluster cluster("[2]", {"qa", "qb"}, "ranks_per_node = [2]");

@@ -461,7 +461,8 @@ std::optional<Clock::time_point> LocalRanks::next_tick() const {
         if (rank.running && rank.stopped_since && !rank.stop_reported && !user_stopped_)
             sooner(*rank.stopped_since + std::chrono::duration_cast<Clock::duration>(job_.timeout));
     if (any_under_a_wrapper()) sooner(Clock::now() + look_interval(job_.timeout));
-    if (const auto time = another_mpi_.next_look()) sooner(*time);
+    const auto look_for_another_mpi = another_mpi_.next_look();
+    if (look_for_another_mpi && running_ > 0) sooner(*look_for_another_mpi);
     if (const auto time = questions_.next_tick()) sooner(*time);
     if (const auto time = pages_.next_tick()) sooner(*time);
     return next;
