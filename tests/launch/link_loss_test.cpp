@@ -65,6 +65,18 @@ TEST_CASE("Loss: the losses of healthy cables are not reported") {
         }
 }
 
+TEST_CASE("Loss: a retransmission that proves unnecessary in a later window is no loss") {
+    Host host(1, 0);
+    LinkLoss loss{"sent"};
+    loss.add(host.all, indices);
+    host.all[0].lost += 1;
+    host.send(4000);  // a whole window
+    CHECK(loss.add(host.all, indices).empty());
+    host.all[0].lost -= 1;
+    host.send(100);
+    CHECK(loss.add(host.all, indices).empty());
+}
+
 TEST_CASE("Loss: a silent cable is a different fault") {
     Host host(1, 0);
     LinkLoss loss{"sent"};

@@ -10,7 +10,7 @@ namespace {
 
 // Packets per window; a window also ends when a loss is reported, because a cable may degrade
 // later.
-constexpr std::uint32_t packets_of_a_window = 4000;
+constexpr std::int64_t packets_of_a_window = 4000;
 
 }  // namespace
 
@@ -29,21 +29,21 @@ std::map<std::string, std::string> LinkLoss::add(const std::vector<base::TcpTraf
             continue;
         }
         seen[it.connection] = {it.packets, it.lost};
-        Counted& window = window_[it.device];
-        window.packets += it.packets - was.packets;
-        window.lost += it.lost - was.lost;
+        Window& window = window_[it.device];
+        window.packets += std::uint32_t(it.packets - was.packets);
+        window.lost += std::int32_t(it.lost - was.lost);
     }
     before_ = std::move(seen);
     sampled_ = true;
     std::map<std::string, std::string> news;
     for (const auto& [device, index] : indices) {
-        Counted& window = window_[index];
-        const bool loses = window.lost >= fewest_lost &&
-                           std::uint64_t(window.lost) * most_packets_for_one >= window.packets;
+        Window& window = window_[index];
+        const bool loses =
+            window.lost >= fewest_lost && window.lost * most_packets_for_one >= window.packets;
         if (loses && reported_.insert(device).second)
             news[device] = fmt::format("{:.2g} % of the packets {} on {} are lost ({} of {})",
-                                       100.0 * window.lost / window.packets, way_, device,
-                                       window.lost, window.packets);
+                                       100.0 * double(window.lost) / double(window.packets), way_,
+                                       device, window.lost, window.packets);
         if (loses || window.packets >= packets_of_a_window) window = {};
     }
     return news;

@@ -24,9 +24,9 @@ namespace torusmp::torus_run {
 class LinkLoss {
   public:
     // Fewer lost packets are not reported.
-    static constexpr std::uint32_t fewest_lost = 12;
+    static constexpr std::int64_t fewest_lost = 12;
     // Reported if at least one packet in this many is lost.
-    static constexpr std::uint32_t most_packets_for_one = 50;
+    static constexpr std::int64_t most_packets_for_one = 50;
 
     // `way` is the direction of the counted packets, the literal "sent" or "received".
     explicit LinkLoss(std::string_view way) : way_(way) {}
@@ -41,10 +41,15 @@ class LinkLoss {
     struct Counted {
         std::uint32_t packets = 0, lost = 0;
     };
+    // `lost` falls when the other end reports that a retransmission was not necessary; the packet
+    // may have been counted in the window before.
+    struct Window {
+        std::int64_t packets = 0, lost = 0;
+    };
 
     std::string_view way_;
     std::map<std::uint64_t, Counted> before_;  // by connection
-    std::map<unsigned, Counted> window_;       // by device
+    std::map<unsigned, Window> window_;        // by device
     std::set<std::string> reported_;
     bool sampled_ = false;
 };

