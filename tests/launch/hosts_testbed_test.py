@@ -43,7 +43,10 @@ class Run:
 
     def end(self, code=None):
         """(output, errors); `code` None: any code except 0."""
-        self.process.wait(PATIENCE)
+        try:
+            self.process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.test.fail(f"hangs\n{self.text(self.output)}{self.text(self.errors)}")
         output, errors = self.text(self.output), self.text(self.errors)
         right = self.process.returncode == code if code is not None else self.process.returncode != 0
         self.test.assertTrue(right, f"exit {self.process.returncode}\n{output}{errors}")

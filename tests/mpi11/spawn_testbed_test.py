@@ -49,6 +49,17 @@ class Joined(TestbedTest):
         self.assertEqual(job.returncode, code, text)
         return text
 
+    def finish_both(self, first, second):
+        """Returns what each printed. A failure shows both, since one may be the echo of the other."""
+        try:
+            return self.finish(first), self.finish(second)
+        except AssertionError as failure:
+            other = second if second.returncode is None else first
+            if other.returncode is None:
+                other.terminate()
+                failure.args = (f"{failure}\n--- the other job\n{other.communicate()[0]}",)
+            raise
+
     def expect_no_trace(self):
         ids = {kernel.namespace_id(name) for name in self.namespaces(self.testbed)}
         eventually("the end of all processes", lambda: not list(kernel.processes_in(ids)))
@@ -88,23 +99,22 @@ class Joined(TestbedTest):
     def test_two_jobs_connect(self):
         first = self.start(ROLES, "accept", "meeting", "2")
         second = self.start(ROLES, "connect", "meeting", "2", options=["-np", "16"])
-        self.assertEqual(self.finish(second), "")
-        self.finish(first)
+        self.assertEqual(self.finish_both(first, second)[1], "")
         self.expect_no_trace()
 
     def test_roots_on_different_hosts_connect(self):
         first = self.start(ROLES, "accept", "meeting", "2", "1")
         second = self.start(ROLES, "connect", "meeting", "2", "6")
-        self.assertEqual(self.finish(second), "")
-        self.assertRegex(self.finish(first), f"^port torusmp-port:[0-9a-f:]*:{self.hosts()[1]}\n$")
+        port, nothing = self.finish_both(first, second)
+        self.assertEqual(nothing, "")
+        self.assertRegex(port, f"^port torusmp-port:[0-9a-f:]*:{self.hosts()[1]}\n$")
         self.expect_no_trace()
 
     def test_jobs_on_different_hosts_of_a_torus_connect(self):
         hosts = self.hosts()
         first = self.start(ROLES, "accept", "meeting", "2", "1", options=["--host", ",".join(hosts[:4])])
         second = self.start(ROLES, "connect", "meeting", "2", "1", options=["--host", ",".join(hosts[6:])])
-        self.assertEqual(self.finish(second), "")
-        self.finish(first)
+        self.assertEqual(self.finish_both(first, second)[1], "")
         self.expect_no_trace()
 
     def test_a_job_on_some_hosts_starts_processes_on_others(self):
