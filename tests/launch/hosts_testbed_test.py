@@ -472,6 +472,17 @@ class Ssh(HostsTest):
             "rank_program" in command(pid) or "--daemon" in command(pid)
             for host in self.hosts for pid in self.processes(host)))
 
+    def test_the_only_cable_of_torus_runs_host_is_pulled(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
+        self.serve()
+        run = self.over_the_torus("connect", "print=ready", "sleep", options=["--set", "transport.timeout=3s"])
+        run.wait_for("ready", 3)
+        tool("cut", self.testbed, "1:0-")
+        errors = run.end()[1]
+        self.assertIn(f"host {self.hosts[1]} (node 1, rank 1) is lost: its daemon was silent for longer "
+                      "than transport.timeout = 3s", errors)
+        self.assertEqual(errors.count("torus-run: "), 1, errors)
+
     def test_a_link_without_an_answer_is_named(self):
         self.up("3", "--no-management", "--no-routes", "--ipv6-only", "--open", "0")
         self.serve()

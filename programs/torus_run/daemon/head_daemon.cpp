@@ -173,7 +173,8 @@ void Head::step() {
     sooner(monitor_.next_tick());
     if (plugs_) sooner(plugs_->next());
     sooner(plugs_until_);
-    attention_.step(pulse_.wait(next, !child_daemons_.empty()));
+    // Hosts that are cut off may all be without a connection; they are called again by the pulse.
+    attention_.step(pulse_.wait(next, repair_ || !child_daemons_.empty()));
     const auto now = Clock::now();
     if (pulse_.beat(now)) {
         child_daemons_.send(DaemonFrame::ping, every_node, nullptr);
@@ -227,7 +228,7 @@ void Head::signal(int number) {
 
 void Head::answer(launch::FrameHeader header, SharedBytes bytes) {
     if (local_) local_->answer(header, bytes);
-    if (child_daemons_.empty()) return;
+    if (job_.hosts.size() == 1) return;  // hosts without a connection get it when they are joined
     Packer packer;
     packer.add(header.kind).add(header.sequence);
     if (bytes) packer.append(*bytes);
