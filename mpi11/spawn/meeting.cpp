@@ -40,12 +40,14 @@ struct Line {
         if (done || gone) return;
         try {
             done = talk->receive() == concluded;
-        } catch (const std::runtime_error&) {
+        } catch (const std::runtime_error& failure) {
             gone = true;
+            why = failure.what();
         }
     }
     std::shared_ptr<Talk> talk;
     bool done = false, gone = false;
+    std::string why;  // it is gone
 };
 
 void watch(Arrangement& arranged, const std::shared_ptr<Line>& line, job::Subjob* meeting) {
@@ -53,7 +55,7 @@ void watch(Arrangement& arranged, const std::shared_ptr<Line>& line, job::Subjob
         line->look();
         return line->gone || (meeting != nullptr && meeting->ended());
     };
-    arranged.why = [line] { return std::string(line->gone ? has_left : ""); };
+    arranged.why = [line] { return line->why; };
 }
 
 }  // namespace

@@ -53,6 +53,11 @@ void SocketTalk::send(const std::string& text) {
     if (!launch::send_all(socket_, all)) throw std::runtime_error(has_left);
 }
 
+std::string SocketTalk::why_ended() const {
+    const std::string errors = carrier_ ? carrier_->errors() : std::string();
+    return errors.empty() ? has_left : fmt::format("the connection to the other side has ended: {}", errors);
+}
+
 // Reads to the end of the message and no further: what follows may be the program's
 // (MPI_Comm_join).
 std::optional<std::string> SocketTalk::receive() {
@@ -74,7 +79,8 @@ std::optional<std::string> SocketTalk::receive() {
         const ssize_t n = recv(socket_.get(), piece, wanted, MSG_DONTWAIT);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0 && errno == EAGAIN) return std::nullopt;
-        if (n <= 0) throw std::runtime_error(has_left);
+        if (n <= 0 && carrier_ && !carrier_->ended()) return std::nullopt;  // its errors come
+        if (n <= 0) throw std::runtime_error(why_ended());
         received_.append(piece, std::size_t(n));
     }
 }

@@ -62,6 +62,8 @@ class SocketTalk final : public Talk {
     std::optional<std::string> receive() override;
 
   private:
+    std::string why_ended() const;
+
     // Ends after the socket, whose end is in good order.
     std::unique_ptr<job::Subjob> carrier_;
     base::Descriptor socket_;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* One side of processes that join, in the role that the test (spawn_test.py) selects:
  *     joined_roles accept|connect SERVICE ROUNDS [ROOT]
+ *     joined_roles waits SERVICE FILE: has a port, and accepts nobody until FILE exists
  *     joined_roles apart SERVICE
  *     joined_roles parent CHILD-ROLE CHILDREN
  *     joined_roles spread CHILDREN ROUNDS
@@ -71,6 +72,17 @@ static void meet(int accepts, const char* service, int rounds, int root) {
         CHECK(MPI_Unpublish_name(service, MPI_INFO_NULL, port) == MPI_SUCCESS);
         MPI_Close_port(port);
     }
+}
+
+static void waits(const char* service, const char* file) {
+    char port[MPI_MAX_PORT_NAME] = "";
+    if (me != 0) return;
+    MPI_Open_port(MPI_INFO_NULL, port);
+    check(MPI_Publish_name(service, MPI_INFO_NULL, port));
+    say("open");
+    while (access(file, F_OK) != 0) usleep(10000);
+    check(MPI_Unpublish_name(service, MPI_INFO_NULL, port));
+    MPI_Close_port(port);
 }
 
 static void expect(int code, int expected) {
@@ -276,6 +288,7 @@ int main(int argc, char** argv) {
     if (strcmp(role, "again") == 0) again(argv[2]);
     if (strcmp(role, "leaves") == 0) leaves(argv[3], argv[4], atoi(argv[2]));
     if (strcmp(role, "parent") == 0) be_parent(argv[2], atoi(argv[3]));
+    if (strcmp(role, "waits") == 0) waits(argv[2], argv[3]);
     if (strcmp(role, "apart") == 0) names_of_other_hosts(argv[2]);
     if (strcmp(role, "accept") == 0 || strcmp(role, "connect") == 0) {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);

@@ -4,6 +4,7 @@
 spawn_testbed_test.py SOURCE TORUS_RUN SPAWN PORTS JOINED_ROLES SESSIONS."""
 import contextlib
 import os
+import signal
 import subprocess
 import sys
 
@@ -18,6 +19,13 @@ from netns.testbed import Testbed                                      # noqa: E
 def shared_memory():
     """The names of torusmp's shared memory, should there be any. Other libraries under test use names, too."""
     return {name for name in os.listdir("/dev/shm") if "torusmp" in name}
+
+
+def command(pid):
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f.read()
+    return b""
 
 
 class Joined(TestbedTest):
@@ -110,6 +118,27 @@ class Joined(TestbedTest):
         self.assertRegex(port, f"^port torusmp-port:[0-9a-f:]*:{self.hosts()[1]}\n$")
         self.expect_no_trace()
 
+    def test_a_call_that_ends_says_why(self):
+        gate = os.path.join(self.folder.name, "gate")
+        first = self.start(ROLES, "waits", "meeting", gate)
+        self.assertTrue(first.stdout.readline().startswith("open "))
+        second = self.start(ROLES, "connect", "meeting", "1", "6")
+        ids = {kernel.namespace_id(self.hosts()[0])}
+        calls = "torus-stand-in\0--port\0".encode()
+        eventually("the call", lambda: any(calls in command(pid) and command(pid).split(b"\0")[0].endswith(b"stand-in")
+                                           for pid in kernel.processes_in(ids)))
+        for pid in kernel.processes_in(ids):
+            if command(pid).split(b"\0")[0].endswith(b"torus-stand-in"):
+                os.kill(pid, signal.SIGKILL)
+        text = self.finish(second, code=1)
+        self.assertIn("MPI_Comm_connect: the connection to the other side has ended: torus-run: rank 0 (host "
+                      f"{self.hosts()[0]}, pid ", text)
+        self.assertIn("was killed by SIGKILL (Killed)", text)
+        with open(gate, "w"):
+            pass
+        self.finish(first)
+        self.expect_no_trace()
+
     def test_jobs_on_different_hosts_of_a_torus_connect(self):
         hosts = self.hosts()
         first = self.start(ROLES, "accept", "meeting", "2", "1", options=["--host", ",".join(hosts[:4])])
@@ -147,12 +176,6 @@ class Joined(TestbedTest):
             job = self.start(ROLES, "leaves", "8", str(code), gate)
             self.assertTrue(job.stdout.readline().startswith("finalized "))
             ids = {kernel.namespace_id(name) for name in self.namespaces(self.testbed)}
-
-            def command(pid):
-                with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                    with open(f"/proc/{pid}/cmdline", "rb") as f:
-                        return f.read()
-                return b""
 
             def parents():
                 start = f"{ROLES}\0leaves\0".encode()
