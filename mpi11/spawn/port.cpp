@@ -55,7 +55,8 @@ void SocketTalk::send(const std::string& text) {
 
 std::string SocketTalk::why_ended() const {
     const std::string errors = carrier_ ? carrier_->errors() : std::string();
-    return errors.empty() ? has_left : fmt::format("the connection to the other side has ended: {}", errors);
+    return errors.empty() ? has_left
+                          : fmt::format("the connection to the other side has ended: {}", errors);
 }
 
 // Reads to the end of the message and no further: what follows may be the program's
