@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import io
 import itertools
+import json
 import os
 import socket
 import struct
@@ -178,6 +179,27 @@ def become_root():
     """Restarts an unprivileged user's test as root of its own namespaces."""
     os.environ["TESTBED_WAS_USER"] = "1"
     os.execvp("unshare", ["unshare", "-Urnm", "--", sys.executable, *sys.orig_argv[1:]])
+
+
+def link_address(host, device):
+    def shown():
+        done = subprocess.run(["ip", "-n", host, "-j", "-6", "addr", "show", "dev", device, "scope", "link"], text=True,
+                              capture_output=True, timeout=200)
+        return [it["local"] for link in json.loads(done.stdout) for it in link.get("addr_info", [])
+                if not it.get("tentative")]
+    eventually(f"an address of {device}", shown)
+    return shown()[0]
+
+
+def write_agent_over_cables(path, plan, enter, on_host=""):
+    """Writes a program that takes "ADDRESS COMMAND..." and runs COMMAND on the neighbour that has this address on a
+    cable. `enter`: words that start a command on the host named behind them; `on_host`: words before COMMAND."""
+    ways = [f'"{plan.host(near)} {link_address(plan.host(far), back)}%{out}") host={plan.host(far)};;'
+            for a, one, b, other in plan.cables for near, out, far, back in ((a, one, b, other), (b, other, a, one))]
+    with open(path, "w") as f:
+        f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(ways) +
+                '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n' + f'{enter} "$host" {on_host} "$@"\n')
+    os.chmod(path, 0o755)
 
 
 def main():

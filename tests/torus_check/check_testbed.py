@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
 from netns import kernel                                               # noqa: E402
 from netns.testbed import Testbed                                              # noqa: E402
 from netns.plan import Plan                                            # noqa: E402
-from harness import TestbedTest, eventually, main, tool                  # noqa: E402
+from harness import TestbedTest, eventually, main, tool, write_agent_over_cables     # noqa: E402
 
 AGENT = "ip netns exec"
 
@@ -60,24 +60,9 @@ class CheckTest(TestbedTest):
     def only_by_address(self):
         """The same with an agent that takes a neighbour's address on a cable, and knows no names. Hosts call themselves
         as the testbed does."""
-        addresses = {}
-        for node in self.plan.nodes():
-            shown = subprocess.run(["ip", "-n", self.plan.host(node), "-j", "addr"], check=True, capture_output=True)
-            for device in json.loads(shown.stdout):
-                for address in device["addr_info"]:
-                    if address["scope"] == "link":
-                        addresses[node, device["ifname"]] = address["local"]
-        ways = []
-        for a, device_a, b, device_b in self.plan.cables:
-            for near, out, far, back in ((a, device_a, b, device_b), (b, device_b, a, device_a)):
-                ways.append(f'"{self.plan.host(near)} {addresses[far, back]}%{out}") host={self.plan.host(far)};;')
         agent = self.path("addresses")
-        with open(agent, "w") as f:
-            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(sorted(ways)) +
-                    '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n'
-                    f'exec {AGENT} "$host" unshare --uts sh -c '
-                    '\'echo "$0" >/proc/sys/kernel/hostname; exec "$@"\' "$host" "$@"\n')
-        os.chmod(agent, 0o755)
+        write_agent_over_cables(agent, self.plan, f"exec {AGENT}",
+                                'unshare --uts sh -c \'echo "$0" >/proc/sys/kernel/hostname; exec "$@"\' "$host"')
         self.before = ["ip", "netns", "exec", self.plan.host(0)]
         return ["--here", self.plan.host(0), "--set", "launch.through=torus", "--agent", agent + " {address}"]
 

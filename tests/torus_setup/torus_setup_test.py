@@ -19,7 +19,8 @@ SOURCE, TORUS_SETUP, TORUS_RUN, HALO = (sys.argv.pop(1) for _ in range(4))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "testbed"))
 from netns import kernel                                         # noqa: E402
 from netns.plan import Plan                                      # noqa: E402
-from harness import TestbedTest, eventually, main, tool, udp_arrives         # noqa: E402
+from harness import (TestbedTest, eventually, main, tool, udp_arrives,           # noqa: E402
+                     write_agent_over_cables)
 
 HOSTS_FILE = "127.0.0.1\tlocalhost\n# kept as it is, without a last newline"
 STARTS = "etc/systemd/system/multi-user.target.wants/"
@@ -81,26 +82,12 @@ class SetupTest(TestbedTest):
     def write_agent_over_cables(self):
         """Makes torus-setup run on host 0, and reach hosts only from neighbour to neighbour."""
         self.over_cables = self.path("over-cables")
-        ways = [f'"{self.hosts[near]} {self.link_address(far, back)}%{out}") host={self.hosts[far]};;'
-                for a, one, b, other in self.plan.cables
-                for near, out, far, back in ((a, one, b, other), (b, other, a, one))]
-        with open(self.over_cables, "w") as f:
-            f.write('#!/bin/sh\ncase "$(ip netns identify $$) $1" in\n' + "\n".join(ways) +
-                    '\n*) echo "no way to $1" >&2; exit 255;;\nesac\nshift\n'
-                    # As sshd has it, for a connection whose address is on the cable.
-                    f'SSH_CONNECTION="fe80::1 40000 fe80::2 22" exec {self.agent} $host "$@"\n')
-        os.chmod(self.over_cables, 0o755)
+        # As sshd has it, for a connection whose address is on the cable.
+        write_agent_over_cables(self.over_cables, self.plan,
+                                f'SSH_CONNECTION="fe80::1 40000 fe80::2 22" exec {self.agent}')
 
     def bring_up(self, node, devices):
         kernel.batch("ip", [f"link set {device} up" for device in devices], self.plan.host(node))
-
-    def link_address(self, node, device):
-        def shown():
-            command = run("ip", "-n", self.plan.host(node), "-j", "-6", "addr", "show", "dev", device, "scope", "link")
-            return [it["local"] for link in json.loads(command.stdout) for it in link.get("addr_info", [])
-                    if not it.get("tentative")]
-        eventually(f"an address of {device}", shown)
-        return shown()[0]
 
     over_cables = None
 
