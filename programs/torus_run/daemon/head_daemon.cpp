@@ -228,7 +228,7 @@ void Head::signal(int number) {
 
 void Head::answer(launch::FrameHeader header, SharedBytes bytes) {
     if (local_) local_->answer(header, bytes);
-    if (job_.hosts.size() == 1) return;  // hosts without a connection get it when they are joined
+    if (child_daemons_.empty() && !repair_) return;  // those cut off get it when they are joined
     Packer packer;
     packer.add(header.kind).add(header.sequence);
     if (bytes) packer.append(*bytes);
