@@ -22,9 +22,11 @@ using Cabling = std::set<std::pair<CablingEnd, CablingEnd>>;
 Cabling cabling_of(const config::Settings& settings);
 
 // `hosts` and `results` go together. An end that hears several far ends, as on a switch, is left
-// out, and so are devices for which `wanted` does not hold.
+// out unless they are twins (two devices of a host on one cable), which are paired as in the file;
+// devices for which `wanted` does not hold are left out.
 Cabling cabling_found(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
-                      const std::function<bool(const std::string&)>& wanted);
+                      const std::function<bool(const std::string&)>& wanted,
+                      const Cabling& in_file);
 
 // A sentence for each cable that is missing or new, for each end that leads elsewhere, and for each
 // cable with another device at one end on the same host.

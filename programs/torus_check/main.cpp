@@ -295,9 +295,10 @@ int compare_cabling(const po::variables_map& given) {
         if (!results[node].trouble.empty())
             throw std::runtime_error(fmt::format("host {} was not asked: {}. Nothing was compared",
                                                  hosts[node], results[node].trouble));
+    const torus_check::Cabling before = torus_check::cabling_of(settings);
     const torus_check::Cabling now =
-        torus_check::cabling_found(hosts, results, torus_check::wanted_devices(given));
-    const auto changes = torus_check::changes_of_cabling(torus_check::cabling_of(settings), now);
+        torus_check::cabling_found(hosts, results, torus_check::wanted_devices(given), before);
+    const auto changes = torus_check::changes_of_cabling(before, now);
     for (const std::string& change : changes) fmt::print("{}\n", change);
     if (!changes.empty()) return config::exit_failure;
     fmt::print("{} hosts, {} {}: as in the file\n", hosts.size(), now.size(),

@@ -40,26 +40,48 @@ TEST_CASE("Exchanged cables are named at every end") {
                   "b e2 leads to c e1, before to a e1", "c e1 leads to b e2, before to d e1"});
 }
 
-TEST_CASE("Cables are found where exactly two ends hear each other, and even one way") {
-    std::vector<torus_check::HostResult> results(3);
-    const auto hears = [&](int at, const char* device, int from, const char* far) {
+// What each end hears, for hosts a, b and c.
+struct Survey {
+    void hears(int at, const char* device, int from, const char* far) {
         torus_check::Heard heard{};
         heard.device = device;
         heard.node = from;
         heard.from = far;
         results[std::size_t(at)].report.heard.push_back(heard);
-    };
-    hears(0, "e1", 1, "e2");
-    hears(1, "e2", 0, "e1");
-    hears(2, "e2", 1, "e1");  // one way
+    }
+    Cabling found(const char* unwanted, const Cabling& in_file = {}) const {
+        return torus_check::cabling_found(
+            {"a", "b", "c"}, results,
+            [unwanted](const std::string& device) { return device != unwanted; }, in_file);
+    }
+    std::vector<torus_check::HostResult> results{3};
+};
+
+TEST_CASE("Cables are found where exactly two ends hear each other, and even one way") {
+    Survey survey;
+    survey.hears(0, "e1", 1, "e2");
+    survey.hears(1, "e2", 0, "e1");
+    survey.hears(2, "e2", 1, "e1");  // one way
     for (int at = 0; at < 3; ++at)
         for (int from = 0; from < 3; ++from)
-            if (at != from) hears(at, "lan", from, "lan");
-    hears(0, "e2", 2, "e1");
-    const auto found = torus_check::cabling_found(
-        {"a", "b", "c"}, results, [](const std::string& device) { return device != "e9"; });
-    CHECK(found == Cabling{{a1, b2}, {b1, c2}, {a2, c1}});
-    CHECK(torus_check::cabling_found({"a", "b", "c"}, results, [](const std::string& device) {
-              return device != "e2";
-          }).empty());
+            if (at != from) survey.hears(at, "lan", from, "lan");
+    survey.hears(0, "e2", 2, "e1");
+    CHECK(survey.found("e9") == Cabling{{a1, b2}, {b1, c2}, {a2, c1}});
+    CHECK(survey.found("e2").empty());
+}
+
+TEST_CASE("Twins that hear each other are cables, paired as in the file") {
+    Survey survey;
+    for (const char* own : {"e1", "e2"})
+        for (const char* far : {"e1", "e2"}) survey.hears(0, own, 1, far);
+    survey.hears(0, "e1", 0, "e2");
+    survey.hears(1, "e2", 1, "e1");
+    CHECK(survey.found("") == Cabling{{a1, b1}, {a2, b2}});
+    CHECK(survey.found("", {{a1, b2}, {a2, b1}}) == Cabling{{a1, b2}, {a2, b1}});
+    CHECK(survey.found("", {{a1, b2}}) == Cabling{{a1, b2}, {a2, b1}});
+    survey.hears(2, "e1", 0, "e1");  // a switch
+    CHECK(survey.found("").empty());
+    Survey loop;
+    loop.hears(0, "e1", 0, "e2");
+    CHECK(loop.found("") == Cabling{{a1, a2}});
 }
