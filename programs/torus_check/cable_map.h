@@ -21,6 +21,8 @@ namespace torusmp::torus_check {
 
 class CableMap {
   public:
+    using EndKey = std::pair<int, std::string>;  // host and device
+
     CableMap(const std::vector<HostResult>& results,
              const std::function<bool(const std::string&)>& wanted) {
         for (std::size_t node = 0; node < results.size(); ++node)
@@ -48,6 +50,11 @@ class CableMap {
     // Whether anything has arrived over that cable from one end at the other.
     bool arrives(const routing::CableEnd& from, const routing::CableEnd& to) const {
         return arrived_.count({{from.node, device(from.port)}, {to.node, device(to.port)}}) != 0;
+    }
+
+    bool hear_each_other(const EndKey& a, const EndKey& b) const {
+        const auto found = far_.find(a);
+        return found != far_.end() && found->second.count(b) != 0;
     }
 
     bool knows(int port) const { return port >= 0 && std::size_t(port) < names_.size(); }
@@ -79,8 +86,6 @@ class CableMap {
     const std::string& device(int port) const { return names_[std::size_t(port)]; }
 
   private:
-    using EndKey = std::pair<int, std::string>;  // host and device
-
     int port(const EndKey& end) const {
         const auto at = std::lower_bound(names_.begin(), names_.end(), end.second);
         return int(at - names_.begin());

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "config/geometry.h"
 #include "config/network.h"
+#include "programs/torus_check/cable_map.h"
 
 namespace torusmp::torus_check {
 
@@ -58,37 +58,6 @@ std::vector<std::string> other_devices(Cabling& before, Cabling& now) {
     return changes;
 }
 
-using Hearing = std::map<CablingEnd, std::set<CablingEnd>>;  // the far ends that each end hears
-
-// The ends of twins: as many devices of one host as of another, all of which hear each other, as
-// two devices of a host on one cable do.
-bool are_twins(const Hearing& far, const std::set<CablingEnd>& own,
-               const std::set<CablingEnd>& others) {
-    const auto of_one_host = [](const std::set<CablingEnd>& ends) {
-        return ends.begin()->first == ends.rbegin()->first;
-    };
-    const auto all_hear = [&far](const std::set<CablingEnd>& ends,
-                                 const std::set<CablingEnd>& heard) {
-        return std::all_of(ends.begin(), ends.end(),
-                           [&](const CablingEnd& end) { return far.at(end) == heard; });
-    };
-    return own.size() == others.size() && of_one_host(own) && of_one_host(others) &&
-           all_hear(own, others) && all_hear(others, own);
-}
-
-// Twins may be paired in any way: as in the file where it has them, the others in order.
-void pair_twins(std::set<CablingEnd> own, std::set<CablingEnd> others, const Cabling& in_file,
-                Cabling& cabling) {
-    for (const Ends& cable : in_file)
-        if (own.contains(cable.first) && others.contains(cable.second)) {
-            own.erase(cable.first);
-            others.erase(cable.second);
-            cabling.insert(cable);
-        }
-    for (auto a = own.begin(), b = others.begin(); a != own.end(); ++a, ++b)
-        cabling.insert({*a, *b});
-}
-
 }  // namespace
 
 Cabling cabling_of(const config::Settings& settings) {
@@ -111,28 +80,28 @@ Cabling cabling_of(const config::Settings& settings) {
 Cabling cabling_found(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                       const std::function<bool(const std::string&)>& wanted,
                       const Cabling& in_file) {
-    Hearing far;
-    for (std::size_t node = 0; node < results.size(); ++node)
-        for (const Heard& heard : results[node].report.heard) {
-            if (!wanted(heard.device) || !wanted(heard.from)) continue;
-            const CablingEnd at{hosts[node], heard.device};
-            const CablingEnd from{hosts[std::size_t(heard.node)], heard.from};
-            far[at].insert(from);
-            far[from].insert(at);
-        }
-    // Twins hear each other, too; a cable from a host to itself is heard by no other host.
-    for (auto& [end, others] : far) {
-        const std::string& host = end.first;
-        const auto is_own = [&host](const CablingEnd& other) { return other.first == host; };
-        if (!std::all_of(others.begin(), others.end(), is_own)) std::erase_if(others, is_own);
+    const CableMap map(results, wanted);
+    const auto named = [&](const routing::CableEnd& end) {
+        return CablingEnd{hosts[std::size_t(end.node)], map.device(end.port)};
+    };
+    Cabling found;
+    std::vector<std::string> left_out;  // --discover prints it
+    for (const routing::Cable& cable : map.cables(left_out))
+        found.insert(std::minmax(named(cable.a), named(cable.b)));
+    // Twins may be paired in any way.
+    const auto key = [&hosts](const CablingEnd& end) {
+        const auto at = std::find(hosts.begin(), hosts.end(), end.first);
+        return CableMap::EndKey(int(at - hosts.begin()), end.second);
+    };
+    for (const auto& [a, b] : in_file) {
+        const Ends *const of_a = cable_at(found, a), *const of_b = cable_at(found, b);
+        if (!of_a || !of_b || of_a == of_b || !map.hear_each_other(key(a), key(b))) continue;
+        const Ends rest = std::minmax(far_end(*of_a, a), far_end(*of_b, b));
+        found.erase(Ends(*of_a));
+        found.erase(Ends(*of_b));
+        found.insert({{a, b}, rest});
     }
-    Cabling cabling;
-    for (const auto& [end, others] : far) {
-        const std::set<CablingEnd>& own = far.at(*others.begin());
-        if (end == *own.begin() && end < *others.begin() && are_twins(far, own, others))
-            pair_twins(own, others, in_file, cabling);
-    }
-    return cabling;
+    return found;
 }
 
 std::vector<std::string> changes_of_cabling(Cabling before, Cabling now) {

@@ -21,9 +21,8 @@ using Cabling = std::set<std::pair<CablingEnd, CablingEnd>>;
 // Requires hosts and a torus; links without a device are left out.
 Cabling cabling_of(const config::Settings& settings);
 
-// `hosts` and `results` go together. An end that hears several far ends, as on a switch, is left
-// out unless they are twins (two devices of a host on one cable), which are paired as in the file;
-// devices for which `wanted` does not hold are left out.
+// Those of CableMap, with twins paired as in the file. `hosts` and `results` go together. Devices for
+// which `wanted` does not hold are left out.
 Cabling cabling_found(const std::vector<std::string>& hosts, const std::vector<HostResult>& results,
                       const std::function<bool(const std::string&)>& wanted,
                       const Cabling& in_file);
