@@ -65,6 +65,8 @@ struct RtsBody {
 struct CtsBody {
     std::uint32_t send_handle;
     std::uint32_t receive_handle;
+    std::uint32_t converging;  // 1 if large messages of many ranks arrive there
+    std::uint32_t unused;
     transport::RemoteMemory memory;
 };
 struct MatchedBody {
@@ -76,9 +78,9 @@ struct MatchedBody {
 struct RtrBody {
     std::uint32_t receive_handle;
     std::uint32_t epoch;
-    std::uint32_t seen;  // matched messages of the sender that the receiver had received
-    std::uint32_t unused;
-    std::uint64_t bytes;  // room in the receive
+    std::uint32_t seen;        // matched messages of the sender that the receiver had received
+    std::uint32_t converging;  // as in CtsBody
+    std::uint64_t bytes;       // room in the receive
     transport::RemoteMemory memory;
 };
 struct EpochBody {
@@ -148,7 +150,7 @@ struct Envelope {
     std::uint32_t unused;
 };
 
-static_assert(sizeof(RtsBody) == 88 && sizeof(CtsBody) == 80 && sizeof(MatchedBody) == 16);
+static_assert(sizeof(RtsBody) == 88 && sizeof(CtsBody) == 88 && sizeof(MatchedBody) == 16);
 static_assert(sizeof(RtrBody) == 96 && sizeof(FlowRtrBody) == 88 && sizeof(DataBody) == 32);
 static_assert(sizeof(EpochBody) == 8 && sizeof(ReceiveHandleBody) == 8 &&
               sizeof(WithdrawnBody) == 8);

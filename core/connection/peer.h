@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/connection/connection.h"
+#include "routing/way_shares.h"
 
 namespace torusmp::core {
 
@@ -39,6 +40,10 @@ struct Peer {
     // The peer's port, plus one, on which packets arrive that leave by our link of that index; 0
     // until it is computed.
     std::array<std::uint8_t, 2 * routing::max_dimensions> far_ports{};
+    // The shares of large messages to the peer that leave by each of `ways_out` if those of many
+    // ranks converge on it; all 0 until they are computed.
+    routing::WayShares shares{};
+    std::uint32_t receives = 0;  // of large messages from it that are open here
     // The interface that lets others write the peer's large messages into our memory on their last
     // hop; null if there is none.
     transport::Interface* placing = nullptr;

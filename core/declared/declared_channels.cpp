@@ -71,7 +71,7 @@ void DeclaredChannels::start(SendFlow& flow, SendRequest& request, Buffer buffer
         if (buffer.bytes <= ready.bytes && buffer.bytes != 0 &&
             (buffer.bytes >= commons_.options.eager_limit ||
              (cheap && buffer.bytes >= commons_.options.direct_limit)))
-            return writes_.begin(request, ready.receive_handle, ready.memory, true);
+            return writes_.begin(request, {ready.receive_handle, ready.memory}, true);
     }
     if (buffer.bytes < commons_.options.eager_limit &&
         (awaited || !messages_.waits_here(peer, buffer.bytes))) {
@@ -178,7 +178,7 @@ bool DeclaredChannels::on_rtr(Peer& peer, const PacketHeader& header, const std:
         // The receiver detects this from our RTS, and ends the request.
         if (r->buffer_.bytes > body.bytes || r->buffer_.bytes == 0) return true;
         flow.stop_waiting(*r);
-        writes_.begin(*r, body.receive_handle, body.memory, true);
+        writes_.begin(*r, {body.receive_handle, body.memory}, true);
         return true;
     }
     return true;

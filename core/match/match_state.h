@@ -21,6 +21,7 @@ struct Announcement {
     std::uint32_t receive_handle;
     std::uint64_t bytes;
     transport::RemoteMemory memory;
+    bool converging;  // large messages of many ranks arrive there
 };
 
 struct MatchState {

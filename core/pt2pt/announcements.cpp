@@ -36,10 +36,10 @@ void Announcements::announce(ReceiveRequest& request) {
     TORUSMP_TRACE(message, debug, commons_.rank(),
                   "receive {} of {} B from {}, tag {}: is announced", request.receive_handle_,
                   request.buffer_.bytes, peer.rank, request.tag_);
-    sender_.send(
-        peer, PacketKind::rtr,
-        RtrBody{request.receive_handle_, match.epoch, match.seen, 0, request.buffer_.bytes, memory},
-        request.context_, request.tag_);
+    sender_.send(peer, PacketKind::rtr,
+                 RtrBody{request.receive_handle_, match.epoch, match.seen,
+                         receives_.converging() ? 1u : 0u, request.buffer_.bytes, memory},
+                 request.context_, request.tag_);
 }
 
 std::optional<Announcement> Announcements::take_held(MatchState& match, Context context, Tag tag) {
@@ -74,8 +74,8 @@ bool Announcements::on_rtr(Peer& peer, const PacketHeader& header, const std::by
     }
     TORUSMP_ASSERT(match.held.size() <= most_held, commons_.rank(), peer.rank, match.held.size());
     if (match.held.size() >= most_held) return false;
-    match.held.push_back(
-        {header.context, header.tag, body.receive_handle, body.bytes, body.memory});
+    match.held.push_back({header.context, header.tag, body.receive_handle, body.bytes, body.memory,
+                          body.converging != 0});
     return true;
 }
 

@@ -59,7 +59,8 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
         return sends_.finish(request);
     }
     if (announced && buffer.bytes <= announced->bytes && buffer.bytes != 0)
-        return writes_.begin(request, announced->receive_handle, announced->memory, true);
+        return writes_.begin(
+            request, {announced->receive_handle, announced->memory, announced->converging}, true);
     rendezvous_.ask(request, peer);
 }
 

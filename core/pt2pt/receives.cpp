@@ -21,6 +21,11 @@ bool may_land(const ReceiveRequest& request, const Peer& peer) {
     return request.posted() ? request.peer_ == peer.rank : request.status_.source == peer.rank;
 }
 
+// The source of a receive that has an id: a wildcard gets one when it is matched.
+Rank source_of(const ReceiveRequest& request) {
+    return request.peer_ != any_source ? request.peer_ : request.status_.source;
+}
+
 }  // namespace
 
 transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
@@ -30,6 +35,8 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
         (request.stage() == ReceiveRequest::Stage::idle || request.posted()) && !request.announced_,
         commons_.rank(), peer.rank, request.stage());
     request.receive_handle_ = receive_handles_.add(request);
+    TORUSMP_ASSERT(source_of(request) == peer.rank, commons_.rank(), peer.rank, source_of(request));
+    if (peer.receives++ == 0) ++sources_;
     request.landed_ = 0;
     request.parts_ = request.parts_landed_ = 0;
     if (request.buffer_.layout != nullptr || request.buffer_.bytes == 0) return {};
@@ -50,6 +57,10 @@ void Receives::close(ReceiveRequest& request) {
                    request.receive_handle_, request.stage());
     receive_handles_.remove(request.receive_handle_);
     request.receive_handle_ = 0;
+    Peer& peer = connections_.peer(source_of(request));
+    TORUSMP_ASSERT(peer.receives != 0 && sources_ != 0, commons_.rank(), peer.rank, peer.receives,
+                   sources_);
+    if (--peer.receives == 0) --sources_;
     if (request.exposed_at_ != nullptr)
         std::exchange(request.exposed_at_, nullptr)->deregister_memory(request.exposed_);
     if (request.announced_) {

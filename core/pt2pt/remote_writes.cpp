@@ -85,12 +85,11 @@ void RemoteWrites::tell_written(SendRequest& request, Connection& connection) {
     sender_.send_over(connection, connections_.peer(request.peer_), PacketKind::written, body);
 }
 
-void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
-                         const transport::RemoteMemory& memory, bool tell_matched) {
+void RemoteWrites::begin(SendRequest& request, const Target& target, bool tell_matched) {
     Peer& peer = connections_.peer(request.peer_);
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
     ++connection.statistics.rendezvous;
-    request.receive_handle_ = receive_handle;
+    const std::uint32_t receive_handle = request.receive_handle_ = target.receive_handle;
     request.parts_out_ = 0;
     // If the write itself notifies the receiver, the match is sent first and both leave together.
     const bool ahead =
@@ -101,7 +100,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
         sender_.send_over(connection, peer, PacketKind::matched, matched);
     }
     Cables cables{};
-    const Transfer transfer = write(request, connection, peer, memory, cables);
+    const Transfer transfer = write(request, connection, peer, target.memory, cables);
     const bool whole = transfer == Transfer::done;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, receive {}: {}",
                   request.send_handle_, request.buffer_.bytes, peer.rank, receive_handle,
@@ -123,7 +122,7 @@ void RemoteWrites::begin(SendRequest& request, std::uint32_t receive_handle,
         }
         return;
     }
-    streams_.start(request, peer, connection, memory);
+    streams_.start(request, peer, connection, target);
 }
 
 void RemoteWrites::on_part_end(Connection& connection, std::uint32_t send_handle, bool ok) {

@@ -22,8 +22,7 @@ class RemoteWrites {
 
     // Sends the message into memory that the receiver has named. `tell_matched` means that the
     // receiver does not yet know that this message uses that receive handle.
-    void begin(SendRequest& request, std::uint32_t receive_handle,
-               const transport::RemoteMemory& memory, bool tell_matched);
+    void begin(SendRequest& request, const Target& target, bool tell_matched);
     // A pending write of this message, or of one part of it, has ended.
     void on_part_end(Connection& connection, std::uint32_t send_handle, bool ok);
 

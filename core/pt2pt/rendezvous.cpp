@@ -114,7 +114,9 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
                   "receive {} of {} B from {}, tag {}: is ready to be written",
                   request.receive_handle_, body.bytes, source, tag);
     request.become(ReceiveRequest::Stage::arriving, commons_.rank());
-    sender_.send(peer, PacketKind::cts, CtsBody{body.send_handle, request.receive_handle_, mine});
+    sender_.send(peer, PacketKind::cts,
+                 CtsBody{body.send_handle, request.receive_handle_,
+                         receives_.converging() ? 1u : 0u, 0, mine});
 }
 
 bool Rendezvous::on_rts(Peer& peer, const PacketHeader& header, const std::byte* payload) {
@@ -135,7 +137,7 @@ bool Rendezvous::on_cts(Peer& peer, const PacketHeader& header, const std::byte*
     if (!read_body(header, payload, body)) return false;
     SendRequest* request = sends_.take_answered(peer, body.send_handle);
     if (request == nullptr) return false;
-    writes_.begin(*request, body.receive_handle, body.memory, false);
+    writes_.begin(*request, {body.receive_handle, body.memory, body.converging != 0}, false);
     return true;
 }
 

@@ -13,10 +13,15 @@ namespace {
 // A rail in the pool, which stays there until it has left its queue.
 class PooledRail final : public Rail {
   public:
-    PooledRail(Pool& pool, SendRequest::Sender& by, SendRequest& of) : Rail(by, of), pool_(pool) {}
+    PooledRail(Pool& pool, SendRequest::Sender& by, SendRequest& of, const Connection& over)
+        : Rail(by, of, over), pool_(pool) {}
 
     bool emit(Connection& connection) override {
-        if (request != nullptr && !sender.emit(*request, connection)) return false;
+        if (request != nullptr && !sender.emit(*request, connection)) {
+            ++sent;
+            if (!gives_way()) return false;
+            leave();
+        }
         pool_.give(this, sizeof *this);
         return true;
     }
@@ -31,37 +36,42 @@ class PooledRail final : public Rail {
 
 }  // namespace
 
-void Streams::start(SendRequest& request, Peer& peer, Connection& way,
-                    const transport::RemoteMemory& target) {
+void Streams::start(SendRequest& request, Peer& peer, Connection& way, const Target& target) {
     TORUSMP_ASSERT(request.rails_ == nullptr, commons_.rank(), peer.rank);
     request.become(SendRequest::Stage::stream, commons_.rank());
     request.sender_ = this;
     request.position_ = 0;
-    request.target_ = target;
+    request.target_ = target.memory;
     if (peer.ways_out != 0 && request.link_ == nullptr &&
         request.buffer_.bytes >= commons_.options.spread_limit)
-        spread(request, peer);
+        spread(request, peer, target.converging);
     else
         sender_.enqueue(way, request, PacketSender::Queue::stream);
 }
 
 // Enters a message into the queues of all links on which it may leave.
-void Streams::spread(SendRequest& request, Peer& peer) {
+void Streams::spread(SendRequest& request, Peer& peer, bool converging) {
     const auto& links = connections_.links();
+    const routing::WayShares* const shares = converging ? &shares_to(peer) : nullptr;
+    const std::uint64_t pieces = request.buffer_.bytes / commons_.options.fragment() + 1;
     for (std::size_t i = 0; i < links.size(); ++i) {
         if ((peer.ways_out >> i & 1) == 0) continue;
         auto* rail = ::new (commons_.pool.take(sizeof(PooledRail)))
-            PooledRail(commons_.pool, *this, request);
+            PooledRail(commons_.pool, *this, request, *links[i]);
+        // Rounded up, so that they take all pieces together.
+        if (shares != nullptr) rail->share = pieces * (*shares)[i] / routing::whole_message + 1;
         rail->sibling = request.rails_;
         request.rails_ = rail;
+        sender_.enqueue(*links[i], *rail, PacketSender::Queue::stream);
     }
     TORUSMP_ASSERT(request.rails_ != nullptr && request.rails_->sibling != nullptr, commons_.rank(),
                    peer.rank, peer.ways_out);
-    std::size_t link = 0;
-    for (Rail* it = request.rails_; it != nullptr; it = it->sibling, ++link) {
-        while ((peer.ways_out >> link & 1) == 0) ++link;
-        sender_.enqueue(*links[link], *it, PacketSender::Queue::stream);
-    }
+}
+
+const routing::WayShares& Streams::shares_to(Peer& peer) {
+    if (peer.shares == routing::WayShares{})
+        peer.shares = routing::way_shares(commons_.torus(), commons_.rank(), peer.rank);
+    return peer.shares;
 }
 
 // The place where the last relay may put the next piece of a message that leaves by that

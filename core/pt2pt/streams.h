@@ -8,20 +8,27 @@
 
 namespace torusmp::core {
 
+// Where the receiver wants the bytes of a message.
+struct Target {
+    std::uint32_t receive_handle;
+    const transport::RemoteMemory& memory;
+    // Large messages of many ranks arrive there, so this one keeps to its shares of the ways.
+    bool converging = false;
+};
+
 class Streams final : private SendRequest::Sender {
   public:
     Streams(Commons& commons, Connections& connections, PacketSender& sender, Sends& sends)
         : commons_(commons), connections_(connections), sender_(sender), sends_(sends) {}
 
-    // Sends the message to its receive handle. `target` names the receiver's memory for the last
-    // relay.
-    void start(SendRequest& request, Peer& peer, Connection& way,
-               const transport::RemoteMemory& target);
+    // Sends the message to its receive handle. The last relay uses the memory of `target`.
+    void start(SendRequest& request, Peer& peer, Connection& way, const Target& target);
 
   private:
     bool emit(SendRequest& request, Connection& connection) override;
     void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
-    void spread(SendRequest& request, Peer& peer);
+    void spread(SendRequest& request, Peer& peer, bool converging);
+    const routing::WayShares& shares_to(Peer& peer);
     transport::RemoteAddress place_of(const SendRequest& request, Peer& peer,
                                       const Connection& connection);
 

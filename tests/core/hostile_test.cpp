@@ -144,7 +144,7 @@ TEST_CASE("a packet that breaks the protocol closes the connection with the reas
         REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(512)));
     }
     SECTION("ids that were never assigned") {
-        REQUIRE(closed(0, from_enemy(PacketKind::cts), bytes_of(CtsBody{77, 1, {}})));
+        REQUIRE(closed(0, from_enemy(PacketKind::cts), bytes_of(CtsBody{77, 1, 0, 0, {}})));
         REQUIRE(closed(0, from_enemy(PacketKind::fin), bytes_of(SendHandleBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::written), bytes_of(WrittenBody{0, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::matched), bytes_of(MatchedBody{3, 1, 5})));
