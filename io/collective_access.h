@@ -36,7 +36,7 @@ namespace torusmp::io {
 
 class CollectiveAccess final : public collectives::Schedule {
   public:
-    static constexpr int most_lanes = 15;
+    static constexpr int most_lanes = 31;
     // The same for all calls on a file and, except for the store, on all members.
     struct Place {
         Store* store = nullptr;        // null if this member does not reach the file

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -33,7 +34,9 @@ using core::Rank;
 
 // Messages between the same two members in one collective match by stream: a tag is the
 // collective's tag times this number, plus the stream.
-inline constexpr int max_streams = 32;
+inline constexpr int max_streams = 64;
+static_assert(std::int64_t(Tags::most()) * max_streams + max_streams - 1 ==
+              std::numeric_limits<core::Tag>::max());
 
 struct Hosts;
 

@@ -48,11 +48,15 @@ class Tags {
 
     // Tags are counted above these bits, fixed tags separately from the others.
     static constexpr int shift = 7;
-    static constexpr int counted_bits = 18;
+    // With a stream's number, a tag takes 31 bits.
+    static constexpr int counted_bits = 17;
     static constexpr core::Tag counted = (1 << counted_bits) - 1;
 
+    // The largest tag.
+    static constexpr core::Tag most() { return (fixed | counted) << shift | 127; }
+
   private:
-    static constexpr core::Tag fixed = 0x40000;
+    static constexpr core::Tag fixed = 1 << counted_bits;
 
     core::Tag kind_;
     std::uint64_t count_ = 0;
