@@ -312,7 +312,7 @@ TEST_CASE("An impossible frame ends the collective with an error that names its 
         simulated.sign_on(job, all_ranks(job), 7);
         simulated[1].start(own.data(), 10, nullptr, {}, 0);
         // As the root's first region would send it: see Schedule on tags.
-        const int tag = simulated.groups[0]->tags().next() * 32;
+        const int tag = simulated.groups[0]->tags().next() * max_streams;
         job[0].send(request, {frame.data(), lie.bytes}, 1, 7, tag);
         REQUIRE(job.run_until([&] { return simulated[1].complete(); }));
         CHECK(simulated[1].error() == Error::protocol);
