@@ -54,12 +54,15 @@ void Streams::spread(SendRequest& request, Peer& peer, bool converging) {
     const auto& links = connections_.links();
     const routing::WayShares* const shares = converging ? &shares_to(peer) : nullptr;
     const std::uint64_t pieces = request.buffer_.bytes / commons_.options.fragment() + 1;
+    std::uint64_t whole = 0;
+    for (std::size_t i = 0; shares != nullptr && i < links.size(); ++i)
+        if ((peer.ways_out >> i & 1) != 0) whole += (*shares)[i];
     for (std::size_t i = 0; i < links.size(); ++i) {
         if ((peer.ways_out >> i & 1) == 0) continue;
         auto* rail = ::new (commons_.pool.take(sizeof(PooledRail)))
             PooledRail(commons_.pool, *this, request, *links[i]);
         // Rounded up, so that they take all pieces together.
-        if (shares != nullptr) rail->share = pieces * (*shares)[i] / routing::whole_message + 1;
+        if (whole != 0) rail->share = pieces * (*shares)[i] / whole + 1;
         rail->sibling = request.rails_;
         request.rails_ = rail;
         sender_.enqueue(*links[i], *rail, PacketSender::Queue::stream);

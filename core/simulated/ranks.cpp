@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -26,20 +27,22 @@ Ranks::Ranks(const Plan& plan) : world_(plan.world) {
 }
 
 void Ranks::open(const Plan& plan, Rank rank) {
-    const auto make = [this, rank,
-                       most = plan.allocatable](const std::vector<transport::PortOptions>& ports) {
-        auto interface = world_.create({.ports = ports, .other = {}, .allocatable = most});
+    const auto make_with = [this, rank, most = plan.allocatable](
+                               bool separate, const std::vector<transport::PortOptions>& ports) {
+        auto interface = world_.create(
+            {.ports = ports, .other = {}, .allocatable = most, .separate_links = separate});
         interfaces_.push_back({rank, interface.get(), ports});
         return std::unique_ptr<transport::Interface>(std::move(interface));
     };
     std::vector<Runtime::LinkTransport> link_transports;
     for (int i = 0; i < plan.link_transports; ++i)
-        link_transports.push_back({make, [=, count = plan.link_transports](
-                                             Rank peer, std::optional<routing::Direction> link) {
-                                       return link_transport_of(count, rank, peer, link) == i;
-                                   }});
-    runtimes_.push_back(
-        std::make_unique<Runtime>(plan.options(rank), make, std::move(link_transports)));
+        link_transports.push_back(
+            {std::bind_front(make_with, i != 0 || !plan.joint_links),
+             [=, count = plan.link_transports](Rank peer, std::optional<routing::Direction> link) {
+                 return link_transport_of(count, rank, peer, link) == i;
+             }});
+    runtimes_.push_back(std::make_unique<Runtime>(
+        plan.options(rank), std::bind_front(make_with, true), std::move(link_transports)));
 }
 
 std::vector<std::vector<std::byte>> Ranks::addresses() const {

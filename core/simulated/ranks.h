@@ -23,6 +23,8 @@ struct Plan {
     std::function<Options(Rank)> options;
     // Number of further interfaces, which share the links; 0 if the first serves all.
     int link_transports = 0;
+    // The first of these has no separate links.
+    bool joint_links = false;
     std::size_t allocatable = std::size_t(-1);  // bytes of memory to share, on each rank
 };
 

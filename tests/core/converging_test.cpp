@@ -26,7 +26,8 @@ constexpr std::size_t bytes = 1'600'000;
 JobOptions links_with_many_credits(std::uint64_t seed) {
     JobOptions options = tight_torus(dims, seed);
     options.credits = options.relay_credits = 64;
-    options.world.read = options.world.write = sim::Remote::refused;  // neighbours send packets, too
+    options.world.read = options.world.write =
+        sim::Remote::refused;  // neighbours send packets, too
     return options;
 }
 
@@ -129,6 +130,21 @@ TEST_CASE("messages of all ranks to one fill its links equally", "[core][converg
     }
     inflow.check();
     CHECK(inflow.imbalance() < 1.08);
+}
+
+TEST_CASE("messages of all ranks to one are divided among the ways that have cables of their own",
+          "[core][converging]") {
+    const auto seed = std::uint64_t(GENERATE(range(1, 6)));
+    CAPTURE(seed);
+    JobOptions options = links_with_many_credits(seed);
+    options.link_transports = 2;
+    options.joint_links = true;
+    Inflow inflow(options);
+    const int size = inflow.job().size();
+    for (Rank from = 1; from < size; ++from) inflow.expect(from);
+    inflow.job().settle();
+    for (Rank from = 1; from < size; ++from) inflow.send(from);
+    inflow.check();
 }
 
 TEST_CASE("a large message leaves a way that stands still, whatever its share is",

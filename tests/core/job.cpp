@@ -69,6 +69,7 @@ simulated::Plan Job::plan_of(const JobOptions& options) {
                          .world = options.world,
                          .options = [&](Rank rank) { return options_of(options, rank); },
                          .link_transports = options.link_transports,
+                         .joint_links = options.joint_links,
                          .allocatable = options.allocatable};
     plan.world.seed = options.seed;
     return plan;

@@ -42,7 +42,8 @@ struct JobOptions {
     sim::Time hold_down{20'000};              // of cables that die again
     std::vector<routing::Link> cut{};         // cables that are missing from the start
     std::vector<routing::Link> dead_links{};  // those that all ranks know of
-    int link_transports = 0;  // further interfaces, which share the links; 0: the first serves all
+    int link_transports = 0;   // further interfaces, which share the links; 0: the first serves all
+    bool joint_links = false;  // the first of these has no separate links
     sim::WorldOptions world{};
     std::optional<Rank> misnamed = {};  // whose address cannot be connected to
     std::size_t misnamed_at = 1;        // which byte of it is wrong, counted from its end

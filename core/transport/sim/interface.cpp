@@ -28,13 +28,13 @@ struct Address {
     std::uint64_t index;
 };
 
-Capabilities capabilities_in(const WorldOptions& options) {
+Capabilities capabilities_in(const WorldOptions& options, const InterfaceOptions& own) {
     return {.reads = true,
             .reads_at_once = options.read == Remote::immediate,
             .maps = options.mapped,
             .notifies = options.notifies,
             .places = options.places,
-            .separate_links = options.separate_links,
+            .separate_links = options.separate_links && own.separate_links,
             .reconnects = true,
             .renews = true,
             .most_pieces = 5};  // few, so that messages take many writes
@@ -43,7 +43,7 @@ Capabilities capabilities_in(const WorldOptions& options) {
 }  // namespace
 
 Interface::Interface(World& world, std::size_t index, InterfaceOptions options)
-    : transport::Interface("sim", capabilities_in(world.options_)),
+    : transport::Interface("sim", capabilities_in(world.options_, options)),
       world_(world),
       index_(index),
       options_(std::move(options)) {}

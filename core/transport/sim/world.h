@@ -76,6 +76,7 @@ struct InterfaceOptions {
     std::optional<PortOptions>
         other{};  // of every port that `ports` does not name (its .port is unused)
     std::size_t allocatable = std::size_t(-1);  // total bytes that allocate() returns
+    bool separate_links = true;                 // false: not, whatever the world's options say
 };
 
 // Counters of the traffic on all links so far.
