@@ -89,12 +89,12 @@ void RemoteWrites::begin(SendRequest& request, const Target& target, bool tell_m
     Peer& peer = connections_.peer(request.peer_);
     Connection& connection = request.link_ != nullptr ? *request.link_ : connections_.to(peer);
     ++connection.statistics.rendezvous;
-    const std::uint32_t receive_handle = request.receive_handle_ = target.receive_handle;
+    request.receive_handle_ = target.receive_handle;
     request.parts_out_ = 0;
     // If the write itself notifies the receiver, the match is sent first and both leave together.
     const bool ahead =
         tell_matched && connection.peer == peer.rank && connection.channel->can().notifies;
-    const MatchedBody matched{receive_handle, 0, request.buffer_.bytes};
+    const MatchedBody matched{target.receive_handle, 0, request.buffer_.bytes};
     if (ahead) {
         connection.channel->cork();
         sender_.send_over(connection, peer, PacketKind::matched, matched);
@@ -103,13 +103,13 @@ void RemoteWrites::begin(SendRequest& request, const Target& target, bool tell_m
     const Transfer transfer = write(request, connection, peer, target.memory, cables);
     const bool whole = transfer == Transfer::done;
     TORUSMP_TRACE(message, debug, commons_.rank(), "send {} of {} B to {}, receive {}: {}",
-                  request.send_handle_, request.buffer_.bytes, peer.rank, receive_handle,
+                  request.send_handle_, request.buffer_.bytes, peer.rank, target.receive_handle,
                   whole                           ? "is written"
                   : transfer == Transfer::pending ? "is being written"
                                                   : "goes in packets");
     if (tell_matched && !ahead)
         sender_.send(peer, PacketKind::matched,
-                     MatchedBody{receive_handle, whole ? 1u : 0u, request.buffer_.bytes});
+                     MatchedBody{target.receive_handle, whole ? 1u : 0u, request.buffer_.bytes});
     else if (whole)
         tell_written(request, connection);
     if (whole) return sends_.finish(request);

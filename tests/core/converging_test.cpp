@@ -47,15 +47,24 @@ class Inflow {
         fill(out.data(), bytes, std::uint64_t(from));
         job_[from].send(sends_.emplace_back(), {out.data(), bytes}, target, 0, 0);
     }
+    void expect_all() {
+        for (Rank from = 1; from < job_.size(); ++from) expect(from);
+    }
+    void send_all() {
+        for (Rank from = 1; from < job_.size(); ++from) send(from);
+    }
     void check() {
         job_.settle();
         INFO(job_.report());
         for (const SendRequest& it : sends_) REQUIRE(it.complete());
+        std::size_t arrived = 0;
         for (std::size_t i = 0; i < receives_.size(); ++i) {
             if (!receives_[i].complete()) continue;
             const auto from = std::uint64_t(receives_[i].status().source);
             REQUIRE(filled(into_[i]->data(), bytes, from));
+            ++arrived;
         }
+        REQUIRE(arrived == sends_.size());
     }
     // The parts of its message that a rank has sent by each of its links.
     std::array<double, 2 * routing::max_dimensions> parts(Rank from) {
@@ -121,13 +130,15 @@ TEST_CASE("messages of all ranks to one fill its links equally", "[core][converg
     const bool announced = GENERATE(true, false);
     CAPTURE(seed, announced);
     Inflow inflow(links_with_many_credits(seed));
-    for (int step = 0; step < 2; ++step) {
-        if ((step == 0) == announced)
-            for (Rank from = 1; from < inflow.job().size(); ++from) inflow.expect(from);
-        else
-            for (Rank from = 1; from < inflow.job().size(); ++from) inflow.send(from);
-        if (step == 0) inflow.job().settle();
-    }
+    if (announced)
+        inflow.expect_all();
+    else
+        inflow.send_all();
+    inflow.job().settle();
+    if (announced)
+        inflow.send_all();
+    else
+        inflow.expect_all();
     inflow.check();
     CHECK(inflow.imbalance() < 1.08);
 }
@@ -140,10 +151,9 @@ TEST_CASE("messages of all ranks to one are divided among the ways that have cab
     options.link_transports = 2;
     options.joint_links = true;
     Inflow inflow(options);
-    const int size = inflow.job().size();
-    for (Rank from = 1; from < size; ++from) inflow.expect(from);
+    inflow.expect_all();
     inflow.job().settle();
-    for (Rank from = 1; from < size; ++from) inflow.send(from);
+    inflow.send_all();
     inflow.check();
 }
 

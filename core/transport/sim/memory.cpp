@@ -80,7 +80,8 @@ Transfer World::begin(End& end, const RemoteMemory& remote, std::size_t offset,
     if (end.down_reported) return Transfer::refused;
     if (write && options_.notifies) way = Remote::pending;  // in order, and none refused
     if (way == Remote::mixed) way = Remote(random_.below(3));
-    const bool whole_message = write ? options_.separate_links || local.size() > 1 : false;
+    const bool whole_message =
+        write ? end.interface->can().separate_links || local.size() > 1 : false;
     if (way == Remote::refused && whole_message) way = Remote::immediate;
     if (way == Remote::refused) return Transfer::refused;
     ++counters_.transfers;
