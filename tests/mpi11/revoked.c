@@ -252,6 +252,18 @@ static void expect_dead(MPI_Group failed) {
     MPI_Group_free(&failed);
 }
 
+/* The last process dies when all others are here. */
+static void last_dies(void) {
+    int other;
+    if (me < ranks - 1)
+        MPI_Send(NULL, 0, MPI_INT, ranks - 1, 0, MPI_COMM_WORLD);
+    else {
+        for (other = 0; other < ranks - 1; other++)
+            CHECK(MPI_Recv(NULL, 0, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+        raise(SIGKILL);
+    }
+}
+
 /* The others find out in an epoch, and free the window with and without revoking it. */
 static void dead_window(void) {
     long value = 1;
@@ -266,7 +278,7 @@ static void dead_window(void) {
     MPI_Group_size(failed, &size);
     CHECK(size == 0);
     MPI_Group_free(&failed);
-    if (me == ranks - 1) raise(SIGKILL);
+    last_dies();
     CHECK_CLASS(MPI_Win_fence(0, window), MPI_ERR_PROC_FAILED);
     CHECK(MPI_Win_get_failed(window, &failed) == MPI_SUCCESS);
     expect_dead(failed);
@@ -286,7 +298,7 @@ static void dead_file(void) {
     int value = me, code;
     MPI_File first = opened(), second;
     CHECK(MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR, MPI_INFO_NULL, &second) == MPI_SUCCESS);
-    if (me == ranks - 1) raise(SIGKILL);
+    last_dies();
     do code = MPI_File_sync(first);
     while (code == MPI_SUCCESS);
     CHECK(class_of(code) == MPI_ERR_PROC_FAILED);

@@ -291,6 +291,8 @@ class Testbed:
             kernel.batch("ip", [f"link set dev {device} down" for device in sorted(devices)], host)
             gone = kernel.namespace_id(host)
             kernel.kill_processes({gone})
+            # With the namespace alone, the kernel would take the neighbors' ends away some time later.
+            kernel.batch("ip", [f"link del dev {device}" for device in sorted(devices)], host)
             kernel.delete_namespaces([host])
             self.save(plan, ids=[number for number in self.saved().get("ids", []) if number != gone])
             return f"{host} is gone"
