@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <stdexcept>
+#include <utility>
 
 namespace torusmp::base {
 
@@ -62,7 +63,7 @@ class Reader {
                 if (at_ == text_.size() || text_[at_] != '"') fail("a name in quotes");
                 std::string name = read_text();
                 if (!take(':')) fail("':'");
-                value.members.emplace_back(std::move(name), read(depth + 1));
+                value.members.push_back({std::move(name), read(depth + 1)});
             } while (take(','));
             if (!take('}')) fail("',' or '}'");
         } else if (take('[')) {
@@ -156,8 +157,8 @@ class Reader {
 
 const Json* Json::find(std::string_view name) const {
     const auto found = std::find_if(members.begin(), members.end(),
-                                    [&](const auto& member) { return member.first == name; });
-    return found == members.end() ? nullptr : &found->second;
+                                    [&](const auto& member) { return member.name == name; });
+    return found == members.end() ? nullptr : &found->value;
 }
 
 Json parse_json(std::string_view text) {

@@ -6,23 +6,28 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace torusmp::base {
 
 struct Json {
+    struct Member;
     enum class Kind { null, boolean, number, text, list, object };
     Kind kind = Kind::null;
     bool boolean = false;
     double number = 0;
     std::string text;
-    std::vector<Json> items;                            // list
-    std::vector<std::pair<std::string, Json>> members;  // object, in the order of the text
+    std::vector<Json> items;      // list
+    std::vector<Member> members;  // object, in the order of the text
 
     bool is(Kind wanted) const { return kind == wanted; }
     // Null if the member is missing, or this is not an object.
     const Json* find(std::string_view name) const;
+};
+
+struct Json::Member {
+    std::string name;
+    Json value;
 };
 
 // Throws std::runtime_error with the line, what was found and what was expected.

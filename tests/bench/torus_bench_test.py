@@ -18,7 +18,7 @@ class Busy(Program):
     def test_load_beside_the_ranks_is_reported(self):
         others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
         try:
-            self.assert_ok(self.run_program(BENCH, "latency", "--torus", "2", "--sizes", "8:8", "--seconds", "0.5",
+            self.assert_ok(self.run_program(BENCH, "latency", "--torus", "2", "--sizes", "8:8", "--seconds", "0.05",
                                             "--json", "out.json"))
         finally:
             for other in others:
