@@ -11,7 +11,7 @@
 namespace torusmp::io {
 
 SharedCounter::SharedCounter(collectives::Group& group, core::Context context)
-    : group_(group), runtime_(group.runtime()), context_(context), keeper_(group.rank_of(0)) {
+    : runtime_(group.runtime()), context_(context), keeper_(group.rank_of(0)) {
     runtime_.notes().add_reader(context_, *this);
 }
 

@@ -41,7 +41,6 @@ class SharedCounter final : public core::NoteReader {
     enum Kind : core::Tag { question = 1, answer = 2 };
     void send(core::Rank dest, Kind kind, const Note& note);
 
-    collectives::Group& group_;
     core::Runtime& runtime_;
     core::Context context_;
     core::Rank keeper_;

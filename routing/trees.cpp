@@ -64,8 +64,7 @@ void measure(SpanningTree& tree) {
 // comes from it directly. This takes three places, so a ring of two is used as an open dimension.
 class Arcs {
   public:
-    Arcs(const Torus& torus, Rank root)
-        : torus_(&torus), root_(root), origin_(torus.coordinates(root)) {
+    Arcs(const Torus& torus, Rank root) : torus_(&torus), origin_(torus.coordinates(root)) {
         bool any_open = false;
         for (int d = 0; d < torus.dimensions(); ++d) {
             any_open |= torus.extent(d) > 1 && !torus.periodic(d);
@@ -145,7 +144,6 @@ class Arcs {
     }
 
     const Torus* torus_;
-    Rank root_;
     Coordinates origin_;
     std::array<bool, max_dimensions> both_{};  // periodic, and both directions are used
     std::vector<Direction> families_;
