@@ -118,6 +118,7 @@ std::uint64_t CollectiveAccess::memory_of_lists() const {
 bool CollectiveAccess::through_aggregators() const {
     const bool all_reach = std::all_of(openings_.begin(), openings_.end(),
                                        [](const Opening& it) { return it.reaches != 0; });
+    if (place_.aggregators.empty()) return false;  // each has moved its part in another way
     if (!all_reach) return true;
     const bool any_overlaps = std::any_of(openings_.begin(), openings_.end(),
                                           [](const Opening& it) { return it.overlaps != 0; });

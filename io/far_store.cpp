@@ -5,41 +5,18 @@
 #include <cerrno>
 #include <memory>
 
+#include "io/in_flight.h"
+
 namespace torusmp::io {
-namespace {
-
-// All that are in flight for one call.
-class InFlight final : public core::Awaited {
-  public:
-    core::SendRequest runs, data;
-    core::ReceiveRequest contents, answer;
-
-    bool complete() const {
-        return std::all_of(std::begin(all_), std::end(all_),
-                           [](const auto* request) { return request->complete(); });
-    }
-    bool failed() const {
-        return std::any_of(std::begin(all_), std::end(all_), [](const auto* request) {
-            return request->status().error != core::Error::none;
-        });
-    }
-    void list(List& list) const override {
-        for (const core::Request* request : all_)
-            if (!request->complete()) list.ids.push_back(request);
-    }
-
-  private:
-    const core::Request* all_[4] = {&runs, &data, &contents, &answer};
-};
-
-}  // namespace
 
 far::Answer FarStore::call(far::Note& note, const Runs& runs, const core::Buffer& memory) {
     using far::Operation, far::Stream;
     far::Question& question = note.question;
     const auto tag = [&](Stream stream) { return far::tag_of(question.number, stream); };
     question.number = calls_.fetch_add(1, std::memory_order_relaxed);
-    InFlight all;
+    core::SendRequest runs_sent, data_sent;
+    core::ReceiveRequest contents, answered;
+    const InFlight all{&runs_sent, &data_sent, &contents, &answered};
     far::Answer answer{};
     const std::size_t inside = std::min(runs.list().size(), far::runs_in_note);
     std::copy_n(runs.list().data(), inside, note.first);
@@ -48,20 +25,20 @@ far::Answer FarStore::call(far::Note& note, const Runs& runs, const core::Buffer
         const auto guard = runtime_.lock();
         if (revoked_) return {0, ECANCELED};
         // Where it is to go is known before it comes.
-        runtime_.receive(all.answer, {static_cast<void*>(&answer), sizeof answer}, server_,
-                         context_, tag(Stream::answer));
+        runtime_.receive(answered, {static_cast<void*>(&answer), sizeof answer}, server_, context_,
+                         tag(Stream::answer));
         if (question.operation == Operation::read)
-            runtime_.receive(all.contents, memory, server_, context_, tag(Stream::contents));
+            runtime_.receive(contents, memory, server_, context_, tag(Stream::contents));
         runtime_.notes().send(
             server_, context_, far::note_tag,
             {reinterpret_cast<const std::byte*>(&note), sizeof question + inside * sizeof(Run)});
         if (runs.list().size() > inside)
-            runtime_.send(all.runs,
+            runtime_.send(runs_sent,
                           {static_cast<const void*>(runs.list().data() + inside),
                            (runs.list().size() - inside) * sizeof(Run)},
                           server_, context_, tag(Stream::list));
         if (question.operation == Operation::write)
-            runtime_.send(all.data, memory, server_, context_, tag(Stream::contents));
+            runtime_.send(data_sent, memory, server_, context_, tag(Stream::contents));
     }
     wait([&] { return all.complete(); }, all);
     if (all.failed()) return {0, EHOSTDOWN};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <iterator>
 
 namespace torusmp::io {
@@ -66,6 +67,10 @@ void take_place(Residence& residence, const std::vector<Sight>& sights,
                                     name_of_type(first.type));
 }
 
+bool sees_nothing(const Sight& sight) {
+    return sight.folder == 0 && sight.error == ENOENT;
+}
+
 void find_out(Residence& residence, const std::string& path, const std::vector<Sight>& sights,
               bool creates) {
     const auto refuse = [&](const Places& places, const char* what) {
@@ -125,6 +130,7 @@ Residence residence_of(const std::string& path, const std::vector<Sight>& sights
                 "one host",
                 setting);
     } else if (where == found_out) {
+        residence.elsewhere = std::all_of(sights.begin(), sights.end(), sees_nothing);
         if (one_host)
             take_all(residence, "all ranks are on one host");
         else
@@ -134,10 +140,10 @@ Residence residence_of(const std::string& path, const std::vector<Sight>& sights
         for (std::size_t i = 0; i < sights.size(); ++i)
             if (sights[i].named != 0) named.push_back(int(i));
         residence.why = setting;
+        residence.elsewhere = named.empty();
         if (named.empty())
             residence.refusal = fmt::format(
-                "{}, but that host has no rank among those that open the file. Start a rank there, "
-                "or correct io.at",
+                "{}, but this job has no rank on that host. Start one there, or correct io.at",
                 setting);
         else
             take(residence, named);

@@ -14,6 +14,8 @@ struct Residence {
     int keeper = 0;             // the first that does; it creates the file and serves the others
     std::string why;            // the reason for the decision; a sentence without a full stop
     std::string refusal;        // why the file cannot be opened; empty if it can
+    // No member's host has it, or its folder, so another host may.
+    bool elsewhere = false;
 
     bool all() const;
 };

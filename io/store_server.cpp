@@ -50,7 +50,11 @@ std::optional<View> view_of(const far::Question& question, const std::vector<Run
 
 StoreServer::StoreServer(core::Runtime& runtime, core::Context context, Store& store,
                          const Hints& hints)
-    : runtime_(runtime), context_(context), store_(store), hints_(hints) {
+    : runtime_(runtime),
+      context_(context),
+      store_(store),
+      hints_(hints),
+      answers_(runtime, context) {
     runtime_.notes().add_reader(context_, *this);
 }
 
@@ -63,7 +67,7 @@ void StoreServer::await_end() {
     runtime_.wait_until(
         [&] {
             const auto guard = runtime_.lock();
-            return idle() && !listed_;
+            return at_rest();
         },
         "the last answers about a file");
 }
@@ -125,7 +129,7 @@ bool StoreServer::advance() {
 
 // False: it waits for something, or has nothing to do.
 bool StoreServer::step() {
-    while (!answers_.empty() && answers_.front().request.complete()) answers_.pop_front();
+    answers_.free_sent();
     switch (stage_) {
         case Stage::take:
             return take_next();
@@ -233,15 +237,7 @@ void StoreServer::do_call() {
 }
 
 void StoreServer::answer(core::Rank source, std::int64_t number, std::int64_t value, int error) {
-    Sent& sent = answers_.emplace_back();
-    sent.answer = {value, error};
-    runtime_.send(sent.request, {static_cast<const void*>(&sent.answer), sizeof sent.answer},
-                  source, context_, far::tag_of(number, Stream::answer));
-}
-
-bool StoreServer::answers_in_flight() const {
-    return std::any_of(answers_.begin(), answers_.end(),
-                       [](const Sent& sent) { return !sent.request.complete(); });
+    answers_.send(source, far::tag_of(number, Stream::answer), {value, error});
 }
 
 // ---- locks ----

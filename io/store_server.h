@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/api.h"
+#include "io/answers.h"
 #include "io/far_call.h"
 #include "io/hints.h"
 
@@ -35,7 +36,9 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     // lock.
     void revoke();
 
-    // Returns when all calls have been answered. Precondition: no member makes further calls.
+    // Whether all calls that have come have been answered. Called under the Runtime's lock.
+    bool at_rest() const { return idle() && !listed_; }
+    // Returns when it is at rest. Precondition: no member makes further calls.
     void await_end();
 
     bool on_note(core::Rank source, core::Tag tag, transport::ConstBytes bytes) override;
@@ -71,8 +74,7 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     bool free_for(const Lock& wanted) const;
     void release(const Lock& lock);
     void grant();
-    bool idle() const { return calls_.empty() && stage_ == Stage::take && !answers_in_flight(); }
-    bool answers_in_flight() const;
+    bool idle() const { return calls_.empty() && stage_ == Stage::take && !answers_.in_flight(); }
 
     core::Runtime& runtime_;
     const core::Context context_;
@@ -90,12 +92,7 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     std::vector<Lock> held_;
     std::deque<Wait> waiting_;  // for locks, in the order of their requests
     std::int64_t own_locks_ = 0;
-    // Answers that are being sent.
-    struct Sent {
-        core::SendRequest request;
-        far::Answer answer;
-    };
-    std::deque<Sent> answers_;
+    Answers<far::Answer> answers_;
 };
 
 }  // namespace torusmp::io

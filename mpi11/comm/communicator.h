@@ -42,6 +42,8 @@ inline constexpr Context contexts_each = job::mpi_contexts;
 // Those of MPI_COMM_WORLD and MPI_COMM_SELF are followed by those in which groups without a
 // communicator make their first one.
 inline constexpr Context contexts_of_groups = 2 * contexts_each;
+// In this one ranks ask each other to keep files.
+inline constexpr Context context_of_keepers = 3 * contexts_each;
 
 class Communicator : public Object {
   public:

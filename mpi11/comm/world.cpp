@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "mpi11/error/error.h"
+#include "mpi11/file/elsewhere.h"
 #include "mpi11/ft/failures.h"
 
 namespace torusmp::mpi {
@@ -33,16 +34,18 @@ World::World(std::shared_ptr<job::Process> process, std::optional<std::vector<Pr
     }
     roster_ = std::move(roster);
     begin_failures(*this);
+    keeper_ = make_outside_keeper(*this);
 }
 
 World::~World() {
+    keeper_.reset();
     end_failures(*this);
 }
 
 // Numbers between the contexts of the predefined communicators and of groups, and the half that QMP
 // uses, divided among the ranks of the job.
 Context World::claim_contexts() {
-    constexpr Context qmp_begins = 0x40000000, predefined_ones = 3;
+    constexpr Context qmp_begins = 0x40000000, predefined_ones = 4;
     const SharedLock lock(mutex_);
     if (!returned_.empty()) {
         const Context first = returned_.back();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/api.h"
+#include "io/outside_keeper.h"
 #include "job/process.h"
 #include "mpi11/comm/members.h"
 #include "mpi11/comm/tag_ranges.h"
@@ -77,6 +78,7 @@ class World {
     const std::shared_ptr<job::Process> process_;
     std::shared_ptr<const Roster> roster_;
     const bool joined_;
+    std::unique_ptr<io::OutsideKeeper> keeper_;
     std::mutex mutex_;
     Context taken_ = 0;
     std::vector<Context> returned_;

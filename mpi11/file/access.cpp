@@ -261,8 +261,8 @@ void FileCall::finish() {
         const bool there = result.error < 0 || file_.residence.members[std::size_t(result.member)];
         throw Failure(
             class_of_errno(result.error),
-            words_for(action_of(write_), file_.path, there ? result.member : file_.residence.keeper,
-                      there ? result.host : file_.keeper_host, result.error));
+            words_for(action_of(write_), file_.path,
+                      there ? who_is(result.member, result.host) : file_.keeper, result.error));
     }
     bytes_ = memory_.finish(moved_.value_or(result.bytes));
 }

@@ -72,6 +72,11 @@ Offset File::end_in_etypes() {
     return (position + Offset(view.unit) - 1) / Offset(view.unit);
 }
 
+std::string File::who() const {
+    const bool reaches = residence.members[std::size_t(comm->rank())];
+    return reaches ? who_is(comm->rank(), host_name()) : keeper;
+}
+
 io::RangeLocks& File::locks() {
     if (server != nullptr) return *server;
     if (far != nullptr) return *far;
@@ -99,7 +104,7 @@ void File::choose_aggregators() {
     const int usual = hosts.size() == 1 ? most_on_one_host : int(hosts.size());
     const int wanted = std::min(hints().aggregators != 0 ? hints().aggregators : usual, reaching);
     place.aggregators.clear();
-    std::size_t on_one_host = 0;
+    std::size_t on_one_host = 1;
     for (std::size_t turn = 0; int(place.aggregators.size()) < wanted; ++turn)
         for (const auto& members : by_host) {
             if (turn >= members.size() || int(place.aggregators.size()) == wanted) continue;

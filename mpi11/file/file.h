@@ -8,6 +8,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,10 +61,11 @@ class File : public Object {
     const Reference<Communicator> comm;
     const std::string path;
     const int amode;
-    const std::uint64_t number;             // no other file of this process has it
-    const std::string writing, reading;     // a call, for reports of this process
-    io::Residence residence;                // the same on all members
-    std::string keeper_host;                // of the member that makes the file and serves it
+    const std::uint64_t number;          // no other file of this process has it
+    const std::string writing, reading;  // a call, for reports of this process
+    io::Residence residence;             // the same on all members
+    std::string keeper;                  // "rank 2 on host b", which makes the file and serves it
+    std::optional<Rank> outside;         // the machine rank of a keeper that is no member
     std::unique_ptr<io::LocalStore> local;  // null if this member does not reach the file
     std::unique_ptr<io::FarStore> far;      // through the keeper; null if not needed, or if this is
     std::unique_ptr<io::StoreServer> server;
@@ -83,9 +85,15 @@ class File : public Object {
     io::Store& store() { return local != nullptr ? static_cast<io::Store&>(*local) : *far; }
     io::RangeLocks& locks();
     bool keeps() const { return comm->rank() == residence.keeper; }
+    // Whether this member does what is done once for all: the keeper, or the first member if the
+    // keeper is none.
+    bool acts() const { return outside ? comm->rank() == 0 : keeps(); }
+    // The rank that accesses the file for this member: itself or the keeper, as `keeper`.
+    std::string who() const;
     // Whether each member makes its part of a collective call by itself, some through others: what
-    // is written at once, or seen twice, cannot be exchanged in rounds.
-    bool by_parts() const { return !residence.all() && (atomic || view_overlaps); }
+    // is written at once, or seen twice, cannot be exchanged in rounds, and without a member that
+    // reaches the file there is no aggregator.
+    bool by_parts() const { return !residence.all() && (atomic || view_overlaps || outside); }
     // Bytes of the view before an offset in etypes. Throws Failure where that is beyond any file.
     Offset position_of(Offset etypes) const;
     // The first etype that begins at the end of the file or behind it.
@@ -124,14 +132,16 @@ int class_of_errno(int error);
 std::string host_name();
 // For messages.
 std::string short_path(const std::string& path);
+// "rank 2 on host b"; `of`: " of MPI_COMM_WORLD" or, for the communicator of the file, nothing.
+std::string who_is(int rank, const std::string& host, const char* of = "");
 // "rank 2 on host b cannot write /data/x: No space left on device".
-std::string words_for(const std::string& action, const std::string& path, int rank,
-                      const std::string& host, int error);
+std::string words_for(const std::string& action, const std::string& path, const std::string& who,
+                      int error);
 // Throws Failure for an error of this process, or of the one through which it reaches the file.
 [[noreturn]] void fail_here(const File& file, const std::string& action, int error);
-// Collective: throws Failure on all members if `error` is not 0 on one of them.
-void agree(Communicator& comm, const char* call, const std::string& action, const std::string& path,
-           int error);
+// Collective: throws Failure on all members if `error` is not 0 on one of them. It is the error of
+// File::who() of that member.
+void agree(const File& file, const char* call, const std::string& action, int error);
 
 // The handler of MPI_FILE_NULL, which files inherit.
 Reference<ErrorHandler>& handler_of_no_file();

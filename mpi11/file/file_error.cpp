@@ -69,38 +69,40 @@ std::string short_path(const std::string& path) {
     return fmt::format("{}... ({} characters)", path.substr(0, longest), path.size());
 }
 
-std::string words_for(const std::string& action, const std::string& path, int rank,
-                      const std::string& host, int error) {
-    return fmt::format("rank {} on host {} cannot {} {}: {}", rank, host, action, short_path(path),
-                       reason_of(error));
+std::string who_is(int rank, const std::string& host, const char* of) {
+    return fmt::format("rank {}{} on host {}", rank, of, host);
+}
+
+std::string words_for(const std::string& action, const std::string& path, const std::string& who,
+                      int error) {
+    return fmt::format("{} cannot {} {}: {}", who, action, short_path(path), reason_of(error));
 }
 
 void fail_here(const File& file, const std::string& action, int error) {
     check_not_revoked(*file.comm);
-    const bool here = file.local != nullptr;
-    const bool lost = !here && error == EHOSTDOWN;
+    const bool lost = file.local == nullptr && error == EHOSTDOWN;
     throw Failure(lost ? class_of_fault(core::Error::unreachable) : class_of_errno(error),
-                  words_for(action, file.path, here ? file.comm->rank() : file.residence.keeper,
-                            here ? host_name() : file.keeper_host, error));
+                  words_for(action, file.path, file.who(), error));
 }
 
-void agree(Communicator& comm, const char* call, const std::string& action, const std::string& path,
-           int error) {
+void agree(const File& file, const char* call, const std::string& action, int error) {
+    Communicator& comm = *file.comm;
     struct Word {
         int error;
-        char host[60];
+        char who[120];
     };
     std::vector<Word> words(std::size_t(comm.size()));
     Word& own = words[std::size_t(comm.rank())];
     own.error = error;
-    if (error != 0) host_name().copy(own.host, sizeof own.host - 1);
+    // Errors in the arguments are those of the member itself.
+    const std::string who = error < 0 ? who_is(comm.rank(), host_name()) : file.who();
+    if (error != 0) who.copy(own.who, sizeof own.who - 1);
     if (comm.size() > 1) gather_all(comm, words.data(), sizeof(Word), call);
-    for (std::size_t rank = 0; rank < words.size(); ++rank) {
-        Word& word = words[rank];
-        word.host[sizeof word.host - 1] = '\0';
+    for (Word& word : words) {
+        word.who[sizeof word.who - 1] = '\0';
         if (word.error != 0)
             throw Failure(class_of_errno(word.error),
-                          words_for(action, path, int(rank), word.host, word.error));
+                          words_for(action, file.path, word.who, word.error));
     }
 }
 

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <type_traits>
 
-#include "config/geometry.h"
 #include "io/sight.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
@@ -16,6 +15,7 @@
 #include "mpi11/environment/library.h"
 #include "mpi11/error/check.h"
 #include "mpi11/file/access.h"
+#include "mpi11/file/elsewhere.h"
 #include "mpi11/ft/failures.h"
 #include "mpi11/ft/shrink.h"
 
@@ -70,12 +70,28 @@ OpenWish agree_on_mode(Communicator& comm, const std::string& path, int amode,
     return wishes[0];
 }
 
-// This host's name in the settings; empty if they do not name it.
-std::string node_name() {
-    const config::Settings& settings = library().process->settings();
-    const auto& names = host_names(settings);
-    if (names.empty()) return {};
-    return names[std::size_t(node_of(settings, runtime().rank()))];
+// Collective: asks the hosts without members, on behalf of all.
+void find_elsewhere(File& file, const std::vector<io::Sight>& sights) {
+    struct Word {
+        Rank keeper;  // -1: there is none
+        char name[120], refusal[600];
+    };
+    Communicator& comm = *file.comm;
+    Word word{-1, "", ""};
+    if (comm.rank() == 0) {
+        const OutsideKeeperFound found = find_outside_keeper(
+            *comm.world(), file.path, sights, comm.members(), (file.amode & MPI_MODE_CREATE) != 0);
+        word.keeper = found.rank.value_or(-1);
+        found.name.copy(word.name, sizeof word.name - 1);
+        found.refusal.copy(word.refusal, sizeof word.refusal - 1);
+    }
+    broadcast_bytes(comm, &word, sizeof word, 0, "MPI_File_open");
+    file.residence.refusal = word.refusal;
+    if (word.keeper < 0) return;
+    file.residence.members.assign(file.residence.members.size(), false);
+    file.residence.keeper = -1;
+    file.outside = word.keeper;
+    file.keeper = word.name;
 }
 
 // Collective. Decides which members open the file themselves, and through which of them the others
@@ -90,15 +106,26 @@ void find_residence(File& file) {
     file.residence.members.assign(members, true);
     const bool one_host =
         std::all_of(hosts.begin(), hosts.end(), [&](int host) { return host == hosts.front(); });
-    if (one_host && homes.empty()) return;
+    if (one_host && homes.empty() && !has_other_hosts(*comm.world(), comm.members())) return;
     std::vector<io::Sight> sights(members);
     sights[std::size_t(comm.rank())] = io::look_at(file.path, homes, node_name());
     if (members > 1) gather_all(comm, sights.data(), sizeof(io::Sight), "MPI_File_open");
     file.residence =
         io::residence_of(file.path, sights, hosts, homes, (file.amode & MPI_MODE_CREATE) != 0);
+    if (file.residence.elsewhere && has_other_hosts(*comm.world(), comm.members()))
+        find_elsewhere(file, sights);
     if (!file.residence.refusal.empty())
         fail(MPI_ERR_BAD_FILE, "cannot open {}: {}", short_path(file.path), file.residence.refusal);
-    file.keeper_host = sights[std::size_t(file.residence.keeper)].host_name();
+    if (!file.outside)
+        file.keeper =
+            who_is(file.residence.keeper, sights[std::size_t(file.residence.keeper)].host_name());
+}
+
+io::KeeperClient outside_keeper(const File& file) {
+    return keeper_client(*file.comm->world(), *file.outside);
+}
+core::Context context_of(const File& file) {
+    return file.comm->context(Traffic::messages);
 }
 
 // Collective: whether all members that open the file have opened the one that the keeper has. Those
@@ -117,6 +144,7 @@ void agree_on_file(File& file) {
     own.device = facts.st_dev;
     own.rank_of_host = comm.runtime().state().host_of(comm.runtime().rank());
     if (comm.size() > 1) gather_all(comm, words.data(), sizeof(Word), "MPI_File_open");
+    if (file.outside) return;
     const Word& kept = words[std::size_t(file.residence.keeper)];
     for (std::size_t rank = 0; rank < words.size(); ++rank) {
         if (!file.residence.members[rank]) continue;
@@ -134,23 +162,27 @@ void open_on_all(File& file) {
     const int flags = flags_of(file.amode);
     find_residence(file);
     int error = 0;
-    if (file.keeps()) {
-        const int more = ((file.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
-                         ((file.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
-        file.local = io::LocalStore::open(file.path, flags | more, error);
+    const core::Context context = context_of(file);
+    if (file.acts()) {
+        const int all_flags = flags | ((file.amode & MPI_MODE_CREATE) != 0 ? O_CREAT : 0) |
+                              ((file.amode & MPI_MODE_EXCL) != 0 ? O_EXCL : 0);
+        if (file.outside)
+            error = outside_keeper(file).open(file.path, all_flags, context, file.hints());
+        else
+            file.local = io::LocalStore::open(file.path, all_flags, error);
     }
-    agree(comm, "MPI_File_open", "open", file.path, error);
-    if (!file.keeps() && file.residence.members[std::size_t(comm.rank())])
+    agree(file, "MPI_File_open", "open", error);
+    if (!file.acts() && file.residence.members[std::size_t(comm.rank())])
         file.local = io::LocalStore::open(file.path, flags, error);
-    agree(comm, "MPI_File_open", "open", file.path, error);
-    const core::Context context = comm.context(Traffic::messages);
+    agree(file, "MPI_File_open", "open", error);
     if (!file.residence.all() && file.keeps())
         file.server = std::make_unique<io::StoreServer>(comm.runtime(), context, *file.local,
                                                         file.place.hints);
     else if (!file.residence.all())
-        file.far = std::make_unique<io::FarStore>(comm.runtime(), context,
-                                                  comm.peer(file.residence.keeper),
-                                                  [] { return std::string_view(file_call); });
+        file.far = std::make_unique<io::FarStore>(
+            comm.runtime(), context,
+            file.outside ? *file.outside : comm.peer(file.residence.keeper),
+            [] { return std::string_view(file_call); });
     // No rank calls the keeper before it listens.
     agree_on_file(file);
 }
@@ -181,43 +213,63 @@ void open(MPI_Comm handle, const char* name, int amode, MPI_Info info, MPI_File*
             if (file.comm->rank() == 0) file.shared->set(file.pointer);
         }
         // No rank reads the shared pointer before it has its first value.
-        agree(*file.comm, "MPI_File_open", "open", file.path, 0);
+        agree(file, "MPI_File_open", "open", 0);
     } catch (const std::exception& error) {
         stay_away(*file.comm, error);
         if (file.server != nullptr) file.server->await_end();
+        if (file.outside && file.acts()) outside_keeper(file).close(context_of(file));
         release(file);
         throw;
     }
     *fh = handle_of(file);
 }
 
-// A file that lives on another host is not deleted: there may be one of its name here.
-void check_home(const std::string& path) {
-    const io::Homes& homes = library().process->settings()[io::setting::at];
-    if (homes.empty()) return;
-    const io::Sight sight = io::look_at(path, homes, node_name());
-    const std::string home = io::other_home(sight, homes);
-    if (!home.empty())
-        fail(MPI_ERR_BAD_FILE,
-             "rank {} on host {} cannot delete {}: io.at has \"{}\" = \"{}\". Call MPI_File_delete "
-             "on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE",
-             hot.world->rank(), sight.host_name(), short_path(path),
-             std::next(homes.begin(), sight.rule)->first, home);
+int delete_here(const std::string& path) {
+    return ::unlink(path.c_str()) == 0 ? 0 : errno;
 }
 
-int delete_file(const std::string& path) {
-    return ::unlink(path.c_str()) == 0 ? 0 : errno;
+// Wherever it lives: on another host there may be a file of its name, too.
+void delete_file(const std::string& path) {
+    World& world = *hot.world->world();
+    const std::vector<Rank> self{runtime().rank()};
+    const io::Homes& homes = library().process->settings()[io::setting::at];
+    std::string who = who_is(hot.world->rank(), host_name());
+    std::optional<Rank> keeper;
+    if (!homes.empty() || has_other_hosts(world, self)) {
+        const std::vector<io::Sight> sights{io::look_at(path, homes, node_name())};
+        const io::Residence residence =
+            io::residence_of(path, sights, {runtime().state().host_of(self[0])}, homes, false);
+        std::string refusal = residence.refusal;
+        if (residence.elsewhere && has_other_hosts(world, self)) {
+            const OutsideKeeperFound found = find_outside_keeper(world, path, sights, self, false);
+            refusal = found.refusal;
+            keeper = found.rank;
+            if (keeper) who = found.name;
+        }
+        if (!refusal.empty())
+            fail(MPI_ERR_BAD_FILE, "cannot delete {}: {}", short_path(path), refusal);
+    }
+    const int error = keeper ? keeper_client(world, *keeper).remove(path) : delete_here(path);
+    if (error != 0) throw Failure(class_of_errno(error), words_for("delete", path, who, error));
+}
+
+// What is asked of a keeper that is no member, once for all members. If some may be dead, each
+// living one asks, and the error `done` shows that another one has.
+template <class Ask>
+int ask_for_all(const File& file, const Meeting& meeting, int done, Ask&& ask) {
+    if (!meeting.voted && !file.acts()) return 0;
+    const int error = ask(outside_keeper(file));
+    return meeting.voted && error == done ? 0 : error;
 }
 
 // Throws Failure for an error of this process, and on all other members that take part.
 void agree_at_end(const File& file, const Meeting& meeting, const char* call, const char* action,
                   int error) {
     Communicator& comm = *file.comm;
-    if (!meeting.voted) return agree(comm, call, action, file.path, error);
+    if (!meeting.voted) return agree(file, call, action, error);
     const bool well = meeting.with_all ? vote(comm, error == 0, 0, call).all : error == 0;
     if (error != 0)
-        throw Failure(class_of_errno(error),
-                      words_for(action, file.path, comm.rank(), host_name(), error));
+        throw Failure(class_of_errno(error), words_for(action, file.path, file.who(), error));
     if (!well) fail(MPI_ERR_IO, "another member cannot {} {}", action, short_path(file.path));
 }
 
@@ -236,12 +288,20 @@ void close(MPI_File* fh, File& file) {
     };
     // Calls that are under way keep the file.
     if (file.server != nullptr) file.server->await_end();
-    const int error = file.references == 2 && file.local != nullptr ? file.local->close() : 0;
+    int error = file.references == 2 && file.local != nullptr ? file.local->close() : 0;
+    if (file.outside)
+        error = ask_for_all(file, meeting, EBADF, [&](io::KeeperClient keeper) {
+            return keeper.close(context_of(file));
+        });
     *fh = MPI_FILE_NULL;
     release(file);
     end("close", error);
-    if ((file.amode & MPI_MODE_DELETE_ON_CLOSE) != 0)
-        end("delete", file.keeps() ? delete_file(file.path) : 0);
+    if ((file.amode & MPI_MODE_DELETE_ON_CLOSE) == 0) return;
+    error = file.keeps() ? delete_here(file.path) : 0;
+    if (file.outside)
+        error = ask_for_all(file, meeting, ENOENT,
+                            [&](io::KeeperClient keeper) { return keeper.remove(file.path); });
+    end("delete", error);
 }
 
 }  // namespace
@@ -268,11 +328,7 @@ int PMPI_File_close(MPI_File* fh) {
 int PMPI_File_delete(const char* filename, MPI_Info) {
     return file_api("MPI_File_delete", [&] {
         check_output("filename", filename);
-        check_home(filename);
-        const int error = delete_file(filename);
-        if (error != 0)
-            throw Failure(class_of_errno(error),
-                          words_for("delete", filename, hot.world->rank(), host_name(), error));
+        delete_file(filename);
     });
 }
 }

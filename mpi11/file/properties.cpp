@@ -38,7 +38,7 @@ void do_on_all(File& file, const char* call, const char* action, Body&& body) {
         error = -class_of(failure.code());
     }
     try {
-        agree(*file.comm, call, action, file.path, error);
+        agree(file, call, action, error);
     } catch (const Failure&) {
         if (refused == nullptr) throw;
     }
@@ -62,8 +62,8 @@ void change_size(File& file, const char* call, Offset size, bool reserve) {
     if (size < 0) fail(MPI_ERR_ARG, "found size {}, expected 0 or more bytes", size);
     check_same(file, call, "size", size);
     int error = 0;
-    if (file.keeps()) error = reserve ? file.local->reserve(size) : file.local->resize(size);
-    agree(*file.comm, call, reserve ? "reserve room for" : "change the size of", file.path, error);
+    if (file.acts()) error = reserve ? file.store().reserve(size) : file.store().resize(size);
+    agree(file, call, reserve ? "reserve room for" : "change the size of", error);
 }
 
 // ---- hints ----
@@ -155,7 +155,7 @@ void set_view(File& file, Offset displacement, MPI_Datatype etype, MPI_Datatype 
     find_overlaps(file, call);
     if (file.comm->rank() == 0) file.shared->set(0);
     take_hints(file, call, entries_of(info));
-    if (file.comm->size() > 1) agree(*file.comm, call, "use", file.path, 0);
+    if (file.comm->size() > 1) agree(file, call, "use", 0);
 }
 
 // One more handle of the program, unless the type is predefined.
@@ -367,8 +367,8 @@ int PMPI_File_sync(MPI_File fh) {
     return file_api_with_others("MPI_File_sync", fh, [&](File& file) {
         const bool writes = (file.amode & MPI_MODE_RDONLY) == 0;
         // What others wrote through this process, it flushes.
-        agree(*file.comm, "MPI_File_sync", "flush", file.path,
-              writes && file.local != nullptr ? file.local->flush() : 0);
+        const bool flushes = writes && (file.local != nullptr || file.acts());
+        agree(file, "MPI_File_sync", "flush", flushes ? file.store().flush() : 0);
     });
 }
 }

@@ -408,9 +408,8 @@ TEST_CASE("A call that a death ends is complete after its transfers", "[io]") {
     scene.start(true);
     REQUIRE(ends(job, store, [&] { return store.under_way.size() >= 2; }));
     job.kill(2);
-    REQUIRE(ends(job, store, [&] {
-        return scene.accesses[0]->complete() && scene.accesses[1]->complete();
-    }));
+    REQUIRE(ends(job, store,
+                 [&] { return scene.accesses[0]->complete() && scene.accesses[1]->complete(); }));
     REQUIRE(store.under_way.empty());
     REQUIRE(scene.accesses[0]->error() == core::Error::unreachable);
 }

@@ -60,6 +60,16 @@ TEST_CASE("A folder that only one host has is reached through this host", "[io]"
     REQUIRE(residence.why == "only host b has the folder (ext4)");
 }
 
+TEST_CASE("A file may be on other hosts only if no member sees its folder", "[io]") {
+    REQUIRE(found({without_folder("a"), without_folder("b")}).elsewhere);
+    REQUIRE_FALSE(found({without_folder("a"), disk_of("b", 5)}).elsewhere);
+    // A folder that may not be entered is there.
+    Sight closed = without_folder("b");
+    closed.error = EACCES;
+    REQUIRE_FALSE(found({without_folder("a"), closed}).elsewhere);
+    REQUIRE(residence_of("/data/x", {without_folder("a")}, {0}, {}, true).elsewhere);
+}
+
 TEST_CASE("A file system that all hosts mount is used by all of them", "[io]") {
     const Sight server = disk_of("server", 5);
     const auto residence = found({mounted_from(server, "a"), mounted_from(server, "b")});
@@ -109,8 +119,8 @@ TEST_CASE("io.at sets the host of a file", "[io]") {
     REQUIRE(there.members == std::vector<bool>{false, true});
     REQUIRE(there.why == "io.at has \"/data\" = \"b\"");
     REQUIRE(found(with_rule(1, false), true, homes).refusal ==
-            "io.at has \"/data\" = \"b\", but that host has no rank among those that open the "
-            "file. Start a rank there, or correct io.at");
+            "io.at has \"/data\" = \"b\", but this job has no rank on that host. Start one there, "
+            "or correct io.at");
     REQUIRE_FALSE(found(with_rule(2, false), true, homes).refusal.empty());
     REQUIRE(residence_of("/each/x", with_rule(2, false), {0, 0}, homes, true).refusal.empty());
     REQUIRE_FALSE(found(with_rule(3, false), true, homes).refusal.empty());

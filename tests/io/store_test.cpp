@@ -75,7 +75,8 @@ TEST_CASE("Transfers of a local file end with their bytes, in any number", "[io]
     };
     for (std::size_t i = 0; i < count; ++i) memory[i].assign(length, std::byte(i + 1));
     run(true);
-    for (const Transfer& it : transfers) REQUIRE((it.outcome.error == 0 && it.outcome.bytes == length));
+    for (const Transfer& it : transfers)
+        REQUIRE((it.outcome.error == 0 && it.outcome.bytes == length));
     REQUIRE(store->size() == Offset(count * length));
     REQUIRE(store->resize(Offset(count * length - 10)) == 0);
     for (auto& it : memory) it.assign(length, {});

@@ -96,30 +96,68 @@ static void permissions(void) {
     if (me == 0) CHECK(unlink(path) == 0);
 }
 
-/* Rank 1 has a file of the name of one that lives on rank 0's host. It keeps it: which of them was
- * meant? */
+/* Each rank has a file of that name. Rank 1 deletes the one that lives on the host of rank 0. */
 static void deleted(void) {
-    int rank;
+    FILE* made;
     snprintf(path, sizeof path, "%.1000s/deleted", folder);
-    for (rank = 1; rank >= 0; rank--) {
-        if (me == rank) {
-            FILE* made = fopen(path, "w");
-            CHECK(made != NULL && fclose(made) == 0);
-            if (rank == 1) {
-                char text[MPI_MAX_ERROR_STRING];
-                int length = 0;
-                const int code = MPI_File_delete(path, MPI_INFO_NULL);
-                CHECK_CLASS(code, MPI_ERR_BAD_FILE);
-                CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
-                fprintf(stderr, "%s\n", text);
-                CHECK(unlink(path) == 0);
-            } else {
-                CHECK(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS);
-                CHECK(access(path, F_OK) != 0);
-            }
-        }
-        MPI_Barrier(MPI_COMM_WORLD);
+    made = fopen(path, "w");
+    CHECK(made != NULL && fclose(made) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 1) {
+        char text[MPI_MAX_ERROR_STRING];
+        int length = 0;
+        CHECK(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS);
+        CHECK(access(path, F_OK) == 0);
+        CHECK_CLASS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+        CHECK(MPI_Error_string(MPI_File_delete(path, MPI_INFO_NULL), text, &length) == MPI_SUCCESS);
+        fprintf(stderr, "%s\n", text);
+        CHECK(unlink(path) == 0);
     }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) CHECK(access(path, F_OK) != 0);
+}
+
+/* Each rank has files of its own, which live on the host of rank 0, and makes mistakes with them.
+ */
+static void alone(void) {
+    char data[100], back[100], text[MPI_MAX_ERROR_STRING];
+    int length = 0, code;
+    MPI_Offset size = -1;
+    MPI_Comm self = MPI_COMM_SELF;
+    snprintf(path, sizeof path, "%.1000s/alone_%d", folder, me);
+    CHECK_CLASS(MPI_File_open(self, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file),
+                MPI_ERR_NO_SUCH_FILE);
+    CHECK_CLASS(MPI_File_delete(path, MPI_INFO_NULL), MPI_ERR_NO_SUCH_FILE);
+    CHECK(MPI_File_open(self, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) ==
+          MPI_SUCCESS);
+    memset(data, 'a' + me % 26, sizeof data);
+    CHECK(MPI_File_write(file, data, 100, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_write_shared(file, data, 50, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(MPI_File_preallocate(file, 120) == MPI_SUCCESS);
+    CHECK(MPI_File_sync(file) == MPI_SUCCESS);
+    CHECK(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == 120);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    CHECK_CLASS(MPI_File_open(self, path, MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL,
+                              MPI_INFO_NULL, &file),
+                MPI_ERR_FILE_EXISTS);
+    CHECK(MPI_File_open(self, path, MPI_MODE_RDONLY, MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    CHECK(MPI_File_read_all(file, back, 100, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    CHECK(memcmp(data, back, sizeof back) == 0);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    CHECK(MPI_File_open(self, path, MPI_MODE_WRONLY | MPI_MODE_APPEND, MPI_INFO_NULL, &file) ==
+          MPI_SUCCESS);
+    CHECK(MPI_File_get_position(file, &size) == MPI_SUCCESS && size == 120);
+    CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    CHECK(MPI_File_delete(path, MPI_INFO_NULL) == MPI_SUCCESS);
+    snprintf(path, sizeof path, "%.1000s/no/such", folder);
+    CHECK_CLASS(MPI_File_open(self, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file),
+                MPI_ERR_NO_SUCH_FILE);
+    snprintf(path, sizeof path, "%.1000s/.", folder);
+    code = MPI_File_open(self, path, MPI_MODE_RDWR, MPI_INFO_NULL, &file);
+    CHECK_CLASS(code, MPI_ERR_BAD_FILE);
+    CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+    CHECK(me == 0 || strstr(text, "rank 0 of MPI_COMM_WORLD on host ") != NULL);
+    MPI_Barrier(MPI_COMM_WORLD);
 }
 
 /* The ranks without the disk wait for rank 0, which is in no call. */
@@ -232,8 +270,8 @@ static void refused(const char* what, int error, int expected) {
                                  MPI_STATUS_IGNORE);
     CHECK_CLASS(code, expected);
     check_words(code);
-    code = MPI_File_write_at(file, (MPI_Offset)me * BLOCK, block, BLOCK, MPI_BYTE,
-                             MPI_STATUS_IGNORE);
+    code =
+        MPI_File_write_at(file, (MPI_Offset)me * BLOCK, block, BLOCK, MPI_BYTE, MPI_STATUS_IGNORE);
     CHECK_CLASS(code, me == 0 ? expected : MPI_SUCCESS);
     if (me == 0) check_words(code);
     refusal = 0;
@@ -319,8 +357,9 @@ int main(int argc, char** argv) {
                                  {"read_only", read_only}, {"words", words},
                                  {"made", made},           {"killed_0", killed_0},
                                  {"killed_3", killed_3},   {"written", written},
-                                 {"deleted", deleted},     {"stuck", stuck},
-                                 {"quota", quota},         {"stale", stale}};
+                                 {"alone", alone},         {"deleted", deleted},
+                                 {"stuck", stuck},         {"quota", quota},
+                                 {"stale", stale}};
     MPI_Init(&argc, &argv);
     if (argc > 2) snprintf(folder, sizeof folder, "%s", argv[2]);
     run_cases(cases, (int)(sizeof cases / sizeof cases[0]), 2, argv);

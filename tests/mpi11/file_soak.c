@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random views, offsets, hints and calls on one file, against a model of its bytes that every rank
  * keeps; at the end rank 0 reads the file without MPI. Rank 0 is on the host of the disk.
+ * "outside": it does not open the file with the others.
  *
- *   file_soak SEED CALLS [FOLDER]
+ *   file_soak SEED CALLS [FOLDER [outside]]
  */
 #include "cases.h"
 
@@ -14,6 +15,7 @@ enum { LONGEST = 6000, FILE_ROOM = 1 << 22 };
 static uint64_t state;
 static unsigned char model[FILE_ROOM];
 static long file_size;
+static MPI_Comm members;
 
 /* The same on all ranks. */
 static long below(long end) {
@@ -69,6 +71,29 @@ static MPI_File set_view(MPI_File file, const View* view) {
     return file;
 }
 
+/* By rank 0 of all, which has the model from the first member unless it is that one. */
+static void compare(const char* path) {
+    int here;
+    long k;
+    MPI_Comm_rank(MPI_COMM_WORLD, &here);
+    if (members != MPI_COMM_NULL && me == 0 && here != 0) {
+        MPI_Send(&file_size, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD);
+        MPI_Send(model, (int)file_size, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+    }
+    if (here == 0) {
+        FILE* found;
+        if (members == MPI_COMM_NULL) {
+            MPI_Recv(&file_size, 1, MPI_LONG, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Recv(model, FILE_ROOM, MPI_BYTE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        }
+        found = fopen(path, "rb");
+        CHECK(found != NULL);
+        for (k = 0; k < file_size; k++) CHECK(getc(found) == model[k]);
+        CHECK(getc(found) == EOF && fclose(found) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 int main(int argc, char** argv) {
     static unsigned char memory[2 * LONGEST];
     char path[1200];
@@ -78,12 +103,21 @@ int main(int argc, char** argv) {
     MPI_File file;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &me);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    MPI_Comm_split(MPI_COMM_WORLD, argc > 4 && me == 0 ? MPI_UNDEFINED : 0, me, &members);
     state = (uint64_t)(argc > 1 ? atol(argv[1]) : 1);
     calls = argc > 2 ? atoi(argv[2]) : 100;
     MPI_Bcast(&id, 1, MPI_INT, 0, MPI_COMM_WORLD);
     snprintf(path, sizeof path, "%.1000s/torusmp_soak_%d", argc > 3 ? argv[3] : "/tmp", id);
-    CHECK(MPI_File_open(MPI_COMM_WORLD, path,
+    if (members == MPI_COMM_NULL) {
+        compare(path);
+        MPI_Barrier(MPI_COMM_WORLD);
+        CHECK(access(path, F_OK) != 0);
+        MPI_Finalize();
+        return 0;
+    }
+    MPI_Comm_rank(members, &me);
+    MPI_Comm_size(members, &ranks);
+    CHECK(MPI_File_open(members, path,
                         MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_EXCL | MPI_MODE_DELETE_ON_CLOSE,
                         MPI_INFO_NULL, &file) == MPI_SUCCESS);
     MPI_Type_create_resized(MPI_BYTE, 0, 2, &gaps);
@@ -134,7 +168,7 @@ int main(int argc, char** argv) {
                         ? MPI_File_iwrite_at_all(file, position[me], memory, count, type, &request)
                         : MPI_File_iread_at_all(file, position[me], memory, count, type, &request);
                 CHECK(code == MPI_SUCCESS);
-                MPI_Barrier(MPI_COMM_WORLD);
+                MPI_Barrier(members);
                 code = MPI_Wait(&request, &status);
                 break;
             case 3:
@@ -153,7 +187,7 @@ int main(int argc, char** argv) {
                 CHECK(MPI_File_set_atomicity(file, 1) == MPI_SUCCESS);
                 code = write ? MPI_File_write_at(file, position[me], memory, count, type, &status)
                              : MPI_File_read_at(file, position[me], memory, count, type, &status);
-                MPI_Barrier(MPI_COMM_WORLD);
+                MPI_Barrier(members);
                 CHECK(MPI_File_set_atomicity(file, 0) == MPI_SUCCESS);
                 break;
             }
@@ -192,26 +226,22 @@ int main(int argc, char** argv) {
             }
         for (k = 0; !write && k < (long)sizeof memory; k++) /* what was not read is as it was */
             if (k >= step * got || k % step != 0) CHECK(memory[k] == 0x55);
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(members);
         CHECK(MPI_File_get_size(file, &size) == MPI_SUCCESS && size == file_size);
         if (below(20) == 0) {
             const long cut = below(file_size + 1);
-            MPI_Barrier(MPI_COMM_WORLD);
+            MPI_Barrier(members);
             CHECK(MPI_File_set_size(file, cut) == MPI_SUCCESS);
             memset(model + cut, 0, (size_t)(file_size - cut));
             file_size = cut;
         }
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(members);
     }
-    if (me == 0) { /* on the host of the disk */
-        FILE* found = fopen(path, "rb");
-        CHECK(found != NULL);
-        for (call = 0; call < file_size; call++) CHECK(getc(found) == model[call]);
-        CHECK(getc(found) == EOF && fclose(found) == 0);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
+    compare(path);
     MPI_Type_free(&gaps);
     CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Comm_free(&members);
+    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }

@@ -50,11 +50,23 @@ class Files(TestbedTest):
             self.run_hidden(SOAK, str(seed), "150", self.disk, at=f"{self.disk}={self.testbed}-0")
         self.assertEqual(self.on_disk(), ["below"])
 
+    def test_ranks_without_one_on_the_host_of_the_disk_use_its_files(self):
+        self.up("2x2x2")
+        for seed in range(1, SCHEDULES + 1):
+            self.run_hidden(SOAK, str(seed), "150", self.disk, "outside", at=f"{self.disk}={self.testbed}-0")
+        # Without a setting, hosts that do not have the folder ask the others.
+        self.run_hidden(SOAK, "4", "60", os.path.join(self.disk, "below"), "outside")
+        self.assertEqual(self.on_disk(), ["below"])
+        self.assertEqual(self.on_disk("below"), [])
+        self.run_hidden(FAULTS, "alone", self.disk, at=f"{self.disk}={self.testbed}-0")
+        self.run_hidden(FAULTS, "alone", os.path.join(self.disk, "below"))
+        self.assertEqual(self.on_disk("below"), [])
+
     def test_cables_that_die_and_come_back_change_no_byte(self):
         self.up("2x2x2")
         at = f"{self.disk}={self.testbed}-0"
         for seed in range(1, SCHEDULES + 1):
-            command = self.command(SOAK, str(seed), "400", self.disk, at=at,
+            command = self.command(SOAK, str(seed), "400", self.disk, *["outside"] * (seed % 2), at=at,
                                    settings=[f"transport.timeout={TIMEOUT}s"])
             with self.subTest(seed=seed):
                 run_under_faults(
@@ -80,7 +92,7 @@ class Files(TestbedTest):
         self.assertIn("MPI_ERR_BAD_FILE", output)
         self.assertIn(f'Set io.at to say which host has it, like io.at = {{ "{self.disk}" = "HOST" }}', output)
         output = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=elsewhere", code=None)
-        self.assertIn(f'io.at has "{self.disk}" = "elsewhere", but that host has no rank', output)
+        self.assertIn(f'io.at has "{self.disk}" = "elsewhere", but this job has no rank on that host', output)
         output = self.run_hidden(FAULTS, "made", self.disk, at=f"{self.disk}=each", code=None)
         self.assertIn("every host has a file of its own there", output)
         self.assertEqual(self.on_disk(), ["below"])
@@ -133,12 +145,11 @@ class Files(TestbedTest):
         self.assertNotEqual(job.returncode, 0)
         self.assertRegex(output, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
 
-    def test_a_file_of_another_host_is_not_deleted_here(self):
+    def test_a_file_is_deleted_on_the_host_where_it_lives(self):
         self.up("2")
-        zero, one = f"{self.testbed}-0", f"{self.testbed}-1"
+        zero = f"{self.testbed}-0"
         output = self.run_hidden(FAULTS, "deleted", self.disk, at=f"{self.disk}={zero}")
-        self.assertIn(f'rank 1 on host {one} cannot delete {self.disk}/deleted: io.at has "{self.disk}" = "{zero}". '
-                      "Call MPI_File_delete on a rank of that host, or open the file with MPI_MODE_DELETE_ON_CLOSE", output)
+        self.assertIn(f"rank 0 of MPI_COMM_WORLD on host {zero} cannot delete {self.disk}/deleted: No such file", output)
         self.assertEqual(self.on_disk(), ["below"])
 
     def test_a_rank_that_waits_for_the_disk_names_its_call(self):
