@@ -160,6 +160,76 @@ static void alone(void) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Ranks 1 and 2 share a file, and rank 3 has one; they live on the host of rank 0, which dies. */
+static void orphaned(void) {
+    char text[MPI_MAX_ERROR_STRING];
+    int length, code = MPI_SUCCESS;
+    MPI_Comm members;
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    MPI_Comm_split(MPI_COMM_WORLD, me == 0 ? MPI_UNDEFINED : me / 3, me, &members);
+    if (me != 0) {
+        snprintf(path, sizeof path, "%.1000s/orphaned_%d", folder, me / 3);
+        CHECK(MPI_File_open(members, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file) ==
+              MPI_SUCCESS);
+        CHECK(MPI_File_write_at_all(file, me, text, 1, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) raise(SIGKILL);
+    while (code == MPI_SUCCESS)
+        code = MPI_File_write_at(file, 0, text, sizeof text, MPI_BYTE, MPI_STATUS_IGNORE);
+    CHECK_CLASS(code, MPI_ERR_PROC_FAILED);
+    CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+    if (me == 1) fprintf(stderr, "%s\n", text);
+    CHECK(MPI_File_write_at_all(file, 0, text, 1, MPI_BYTE, MPI_STATUS_IGNORE) != MPI_SUCCESS);
+    CHECK(MPI_File_set_size(file, 10) != MPI_SUCCESS);
+    CHECK(MPI_File_close(&file) != MPI_SUCCESS);
+    CHECK(file == MPI_FILE_NULL);
+    MPI_Comm_free(&members);
+}
+
+/* Whether this process has a file of that name open. */
+static int holds(const char* name) {
+    int descriptor, found = 0;
+    for (descriptor = 0; descriptor < 1024; descriptor++) {
+        char link[64], target[PATH_MAX] = "";
+        snprintf(link, sizeof link, "/proc/self/fd/%d", descriptor);
+        if (readlink(link, target, sizeof target - 1) > 0 && strstr(target, name) != NULL)
+            found = 1;
+    }
+    return found;
+}
+
+/* Ranks 1 to 3 share a file on the host of rank 0. Rank 1, the first of them, dies; the others
+ * close it, and nothing is left. */
+static void bereaved(void) {
+    MPI_Comm members, rest;
+    MPI_Group world, living;
+    int code = MPI_SUCCESS, dead = 1;
+    CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) == MPI_SUCCESS);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Group_excl(world, 1, &dead, &living);
+    MPI_Comm_create(MPI_COMM_WORLD, living, &rest);
+    MPI_Comm_split(MPI_COMM_WORLD, me == 0 ? MPI_UNDEFINED : 0, me, &members);
+    snprintf(path, sizeof path, "%.1000s/bereaved", folder);
+    if (me != 0)
+        CHECK(MPI_File_open(members, path,
+                            MPI_MODE_RDWR | MPI_MODE_CREATE | MPI_MODE_DELETE_ON_CLOSE,
+                            MPI_INFO_NULL, &file) == MPI_SUCCESS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) CHECK(holds("bereaved") && access(path, F_OK) == 0);
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 1) raise(SIGKILL);
+    while (me != 0 && code == MPI_SUCCESS)
+        code = MPI_File_write_at_all(file, me, "x", 1, MPI_BYTE, MPI_STATUS_IGNORE);
+    if (me != 0) CHECK(MPI_File_close(&file) == MPI_SUCCESS);
+    MPI_Barrier(rest);
+    if (me == 0) CHECK(!holds("bereaved") && access(path, F_OK) != 0);
+    MPI_Barrier(rest);
+    MPI_Comm_free(&rest);
+    MPI_Group_free(&world);
+    MPI_Group_free(&living);
+}
+
 /* The ranks without the disk wait for rank 0, which is in no call. */
 static void stuck(void) {
     MPI_Offset size = 0;
@@ -357,7 +427,8 @@ int main(int argc, char** argv) {
                                  {"read_only", read_only}, {"words", words},
                                  {"made", made},           {"killed_0", killed_0},
                                  {"killed_3", killed_3},   {"written", written},
-                                 {"alone", alone},         {"deleted", deleted},
+                                 {"alone", alone},         {"orphaned", orphaned},
+                                 {"bereaved", bereaved},   {"deleted", deleted},
                                  {"stuck", stuck},         {"quota", quota},
                                  {"stale", stale}};
     MPI_Init(&argc, &argv);

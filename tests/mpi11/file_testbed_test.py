@@ -27,8 +27,9 @@ class Files(TestbedTest):
         os.chmod(self.disk, 0o777)
         os.chmod(self.folder.name, 0o755)
 
-    def command(self, *program, at=None, mount="-", settings=()):
+    def command(self, *program, at=None, mount="-", settings=(), keep_going=False):
         options = ["--config", Testbed(self.testbed).geometry_file, "--agent", "ip netns exec"]
+        options += ["--keep-going"] * keep_going
         for setting in ([f"io.at={at}"] if at is not None else []) + list(settings):
             options += ["--set", setting]
         return [TORUS_RUN, *options, HIDDEN, self.disk, mount, *program]
@@ -144,6 +145,18 @@ class Files(TestbedTest):
         output = job.communicate(timeout=100)[0]
         self.assertNotEqual(job.returncode, 0)
         self.assertRegex(output, rf"(?m)^torus-run: .*host {self.testbed}-0\b")
+
+    def test_files_whose_host_dies_end_with_errors_that_name_it(self):
+        self.up("2x2")
+        output = self.run_hidden(FAULTS, "orphaned", self.disk, at=f"{self.disk}={self.testbed}-0", keep_going=True,
+                                 settings=["transport.timeout=1s"])
+        self.assertRegex(output, rf"rank 0 of MPI_COMM_WORLD on host {self.testbed}-0 cannot write {self.disk}/orphaned_0: ")
+
+    def test_members_that_live_close_a_file_of_a_host_without_a_member(self):
+        self.up("2x2")
+        self.run_hidden(FAULTS, "bereaved", self.disk, at=f"{self.disk}={self.testbed}-0", keep_going=True,
+                        settings=["transport.timeout=1s"])
+        self.assertEqual(self.on_disk(), ["below"])
 
     def test_a_file_is_deleted_on_the_host_where_it_lives(self):
         self.up("2")
