@@ -49,7 +49,7 @@ class AgreementRound {
 
     // `place` is this member's own. `dead` contains the members that all have agreed on as dead
     // before this round. `width` is that of the tree, the same for all members.
-    AgreementRound(int place, const MemberSet& dead, int width = BallotTree::width);
+    AgreementRound(int place, const MemberSet& dead, int width = BallotTree::default_width);
 
     // This member takes part, with its contribution.
     void take_part(const AgreedValue& own, const MemberSet& known_dead, const Send& send);

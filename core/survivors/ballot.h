@@ -101,11 +101,11 @@ struct AgreedValue {
 // than the packets of a parent.
 class BallotTree {
   public:
-    static constexpr int width = 32;
+    static constexpr int default_width = 32;
 
     BallotTree() = default;
     // Precondition: `place` is not in `dead`.
-    BallotTree(const MemberSet& dead, int place, int width = BallotTree::width) {
+    BallotTree(const MemberSet& dead, int place, int width = default_width) {
         std::vector<int> living;
         std::size_t own = 0;
         for (int member = 0; member < dead.members(); ++member) {

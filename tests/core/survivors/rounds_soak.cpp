@@ -26,7 +26,7 @@ class World {
   public:
     explicit World(std::uint64_t seed) : random_(seed), seed_(seed) {
         const int members = 1 + int(below(seed % 10 == 0 ? 40 : 12));
-        const int widths[] = {1, 2, 3, BallotTree::width};
+        const int widths[] = {1, 2, 3, BallotTree::default_width};
         const int width = widths[below(4)];
         // Some were agreed to be dead before, and all members know that.
         MemberSet agreed(members);
@@ -50,7 +50,10 @@ class World {
         while (!over()) {
             if (++turns_ > 20'000'000) fail("no end");
             const auto what = below(10);
-            const bool moved = what < 6 ? deliver() : what < 8 ? join() : what < 9 ? hear() : kill();
+            const bool moved = what < 6   ? deliver()
+                               : what < 8 ? join()
+                               : what < 9 ? hear()
+                                          : kill();
             idle = moved ? 0 : idle + 1;
             if (idle > 500'000) fail("nothing moves");
         }
