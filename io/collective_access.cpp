@@ -15,8 +15,6 @@
 namespace torusmp::io {
 namespace {
 
-// Members may as well move stretches of this length themselves.
-constexpr std::uint64_t long_block = std::uint64_t(256) << 10;
 // A run in the lists of a member and of an aggregator, and in the layout that is made of it.
 constexpr std::uint64_t memory_of_run = 448;
 constexpr std::uint64_t mebibyte = std::uint64_t(1) << 20;
@@ -133,7 +131,7 @@ bool CollectiveAccess::through_aggregators() const {
         sorted.push_back(&it);
         shortest = std::min(shortest, it.block);
     }
-    if (shortest >= long_block) return false;
+    if (shortest >= place_.long_stretch) return false;
     std::sort(sorted.begin(), sorted.end(),
               [](const Opening* a, const Opening* b) { return a->begin < b->begin; });
     for (std::size_t i = 1; i < sorted.size(); ++i)

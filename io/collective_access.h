@@ -37,12 +37,15 @@ namespace torusmp::io {
 class CollectiveAccess final : public collectives::Schedule {
   public:
     static constexpr int most_lanes = 31;
+    static constexpr std::uint64_t usual_long_stretch = std::uint64_t(256) << 10;
     // The same for all calls on a file and, except for the store, on all members.
     struct Place {
         Store* store = nullptr;        // null if this member does not reach the file
         std::vector<int> aggregators;  // in order; all of them reach the file
         std::size_t window = 0;        // bytes of buffer of each aggregator
-        int lanes = 1;                 // the most lanes of an aggregator; 1 to most_lanes
+        // Members may as well move stretches of this many bytes themselves.
+        std::uint64_t long_stretch = usual_long_stretch;
+        int lanes = 1;  // the most lanes of an aggregator; 1 to most_lanes
         std::size_t shortest_lane = std::size_t(512) << 10;  // in bytes of the file
         // A shorter transfer costs less than its start in the background.
         std::size_t shortest_transfer = std::size_t(64) << 10;
