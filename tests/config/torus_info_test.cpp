@@ -238,7 +238,7 @@ TEST_CASE("torus-info shows the location that a file would have, with the reason
     CHECK(far.code == 1);
     CHECK_THAT(far.out, Contains("not at all\n") &&
                             Contains("It cannot be opened: io.at has \"" + at +
-                                     "\" = \"elsewhere\", but that host has no rank"));
+                                     "\" = \"elsewhere\", but this job has no rank on that host"));
     CHECK_THAT(run({"--path", "/x", "--config", config}).out,
                Contains("Why: io.at has \"/\" = \"all\".\n"));
     check_usage_error(run({"--set", "io.at=home=head"}), "\"home\" is not an absolute path");
