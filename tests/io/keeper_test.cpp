@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include "io/keeper_client.h"
 #include "io/outside_keeper.h"
@@ -22,23 +23,13 @@ using namespace io::testing;
 
 constexpr core::Context calls = 3;
 
-class TestedClient final : public KeeperClient {
+// A client whose waits let the other programs run.
+template <class Client>
+class Tested final : public Client {
   public:
-    TestedClient(core::Runtime& runtime, core::Rank keeper, Programs& programs)
-        : KeeperClient(runtime, calls, keeper, [] { return std::string_view("test"); }),
-          programs_(programs) {}
-
-  private:
-    void wait(const std::function<bool()>& done, const core::Awaited&) override {
-        programs_.wait(done);
-    }
-    Programs& programs_;
-};
-
-class TestedStore final : public FarStore {
-  public:
-    TestedStore(core::Runtime& runtime, core::Context file, core::Rank server, Programs& programs)
-        : FarStore(runtime, file, server, [] { return std::string_view("test"); }),
+    template <class... Arguments>
+    explicit Tested(Programs& programs, Arguments&&... arguments)
+        : Client(std::forward<Arguments>(arguments)..., [] { return std::string_view("test"); }),
           programs_(programs) {}
 
   private:
@@ -81,7 +72,7 @@ TEST_CASE("Ranks use files of a host where their group has no member", "[io]") {
         Programs all;
         for (core::Rank rank = 1; rank < job.size(); ++rank)
             all.add([&, rank] {
-                TestedClient client(job[rank], 0, all);
+                Tested<KeeperClient> client(all, job[rank], calls, 0);
                 const std::string path = folder.file(rank);
                 const auto context = core::Context(100 + rank);
                 const auto sight = client.look(path);
@@ -95,7 +86,7 @@ TEST_CASE("Ranks use files of a host where their group has no member", "[io]") {
                 REQUIRE(client.open(path, all_flags, context, {}) == 0);
                 REQUIRE(client.open(path, all_flags, context + 50, {}) == EEXIST);
                 REQUIRE(client.open(path, O_RDWR, context, {}) == EBUSY);
-                TestedStore store(job[rank], context, 0, all);
+                Tested<FarStore> store(all, job[rank], context, 0);
                 const std::string text(5000 + std::size_t(rank), char('a' + rank));
                 REQUIRE(store.write(reinterpret_cast<const std::byte*>(text.data()), text.size(), 7)
                             .error == 0);
@@ -126,7 +117,7 @@ TEST_CASE("A name that is too long is refused, and impossible calls end the conn
     Random random(1);
     Programs all;
     all.add([&] {
-        TestedClient client(job[1], 0, all);
+        Tested<KeeperClient> client(all, job[1], calls, 0);
         REQUIRE_FALSE(client.look(std::string(5000, 'x')));
         REQUIRE(client.open(std::string(5000, 'x'), O_RDWR, 100, {}) == ENAMETOOLONG);
         REQUIRE(client.open(std::string(4000, 'x'), O_RDWR, 100, {}) == ENAMETOOLONG);
@@ -146,9 +137,9 @@ TEST_CASE("A file whose users die is closed by those that live", "[io]") {
     {
         Programs all;
         all.add([&] {
-            TestedClient client(job[1], 0, all);
+            Tested<KeeperClient> client(all, job[1], calls, 0);
             REQUIRE(client.open(folder.file(1), all_flags, 100, {}) == 0);
-            TestedStore store(job[1], 100, 0, all);
+            Tested<FarStore> store(all, job[1], 100, 0);
             REQUIRE(store.lock(0, 10, false) == 0);
             held = true;
         });
@@ -159,9 +150,9 @@ TEST_CASE("A file whose users die is closed by those that live", "[io]") {
     job.settle();
     Programs all;
     all.add([&] {
-        TestedClient client(job[2], 0, all);
+        Tested<KeeperClient> client(all, job[2], calls, 0);
         REQUIRE(client.close(100) == 0);
-        TestedClient dead(job[2], 1, all);
+        Tested<KeeperClient> dead(all, job[2], calls, 1);
         REQUIRE_FALSE(dead.look(folder.file(1)));
         REQUIRE(dead.open(folder.file(1), O_RDWR, 100, {}) == EHOSTDOWN);
     });
