@@ -2,6 +2,8 @@
 #include "mpi11/file/elsewhere.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <set>
 
 #include "config/geometry.h"
@@ -64,6 +66,8 @@ bool has_other_hosts(const World& world, const std::vector<Rank>& members) {
 OutsideKeeperFound find_outside_keeper(World& world, const std::string& path,
                                        const std::vector<io::Sight>& sights,
                                        const std::vector<Rank>& members, bool creates) {
+    if (path.size() >= io::keeper_call::longest_path)
+        return {.rank = {}, .name = {}, .refusal = std::strerror(ENAMETOOLONG)};
     std::vector<Rank> others = others_of(world, members);
     keep_named(world, io::other_home(sights.front(), homes()), others);
     std::vector<io::Sight> all = sights;

@@ -157,6 +157,14 @@ static void alone(void) {
     CHECK_CLASS(code, MPI_ERR_BAD_FILE);
     CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
     CHECK(me == 0 || strstr(text, "rank 0 of MPI_COMM_WORLD on host ") != NULL);
+    memset(path, 'y', 5000);
+    path[5000] = '\0';
+    memcpy(path, folder, strlen(folder));
+    path[strlen(folder)] = '/';
+    code = MPI_File_open(self, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+    CHECK_CLASS(code, MPI_ERR_BAD_FILE);
+    CHECK(MPI_Error_string(code, text, &length) == MPI_SUCCESS);
+    CHECK(strstr(text, "File name too long") != NULL);
 }
 
 /* Ranks 1 and 2 share a file, and rank 3 has one; they live on the host of rank 0, which dies. */
