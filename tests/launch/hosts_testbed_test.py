@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """torus-run over the nodes of a testbed of namespaces: hosts_testbed_test.py SOURCE TORUS_RUN RANK_PROGRAM [CLASS]."""
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -291,6 +292,33 @@ class TreeCables(HostsTest):
                     self.assertEqual(lines, list(range(len(lines))), f"rank {rank}")
                 self.assertEqual(errors, "")
                 self.expect_hosts_empty(self.servers)
+
+    def test_a_way_that_is_dropped_as_soon_as_it_is_made_costs_nothing(self):
+        self.up("3", "--no-management", "--no-routes", "--ipv6-only")
+        self.serve()
+        run = self.start('i=0; until STOPPED; do echo "rank $TORUSMP_RANK line $i"; i=$((i+1)); sleep 0.05; done')
+        run.wait_for("rank 1 line 20", 1)
+        on_host = ["ip", "netns", "exec", self.hosts[1]]
+        sockets = subprocess.run([*on_host, "cat", "/proc/net/unix"], text=True, capture_output=True, check=True).stdout
+        name = re.search(r"@(torusmp-[0-9a-f]{16}-1)\b", sockets)[1]
+        # As a neighbor's agent does that was slower than another one.
+        late = subprocess.Popen([*on_host, TORUS_RUN, "--daemon", "3000", name, "0"], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE)
+        self.addCleanup(late.wait)
+        self.addCleanup(late.kill)
+        self.assertIn(b"torus-daemon", late.stdout.readline())
+        late.stdin.close()
+        late.stdout.close()
+        time.sleep(1)
+        before = len(self.lines_of(run.text(run.output), 1))
+        run.wait_for(f"rank 1 line {before + 50}", 1)
+        self.stop()
+        output, errors = run.end(0)
+        for rank in range(3):
+            lines = self.lines_of(output, rank)
+            self.assertEqual(lines, list(range(len(lines))), f"rank {rank}")
+        self.assertEqual(errors, "")
+        self.expect_hosts_empty(self.servers)
 
     def test_standard_input_reaches_rank_0_over_another_cable(self):
         self.up("3", "--no-management", "--no-routes", "--ipv6-only")

@@ -122,8 +122,10 @@ class RemoteDaemon : private Attention::Listener,
 
     // ---- the head, or the daemon in between ----
 
-    // Another host has connected to this daemon.
+    // Another host has connected to this daemon. At the end the connection stays over which the
+    // order to end came.
     void join(base::Descriptor input, base::Descriptor output) {
+        if (finishing_) return;
         send_to_head_now(DaemonFrame::leaving, nullptr);
         try {
             head_.join(std::move(input), std::move(output));
@@ -131,6 +133,7 @@ class RemoteDaemon : private Attention::Listener,
             return;  // the new connection is already closed
         }
         last_heard_ = Clock::now();
+        heard_since_join_ = false;
     }
 
     void hear_head() {
@@ -138,15 +141,17 @@ class RemoteDaemon : private Attention::Listener,
         Frame frame;
         while (!alone_ && head_.next(frame)) {
             last_heard_ = Clock::now();
+            heard_since_join_ = true;
             try {
                 route(frame);
             } catch (const PackingError&) {
                 alone_ = true;
             }
         }
-        if (!more && streams_ && !finishing_ &&
-            Clock::now() - last_heard_ > Pulse::silence(timeout_))
-            return head_.close();  // an agent that has given up a dead cable
+        // An agent that has given up a dead cable, or a way that came too late and was dropped.
+        const bool silent =
+            !heard_since_join_ || Clock::now() - last_heard_ > Pulse::silence(timeout_);
+        if (!more && streams_ && !finishing_ && silent) return head_.close();
         if (!more || head_.damaged()) alone_ = true;
         if (alone_) head_.close();
     }
@@ -401,6 +406,7 @@ class RemoteDaemon : private Attention::Listener,
     Attention attention_;
     Pulse pulse_;
     Clock::time_point last_heard_;
+    bool heard_since_join_ = true;  // on the present connection
     std::optional<HostOrder> order_;
     std::vector<config::CpuList> cpus_;
     std::optional<ChildDaemons> child_daemons_;
