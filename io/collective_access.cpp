@@ -114,9 +114,9 @@ std::uint64_t CollectiveAccess::memory_of_lists() const {
 
 // Whether this call does; all members find the same.
 bool CollectiveAccess::through_aggregators() const {
+    if (place_.aggregators.empty()) return false;  // each has moved its part in another way
     const bool all_reach = std::all_of(openings_.begin(), openings_.end(),
                                        [](const Opening& it) { return it.reaches != 0; });
-    if (place_.aggregators.empty()) return false;  // each has moved its part in another way
     if (!all_reach) return true;
     const bool any_overlaps = std::any_of(openings_.begin(), openings_.end(),
                                           [](const Opening& it) { return it.overlaps != 0; });

@@ -16,7 +16,7 @@ far::Answer FarStore::call(far::Note& note, const Runs& runs, const core::Buffer
     question.number = calls_.fetch_add(1, std::memory_order_relaxed);
     core::SendRequest runs_sent, data_sent;
     core::ReceiveRequest contents, answered;
-    const InFlight all{&runs_sent, &data_sent, &contents, &answered};
+    const InFlight all({&runs_sent, &data_sent, &contents, &answered});
     far::Answer answer{};
     const std::size_t inside = std::min(runs.list().size(), far::runs_in_note);
     std::copy_n(runs.list().data(), inside, note.first);

@@ -3,17 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <initializer_list>
-#include <vector>
+#include <array>
+#include <cstddef>
 
 #include "core/request.h"
 #include "core/waits/waits.h"
 
 namespace torusmp::io {
 
+template <std::size_t count>
 class InFlight final : public core::Awaited {
   public:
-    InFlight(std::initializer_list<const core::Request*> all) : all_(all) {}
+    explicit InFlight(const core::Request* const (&all)[count]) : all_(std::to_array(all)) {}
 
     bool complete() const {
         return std::all_of(all_.begin(), all_.end(),
@@ -30,7 +31,7 @@ class InFlight final : public core::Awaited {
     }
 
   private:
-    const std::vector<const core::Request*> all_;
+    const std::array<const core::Request*, count> all_;
 };
 
 }  // namespace torusmp::io

@@ -29,7 +29,7 @@ keeper_call::Answer KeeperClient::ask(keeper_call::Question question, const std:
     keeper_call::Answer answer{};
     core::SendRequest sent;
     core::ReceiveRequest answered;
-    const InFlight all{&sent, &answered};
+    const InFlight all({&sent, &answered});
     {
         const auto guard = runtime_.lock();
         runtime_.receive(answered, {static_cast<void*>(&answer), sizeof answer}, keeper_, context_,

@@ -7,14 +7,17 @@
 #include <set>
 
 #include "config/geometry.h"
-#include "io/settings.h"
 #include "mpi11/file/file.h"
 
 namespace torusmp::mpi {
 namespace {
 
-const io::Homes& homes() {
-    return library().process->settings()[io::setting::at];
+// This host's name in the settings; empty if they do not name it.
+std::string node_name() {
+    const config::Settings& settings = library().process->settings();
+    const auto& names = host_names(settings);
+    if (names.empty()) return {};
+    return names[std::size_t(node_of(settings, runtime().rank()))];
 }
 
 // The lowest rank of each host without a member.
@@ -41,17 +44,16 @@ void keep_named(const World& world, const std::string& home, std::vector<Rank>& 
 
 }  // namespace
 
-std::string node_name() {
-    const config::Settings& settings = library().process->settings();
-    const auto& names = host_names(settings);
-    if (names.empty()) return {};
-    return names[std::size_t(node_of(settings, runtime().rank()))];
+const io::Homes& homes() {
+    return library().process->settings()[io::setting::at];
+}
+
+io::Sight sight_of(const std::string& path) {
+    return io::look_at(path, homes(), node_name());
 }
 
 std::unique_ptr<io::OutsideKeeper> make_outside_keeper(World& world) {
-    return std::make_unique<io::OutsideKeeper>(
-        world.runtime(), context_of_keepers,
-        [](const std::string& path) { return io::look_at(path, homes(), node_name()); });
+    return std::make_unique<io::OutsideKeeper>(world.runtime(), context_of_keepers, sight_of);
 }
 
 io::KeeperClient keeper_client(World& world, Rank keeper) {

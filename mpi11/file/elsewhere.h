@@ -10,12 +10,14 @@
 #include "io/keeper_client.h"
 #include "io/outside_keeper.h"
 #include "io/residence.h"
+#include "io/settings.h"
 #include "mpi11/comm/communicator.h"
 
 namespace torusmp::mpi {
 
-// This host's name in the settings; empty if they do not name it.
-std::string node_name();
+const io::Homes& homes();
+// What this host sees at a path.
+io::Sight sight_of(const std::string& path);
 
 // Lets this rank keep files for groups of that job.
 std::unique_ptr<io::OutsideKeeper> make_outside_keeper(World& world);

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <type_traits>
 
-#include "io/sight.h"
 #include "mpi11/comm/agreement.h"
 #include "mpi11/comm/creation.h"
 #include "mpi11/environment/info.h"
@@ -102,18 +101,16 @@ void find_residence(File& file) {
     std::vector<int> hosts(members);
     for (std::size_t i = 0; i < members; ++i)
         hosts[i] = comm.runtime().state().host_of(comm.peer(int(i)));
-    const io::Homes& homes = library().process->settings()[io::setting::at];
     file.residence.members.assign(members, true);
     const bool one_host =
         std::all_of(hosts.begin(), hosts.end(), [&](int host) { return host == hosts.front(); });
-    if (one_host && homes.empty() && !has_other_hosts(*comm.world(), comm.members())) return;
+    if (one_host && homes().empty() && !has_other_hosts(*comm.world(), comm.members())) return;
     std::vector<io::Sight> sights(members);
-    sights[std::size_t(comm.rank())] = io::look_at(file.path, homes, node_name());
+    sights[std::size_t(comm.rank())] = sight_of(file.path);
     if (members > 1) gather_all(comm, sights.data(), sizeof(io::Sight), "MPI_File_open");
     file.residence =
-        io::residence_of(file.path, sights, hosts, homes, (file.amode & MPI_MODE_CREATE) != 0);
-    if (file.residence.elsewhere && has_other_hosts(*comm.world(), comm.members()))
-        find_elsewhere(file, sights);
+        io::residence_of(file.path, sights, hosts, homes(), (file.amode & MPI_MODE_CREATE) != 0);
+    if (file.residence.elsewhere) find_elsewhere(file, sights);
     if (!file.residence.refusal.empty())
         fail(MPI_ERR_BAD_FILE, "cannot open {}: {}", short_path(file.path), file.residence.refusal);
     if (!file.outside)
@@ -232,15 +229,14 @@ int delete_here(const std::string& path) {
 void delete_file(const std::string& path) {
     World& world = *hot.world->world();
     const std::vector<Rank> self{runtime().rank()};
-    const io::Homes& homes = library().process->settings()[io::setting::at];
     std::string who = who_is(hot.world->rank(), host_name());
     std::optional<Rank> keeper;
-    if (!homes.empty() || has_other_hosts(world, self)) {
-        const std::vector<io::Sight> sights{io::look_at(path, homes, node_name())};
+    if (!homes().empty() || has_other_hosts(world, self)) {
+        const std::vector<io::Sight> sights{sight_of(path)};
         const io::Residence residence =
-            io::residence_of(path, sights, {runtime().state().host_of(self[0])}, homes, false);
+            io::residence_of(path, sights, {runtime().state().host_of(self[0])}, homes(), false);
         std::string refusal = residence.refusal;
-        if (residence.elsewhere && has_other_hosts(world, self)) {
+        if (residence.elsewhere) {
             const OutsideKeeperFound found = find_outside_keeper(world, path, sights, self, false);
             refusal = found.refusal;
             keeper = found.rank;
