@@ -280,9 +280,10 @@ class Progress {
     const Awaited* sought_ = nullptr;     // null if no call looks
     std::vector<const Waiter*> waiters_;  // those that have slept
 
-    bool asleep_ = false;    // a thread sleeps in the interfaces, on behalf of all
-    bool woken_ = false;     // it has been woken, but does not run yet
-    int others_asleep_ = 0;  // other threads, which sleep until any thread moves something
+    bool asleep_ = false;       // a thread sleeps in the interfaces, on behalf of all
+    bool woken_ = false;        // it has been woken, but does not run yet
+    bool stays_awake_ = false;  // none may sleep now: accompany() waits for that
+    int others_asleep_ = 0;     // other threads, which sleep until any thread moves something
     std::condition_variable_any moved_;
     // Requests that the other threads have completed outside a poll.
     std::uint64_t known_completed_ = 0;

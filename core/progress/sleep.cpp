@@ -61,7 +61,8 @@ bool Progress::prepare_sleep(std::uint64_t moves_seen) {
     poll_locked();
     // This poll may have made news after it had checked for them, and the bell that announced them
     // is silent again.
-    if (moves_.load(std::memory_order_relaxed) != moves_seen || has_news() || stopping_)
+    if (moves_.load(std::memory_order_relaxed) != moves_seen || has_news() || stopping_ ||
+        stays_awake_)
         return false;
     asleep_ = true;
     woken_ = false;
@@ -103,16 +104,19 @@ void Progress::sleep_on(std::span<pollfd> watched, transport::Clock::time_point 
     ppoll(watched.data(), watched.size(), &time, nullptr);
 }
 
-// A thread that sleeps on a futex must first be woken: it does not wait for the descriptor.
+// A thread that sleeps on a futex must first be woken: it does not wait for the descriptor. It stays
+// awake until this thread has the lock, or it would sleep again before.
 void Progress::accompany(Companions* companions) {
     std::unique_lock<Gate> lock(gate_, std::defer_lock);
     if (locking_) lock.lock();
     while (companions != nullptr && asleep_) {
+        stays_awake_ = true;
         wake();
         lock.unlock();
         std::this_thread::sleep_for(std::chrono::microseconds(50));
         lock.lock();
     }
+    stays_awake_ = false;
     if (companions != nullptr)
         for (transport::Interface* it : connections_.interfaces()) it->want_descriptor();
     companions_.store(companions, std::memory_order_relaxed);
