@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Builds the clients in C, C++ and Fortran as a user would, in one of the ways WAY, and runs them on
 # two processes. Needs BUILD (build tree), SOURCE (this folder), WORK (a folder that may be wiped),
-# BIN (the folder of programs in a prefix), FLAGS of the compilers, FORTRAN (a compiler, or empty),
-# READELF.
+# BIN (the folder of programs in a prefix), FORTRAN (a compiler, or empty), READELF.
 include(${CMAKE_CURRENT_LIST_DIR}/../../../commands.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
-separate_arguments(flags UNIX_COMMAND "${FLAGS}")
 set(bin ${BUILD}/${BIN})
 if(NOT WAY STREQUAL "build_tree")
   # It is moved after it was installed, to a folder with a space where nothing but our own scripts
@@ -33,11 +31,11 @@ endif()
 set(folder ${WORK})
 
 if(WAY STREQUAL "wrappers" OR WAY STREQUAL "build_tree")
-  must(${bin}/mpicc ${flags} ${SOURCE}/client.c -o client_C)
-  must(${bin}/mpicxx ${flags} -c ${SOURCE}/client.cpp)
-  must(${bin}/mpic++ ${flags} client.o -o client_CXX)
+  must(${bin}/mpicc ${SOURCE}/client.c -o client_C)
+  must(${bin}/mpicxx -c ${SOURCE}/client.cpp)
+  must(${bin}/mpic++ client.o -o client_CXX)
   if(FORTRAN)
-    must(${bin}/mpifort ${flags} ${SOURCE}/client.f90 -o client_Fortran)
+    must(${bin}/mpifort ${SOURCE}/client.f90 -o client_Fortran)
   endif()
   # Every name that other MPIs' wrappers have: none is to be found behind ours in PATH.
   foreach(name mpicc mpicxx mpic++ mpiCC mpifort mpif90 mpif77 mpirun mpiexec)
@@ -45,25 +43,24 @@ if(WAY STREQUAL "wrappers" OR WAY STREQUAL "build_tree")
       message(FATAL_ERROR "${bin}/${name} does not exist")
     endif()
   endforeach()
-  must(${bin}/mpiCC ${flags} ${SOURCE}/client.cpp -o client_mpiCC)
+  must(${bin}/mpiCC ${SOURCE}/client.cpp -o client_mpiCC)
   must(${bin}/mpiCC -show x.cpp)
   if(output MATCHES "^cc |gcc ")
     message(FATAL_ERROR "mpiCC -show says: ${output}")
   endif()
   # The source comes from standard input, in another language than the library's. Some values of
   # options look like options or files.
-  string(JOIN " " words ${flags})
   foreach(form "-x c - -o client_C" "-xc -o client_C -" "-o client_C -x c -MD -MF d.d -MT -c -")
     file(REMOVE ${WORK}/client_C)
-    must(sh -c "'${bin}/mpicc' ${words} ${form} < '${SOURCE}/client.c'")
+    must(sh -c "'${bin}/mpicc' ${form} < '${SOURCE}/client.c'")
     must(${bin}/mpirun -np 2 ${WORK}/client_C)
   endforeach()
-  must(sh -c "'${bin}/mpicc' ${words} -x c -c - -o client_stdin.o < '${SOURCE}/client.c'")
-  must(sh -c "'${bin}/mpicc' ${words} -E -x c - < '${SOURCE}/client.c'")
+  must(sh -c "'${bin}/mpicc' -x c -c - -o client_stdin.o < '${SOURCE}/client.c'")
+  must(sh -c "'${bin}/mpicc' -E -x c - < '${SOURCE}/client.c'")
   if(NOT output MATCHES "MPI_Allreduce")
     message(FATAL_ERROR "mpicc -E of standard input gives: ${output}")
   endif()
-  must(${bin}/mpicc ${flags} client_stdin.o -o client_C)
+  must(${bin}/mpicc client_stdin.o -o client_C)
   # A question to the compiler alone.
   must(${bin}/mpicc -include stdio.h --version)
   # Programs for the standard's binary interface look for either version of its name.
@@ -77,7 +74,7 @@ if(WAY STREQUAL "wrappers" OR WAY STREQUAL "build_tree")
   # The library of another MPI in a folder that the caller names is not taken for ours.
   file(MAKE_DIRECTORY ${WORK}/other)
   must(cc -shared -x c /dev/null -o ${WORK}/other/libmpi.so)
-  must(${bin}/mpicc ${flags} -L${WORK}/other ${SOURCE}/client.c -o client_C)
+  must(${bin}/mpicc -L${WORK}/other ${SOURCE}/client.c -o client_C)
   foreach(words "-show" "--showme;x.c;-o;a b" "-compile-info" "-link-info" "--showme:libs" "--version")
     must(${bin}/mpicc ${words})
   endforeach()
@@ -95,8 +92,7 @@ elseif(WAY STREQUAL "find_mpi" OR WAY STREQUAL "package")
   else()
     set(find -DMPI_HOME=${prefix})
   endif()
-  must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/b ${find} -DFORTRAN=${FORTRAN}
-       "-DCMAKE_C_FLAGS=${FLAGS}" "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_Fortran_FLAGS=${FLAGS}")
+  must(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/b ${find} -DFORTRAN=${FORTRAN})
   must(${CMAKE_COMMAND} --build ${WORK}/b)
   set(folder ${WORK}/b)
   if(WAY STREQUAL "find_mpi")
@@ -115,13 +111,13 @@ else()  # pkg_config, static: no run path, so mpirun helps to find the shared li
   endif()
   ask(cflags pkg-config --cflags ${package})
   ask(libs pkg-config --libs ${package})
-  must(cc ${flags} ${cflags} ${SOURCE}/client.c -o client_C ${libs})
+  must(cc ${cflags} ${SOURCE}/client.c -o client_C ${libs})
   set(programs client_C)
   if(WAY STREQUAL "static")
-    must(${bin}/mpicxx -static-mpi ${flags} ${SOURCE}/client.cpp -o client_CXX)
+    must(${bin}/mpicxx -static-mpi ${SOURCE}/client.cpp -o client_CXX)
     list(APPEND programs client_CXX)
     if(FORTRAN)
-      must(${bin}/mpifort -static-mpi ${flags} ${SOURCE}/client.f90 -o client_Fortran)
+      must(${bin}/mpifort -static-mpi ${SOURCE}/client.f90 -o client_Fortran)
       list(APPEND programs client_Fortran)
     endif()
     # A program with the archive in it needs no library of ours, though there is one.
