@@ -11,12 +11,10 @@
 namespace torusmp::io {
 
 OutsideKeeper::OutsideKeeper(core::Runtime& runtime, core::Context context, Look look)
-    : runtime_(runtime), context_(context), look_(std::move(look)), answers_(runtime, context) {
+    : NotedTask(runtime), context_(context), look_(std::move(look)), answers_(runtime, context) {
+    const auto guard = runtime_.lock();  // another thread may take a note meanwhile
     runtime_.notes().add_reader(context_, *this);
-    // Messages whose notes came before.
-    const auto guard = runtime_.lock();
-    listed_ = true;
-    runtime_.add_task(*this);
+    begin();  // messages whose notes came before
 }
 
 OutsideKeeper::~OutsideKeeper() {
@@ -25,11 +23,7 @@ OutsideKeeper::~OutsideKeeper() {
 
 bool OutsideKeeper::on_note(core::Rank, core::Tag tag, transport::ConstBytes bytes) {
     if (tag != keeper_call::note_tag || !bytes.empty()) return false;
-    if (listed_) return true;
-    // A file is not touched while a packet is taken, but in the turn of progress that follows.
-    listed_ = noting_ = true;
-    runtime_.add_task(*this);
-    noting_ = false;
+    begin_soon();
     return true;
 }
 
@@ -39,18 +33,13 @@ bool OutsideKeeper::idle() const {
                         [](const auto& it) { return it.second.closing.has_value(); });
 }
 
-bool OutsideKeeper::advance() {
-    if (noting_ || advancing_) return false;
-    advancing_ = true;
+bool OutsideKeeper::work() {
     answers_.free_sent();
     take_calls();
     for (; !calls_.empty() && calls_.front().request.complete(); calls_.pop_front())
         carry_out(calls_.front());
     end_files();
-    advancing_ = false;
-    if (!idle()) return false;
-    listed_ = false;
-    return true;
+    return idle();
 }
 
 void OutsideKeeper::take_calls() {

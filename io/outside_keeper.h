@@ -18,11 +18,12 @@
 #include "io/answers.h"
 #include "io/keeper_call.h"
 #include "io/local_store.h"
+#include "io/noted_task.h"
 #include "io/store_server.h"
 
 namespace torusmp::io {
 
-class OutsideKeeper final : public core::NoteReader, private core::Task {
+class OutsideKeeper final : public core::NoteReader, private NotedTask {
   public:
     using Look = std::function<Sight(const std::string& path)>;
 
@@ -53,20 +54,17 @@ class OutsideKeeper final : public core::NoteReader, private core::Task {
         std::optional<Caller> closing;
     };
 
-    bool advance() override;
-    void report(core::Waits&) const override {}  // the ranks that wait report that themselves
+    bool work() override;
     void take_calls();
     void carry_out(const Call& call);
     keeper_call::Answer open(const keeper_call::Question& question, const std::string& path);
     void end_files();
     bool idle() const;
 
-    core::Runtime& runtime_;
     const core::Context context_;
     const Look look_;
     bool ended_ = false;
     // Changed under the Runtime's lock.
-    bool listed_ = false, noting_ = false, advancing_ = false;
     std::deque<Call> calls_;
     std::map<core::Context, File> files_;
     Answers<keeper_call::Answer> answers_;

@@ -50,7 +50,7 @@ std::optional<View> view_of(const far::Question& question, const std::vector<Run
 
 StoreServer::StoreServer(core::Runtime& runtime, core::Context context, Store& store,
                          const Hints& hints)
-    : runtime_(runtime),
+    : NotedTask(runtime),
       context_(context),
       store_(store),
       hints_(hints),
@@ -59,7 +59,7 @@ StoreServer::StoreServer(core::Runtime& runtime, core::Context context, Store& s
 }
 
 StoreServer::~StoreServer() {
-    TORUSMP_ASSERT(!listed_, runtime_.rank(), calls_.size(), stage_);
+    TORUSMP_ASSERT(!listed(), runtime_.rank(), calls_.size(), stage_);
     if (!ended_) runtime_.notes().remove_reader(*this);
 }
 
@@ -106,25 +106,16 @@ bool StoreServer::on_note(core::Rank source, core::Tag tag, transport::ConstByte
     if (inside != 0)
         std::memcpy(call.runs.data(), bytes.data() + sizeof call.question, inside * sizeof(Run));
     calls_.push_back(std::move(call));
-    if (listed_) return true;
-    // A file is not touched while a packet is taken, but in the turn of progress that follows.
-    listed_ = noting_ = true;
-    runtime_.add_task(*this);
-    noting_ = false;
+    begin_soon();
     return true;
 }
 
 // ---- doing it ----
 
-bool StoreServer::advance() {
-    if (noting_ || advancing_) return false;
-    advancing_ = true;
+bool StoreServer::work() {
     while (step()) {
     }
-    advancing_ = false;
-    if (!idle()) return false;
-    listed_ = false;
-    return true;
+    return idle();
 }
 
 // False: it waits for something, or has nothing to do.

@@ -16,10 +16,11 @@
 #include "io/answers.h"
 #include "io/far_call.h"
 #include "io/hints.h"
+#include "io/noted_task.h"
 
 namespace torusmp::io {
 
-class StoreServer final : public RangeLocks, public core::NoteReader, private core::Task {
+class StoreServer final : public RangeLocks, public core::NoteReader, private NotedTask {
   public:
     // `store` and `hints` outlive the server. For `context` see FarStore.
     StoreServer(core::Runtime& runtime, core::Context context, Store& store, const Hints& hints);
@@ -37,7 +38,7 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     void revoke();
 
     // Whether all calls that have come have been answered. Called under the Runtime's lock.
-    bool at_rest() const { return idle() && !listed_; }
+    bool at_rest() const { return idle() && !listed(); }
     // Returns when it is at rest. Precondition: no member makes further calls.
     void await_end();
 
@@ -62,8 +63,7 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     };
     enum class Stage { take, list, contents, answer };
 
-    bool advance() override;
-    void report(core::Waits&) const override {}  // the ranks that wait report that themselves
+    bool work() override;
     bool step();
     bool take_next();
     bool fits(const Call& call) const;
@@ -76,13 +76,11 @@ class StoreServer final : public RangeLocks, public core::NoteReader, private co
     void grant();
     bool idle() const { return calls_.empty() && stage_ == Stage::take && !answers_.in_flight(); }
 
-    core::Runtime& runtime_;
     const core::Context context_;
     Store& store_;
     const Hints& hints_;
     bool ended_ = false;
-    // Changed under the Runtime's lock.
-    bool listed_ = false, noting_ = false, advancing_ = false, revoked_ = false;
+    bool revoked_ = false;  // changed under the Runtime's lock
     std::deque<Call> calls_;
     Stage stage_ = Stage::take;
     core::ReceiveRequest list_, contents_;
