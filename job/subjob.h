@@ -38,8 +38,8 @@ struct RankPlaces {
     std::vector<std::string> options;
 };
 // `hosts` lists some of the machine's; empty for those of this job or, if these do not fit the
-// number, for a box of fewer. `node` is that of this process. Throws ConfigError with a sentence if
-// they do not fit.
+// number, for a box of fewer. `node` is the node of this process. Throws ConfigError with a
+// sentence if they do not fit.
 RankPlaces place_ranks(const config::Settings& settings, int node, int ranks,
                        const std::vector<std::string>& hosts);
 
@@ -52,7 +52,7 @@ struct Seating {
     // passes on messages; separated by commas.
     std::string table;
 };
-// `node` is that of this process. The first `running` processes run already. If there are nodes
+// `node` is the node of this process. The first `running` processes run already. If there are nodes
 // that cannot be used (`lost`), the job has only the nodes of the processes or, if no cables join
 // these, all that are not lost. If these are not joined either, the lost ones are used
 // nevertheless.

@@ -92,7 +92,7 @@ class Bootstrap {
     // are reported again. Throws BootstrapError if the launcher cannot do that.
     virtual void join_again();
     // Leaves the end of a child process to the launcher: the launcher waits for the child even if
-    // this process has ended, and the child's exit code becomes that of the job, unless it means a
+    // this process has ended, and the job ends with the child's exit code, unless it means a
     // death and these are allowed. Returns false if the launcher does not support this.
     virtual bool adopt(pid_t /*child*/, bool /*deaths_allowed*/) { return false; }
 

@@ -39,7 +39,7 @@ struct alignas(64) Line {
     Word word;
 };
 
-// The memory that both processes map. The index is that of the process that writes.
+// The memory that both processes map. The index is the process that writes.
 struct Shared {
     std::array<Line, 2> turn;
     std::array<Line, 2> pid, out, in;  // of the process: its messages' memory

@@ -72,7 +72,7 @@ class Windows final : public PeerLossListener, private Task {
     void peer_lost(Peer& peer, Error error) override;
     void report(Waits& waits) const override;
     // "the lock of a window of rank 1, held by rank 2", if an operation of this rank waits for a
-    // lock that its host maps; otherwise empty. `id` is that of Waits::Operation.
+    // lock that its host maps; otherwise empty. `id` as in Waits::Operation.
     std::string describe_lock(const void* id) const;
     WindowCounts counts() const;
 

@@ -11,8 +11,8 @@
 //
 // Parts are used by every second round. A member contributes to a round when it has read the
 // decision of the round before, and a round is decided only when all living members have
-// contributed. So nobody reads a part of round n any more when its owner writes that of round
-// n + 2.
+// contributed. So no member reads a part of round n any more when its owner writes its part of
+// round n + 2.
 //
 // A value; the memory is the owner's. Used under the Runtime's lock.
 #pragma once

@@ -48,7 +48,7 @@ class AgreementRound {
     using Send = std::function<void(int place, const AgreementPacket& packet)>;
 
     // `place` is this member's own. `dead` contains the members that all have agreed on as dead
-    // before this round. `width` is that of the tree, the same for all members.
+    // before this round. `width` is the width of the tree, the same for all members.
     AgreementRound(int place, const MemberSet& dead, int width = BallotTree::default_width);
 
     // This member takes part, with its contribution.

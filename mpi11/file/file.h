@@ -65,7 +65,7 @@ class File : public Object {
     const std::string writing, reading;  // a call, for reports of this process
     io::Residence residence;             // the same on all members
     std::string keeper;                  // "rank 2 on host b", which makes the file and serves it
-    std::optional<Rank> outside;         // the machine rank of a keeper that is no member
+    std::optional<Rank> outside;         // the machine rank of a keeper that is not a member
     std::unique_ptr<io::LocalStore> local;  // null if this member does not reach the file
     std::unique_ptr<io::FarStore> far;      // through the keeper; null if not needed, or if this is
     std::unique_ptr<io::StoreServer> server;

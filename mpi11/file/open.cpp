@@ -249,7 +249,7 @@ void delete_file(const std::string& path) {
     if (error != 0) throw Failure(class_of_errno(error), words_for("delete", path, who, error));
 }
 
-// What is asked of a keeper that is no member, once for all members. If some may be dead, each
+// What is asked of a keeper that is not a member, once for all members. If some may be dead, each
 // living one asks, and the error `done` shows that another one has.
 template <class Ask>
 int ask_for_all(const File& file, const Meeting& meeting, int done, Ask&& ask) {

@@ -47,7 +47,7 @@ struct Plan {
     bool links_known = true;
 };
 
-// The index of this host, whose name is `here` or that of the system; nothing if it is not one of
+// The index of this host, whose name is `here` or the system's; nothing if it is not one of
 // `hosts`. Throws config::UsageError if `here` is not one of them.
 std::optional<int> own_place(const std::vector<std::string>& hosts,
                              const std::optional<std::string>& here);

@@ -4,7 +4,7 @@
 
 namespace torusmp::torus_run {
 
-// The folder of the libraries, relative to that of the programs.
+// The folder of the libraries, relative to the programs' folder.
 extern const char* const libraries_from_programs;
 
 }  // namespace torusmp::torus_run
