@@ -129,10 +129,10 @@ int ShmChannel::poll(Sink& sink) {
     copy_words(line + sizeof(Word), reinterpret_cast<const std::byte*>(&header) + sizeof(Word));
     line[offsetof(PacketHeader, transport_byte)] = std::byte(out.block());
     out.publish();
+    out.hand_over(header.length);
     out.advance();
     wake_after_news();
-    if (out.goes_round() && header.length > inline_bytes && out.block() != SlotQueue::near_block)
-        out.fetch_next(header.length);
+    out.fetch_next(header.length);
 }
 
 void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "base/cache.h"
 #include "base/rate.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/cross_memory.h"
@@ -42,8 +43,9 @@ class SlotQueue {
           bulk_stride_(bulk_stride),
           round_bytes_(round_bytes),
           slots_(std::uint32_t(slots)) {
-        TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= near_bytes + (slots + 1) * bulk_stride,
-                       round_bytes, slots, bulk_stride);
+        TORUSMP_ASSERT(
+            round_bytes == 0 || round_bytes >= 2 * near_bytes + (slots + 1) * bulk_stride,
+            round_bytes, slots, bulk_stride);
     }
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
@@ -54,16 +56,10 @@ class SlotQueue {
     bool goes_round() const { return round_bytes_ != 0; }
     // The place of the next payload in the round.
     std::byte* next_in_round(std::size_t bytes) const { return bulk_ + begin_in_round(bytes); }
-    // The place of a short payload, beside the round.
-    std::byte* near() const { return bulk_; }
+    // The place of a short payload, beside the round: one of two in turn.
+    std::byte* near() const { return bulk_ + count_ % 2 * near_bytes; }
     void pass_in_round(std::size_t bytes) {
         at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
-    }
-    // Brings the lines of the next payload near, for one as long as the last.
-    void fetch_next(std::size_t bytes) const {
-        const std::byte* const begin = next_in_round(bytes);
-        for (std::size_t i = 0; i < std::min(bytes, most_fetched); i += unit)
-            __builtin_prefetch(begin + i, 1);
     }
     std::uint32_t stamp() const { return count_ + 1; }
     // The stamp of the slot at the front, as its writer left it.
@@ -83,17 +79,16 @@ class SlotQueue {
     }
 
   private:
-    static constexpr std::size_t unit = 64;  // a cache line, which no two payloads share
-    static constexpr std::size_t most_fetched = 4096;
+    static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
     std::size_t begin_in_round(std::size_t bytes) const {
-        return at_ + bytes <= round_bytes_ ? at_ : near_bytes;
+        return at_ + bytes <= round_bytes_ ? at_ : 2 * near_bytes;
     }
 
     std::byte* lines_ = nullptr;
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
     std::size_t round_bytes_ = 0;
-    std::size_t at_ = near_bytes;  // behind the last payload of a round
+    std::size_t at_ = 2 * near_bytes;  // behind the last payload of a round
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
@@ -106,7 +101,7 @@ class SlotQueue {
 // core. If each has a core of its own, a line that the reader still has in its private cache is
 // slow to write: payloads then follow each other through more memory than such a cache holds, so
 // that both ends find their lines in the cache that they share (`copy_benchmarks`). Only a
-// short payload that is alone on its way is faster in the same lines again (near()).
+// short payload that is alone on its way is faster in the lines of the last but one (near()).
 class OutSlotQueue : public SlotQueue {
   public:
     OutSlotQueue() = default;
@@ -149,6 +144,22 @@ class OutSlotQueue : public SlotQueue {
         }
         SlotQueue::advance();
     }
+    // The packet for which payload(bytes) was called is published: moves its lines to where a
+    // reader on another core finds them sooner.
+    void hand_over(std::size_t bytes) const {
+        if (!goes_round()) return;
+        base::demote(line(), sizeof(PacketHeader) + (bytes <= inline_bytes ? bytes : 0));
+        if (block_ == near_block && bytes <= most_demoted) base::demote(near(), bytes);
+    }
+    // Fetches the lines of the next packet, if it is as long as the last one; but not that of its
+    // header, on which the reader polls.
+    void fetch_next(std::size_t bytes) const {
+        if (!goes_round() || bytes <= beside_header) return;
+        if (bytes <= inline_bytes)
+            return base::fetch_to_write(line() + base::cache_line, bytes - beside_header);
+        base::fetch_to_write(block_ == near_block ? near() : next_in_round(bytes),
+                             std::min(bytes, most_fetched));
+    }
     // The receiver has emptied that many slots, in the order in which they were filled.
     void returned(std::uint32_t slots) {
         returned_ += slots;
@@ -157,6 +168,11 @@ class OutSlotQueue : public SlotQueue {
 
   private:
     static constexpr std::uint8_t no_block = 0xff;
+    // Bytes of a payload in the header's line.
+    static constexpr std::size_t beside_header = base::cache_line - sizeof(PacketHeader);
+    // More lines than this are written sooner if they stay near.
+    static constexpr std::size_t most_demoted = 1024;
+    static constexpr std::size_t most_fetched = std::size_t{16} << 10;
     void reclaim() {
         if (returned_ == 0) return;
         if (free_count_ != slots()) return reclaim_blocks();

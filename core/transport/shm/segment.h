@@ -43,7 +43,7 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 // The size of a slot's line: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
-// The room for one short payload before the round of payloads, if there is one.
+// The room for each of two short payloads before the round of payloads, if there is one.
 inline constexpr std::size_t near_bytes = 4096;
 
 // How long messages are copied; undecided until the receiver has chosen for the first one.
