@@ -88,10 +88,10 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
         return commons_.complete(request, body.bytes == 0 ? Error::none : Error::truncated);
     }
     request.expected_ = body.bytes;
-    const transport::RemoteMemory mine = receives_.open(request, peer);
+    transport::RemoteMemory mine = receives_.open(request, peer);
     Connection& connection = connections_.to(peer);
-    if (connection.peer == source && body.memory.length >= body.bytes &&
-        connection.channel->can_read(body.memory)) {
+    const bool readable = connection.peer == source && body.memory.length >= body.bytes;
+    if (readable && connection.channel->can_read(body.memory)) {
         const transport::Bytes whole{request.buffer_.base, std::size_t(body.bytes)};
         const Transfer transfer =
             request.buffer_.layout != nullptr
@@ -114,6 +114,11 @@ void Rendezvous::answer(ReceiveRequest& request, Rank source, Tag tag, const Rts
                   "receive {} of {} B from {}, tag {}: is ready to be written",
                   request.receive_handle_, body.bytes, source, tag);
     request.become(ReceiveRequest::Stage::arriving, commons_.rank());
+    // The message is to go in packets, though it could have been read: it is not to be written
+    // either.
+    if (readable && connection.interface != nullptr && connection.channel->can().reads_at_once &&
+        !connection.interface->is_mapped(mine))
+        mine = {};
     sender_.send(peer, PacketKind::cts,
                  CtsBody{body.send_handle, request.receive_handle_,
                          receives_.converging() ? 1u : 0u, 0, mine});

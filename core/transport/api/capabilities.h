@@ -9,7 +9,8 @@ namespace torusmp::transport {
 struct Capabilities {
     // Peers may read exposed memory. If not, only memory that they write to must be exposed.
     bool reads = false;
-    // A read is complete on return and never pending, so a message can be read by several reads.
+    // A read without a cookie is complete on return and never pending, so a message can be read by
+    // several reads.
     bool reads_at_once = false;
     // Peers reach memory from Interface::allocate() by plain loads and stores: Channel::map().
     bool maps = false;

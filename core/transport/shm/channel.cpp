@@ -38,6 +38,10 @@ std::size_t bytes_in(std::span<const Piece> pieces) {
     return bytes;
 }
 
+std::uint64_t address_of(std::span<const std::byte> memory) {
+    return std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data()));
+}
+
 }  // namespace
 
 OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride,
@@ -66,6 +70,7 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
       read_rate_(local.read_rate, timed_every),
       write_rate_(remote.write_rate, timed_every),
       cross_memory_(cross_memory),
+      copy_(local.copy, pid_t(peer.address().pid)),
       reachable_(reaches(peer)),
       peer_(peer),
       peer_control_(peer.control()),
@@ -203,22 +208,16 @@ bool ShmChannel::kernel_pays(std::size_t bytes, const Port& port) const {
                                       .write = port.write_rate.load(std::memory_order_relaxed)});
 }
 
-// The receiver of a message decides. If it has chosen packets, the sender must not write instead.
 bool ShmChannel::can_write(const RemoteMemory& remote) const {
     const KeyKind kind = remote.as<Key>().kind;
     if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
-    const CopyChoice choice = remote_.copy_choice.load(std::memory_order_relaxed);
-    if (choice == CopyChoice::undecided) return kernel_pays(remote.length, remote_);
-    return choice == CopyChoice::by_kernel;
+    return kernel_pays(remote.length, remote_);
 }
 
 bool ShmChannel::can_read(const RemoteMemory& remote) const {
     const KeyKind kind = remote.as<Key>().kind;
     if (kind != KeyKind::process || !reachable_) return kind == KeyKind::heap;
-    const bool by_kernel = kernel_pays(remote.length, local_);
-    local_.copy_choice.store(by_kernel ? CopyChoice::by_kernel : CopyChoice::in_packets,
-                             std::memory_order_relaxed);
-    return by_kernel;
+    return kernel_pays(remote.length, local_);
 }
 
 Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {
@@ -228,12 +227,33 @@ Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {
     return transfer;
 }
 
+// Core waits for the end of copies that have a cookie. In a stream of short messages, to share each
+// costs more than it gains.
+bool ShmChannel::is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const {
+    return pieces == 1 && cookie != 0 && !copy_.busy() &&
+           cross_memory_.is_shared(bytes, in_[0].next_filled());
+}
+
+Transfer ShmChannel::share(const Move& move, std::uint64_t cookie) {
+    const Transfer transfer = copy_.run(
+        move, cookie, [&] { peer_control_.calls.fetch_add(1, std::memory_order_release); });
+    if (transfer == Transfer::pending) ++cross_memory_.pending;
+    return transfer;
+}
+
+void ShmChannel::end_copy(Sink& sink) {
+    const auto ended = copy_.poll();
+    if (!ended) return;
+    --cross_memory_.pending;
+    sink.on_transfer(*this, ended->cookie, ended->ok);
+}
+
 std::byte* ShmChannel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
     return remote.as<Key>().kind == KeyKind::heap ? mapped(remote, offset, bytes) : nullptr;
 }
 
 Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
-                           std::span<const ConstBytes> local, std::uint64_t /*cookie*/,
+                           std::span<const ConstBytes> local, std::uint64_t cookie,
                            std::optional<std::uint64_t> /*notice*/) {
     const std::size_t bytes = bytes_in(local);
     if (std::byte* block = map(remote, offset, bytes)) {
@@ -244,12 +264,15 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
         return Transfer::done;
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
-    return timed(
-        bytes, [&] { return copy_to(pid_t(peer_.address().pid), remote.address + offset, local); });
+    return timed(bytes, [&] {
+        if (is_shared(bytes, local.size(), cookie))
+            return share({address_of(local[0]), remote.address + offset, bytes, false}, cookie);
+        return copy_to(pid_t(peer_.address().pid), remote.address + offset, local);
+    });
 }
 
 Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
-                          std::span<const Bytes> local, std::uint64_t /*cookie*/) {
+                          std::span<const Bytes> local, std::uint64_t cookie) {
     const std::size_t bytes = bytes_in(local);
     if (const std::byte* block = map(remote, offset, bytes)) {
         for (const Bytes& piece : local) {
@@ -260,6 +283,8 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
     return timed(bytes, [&] {
+        if (is_shared(bytes, local.size(), cookie))
+            return share({remote.address + offset, address_of(local[0]), bytes, true}, cookie);
         return copy_from(pid_t(peer_.address().pid), remote.address + offset, local);
     });
 }

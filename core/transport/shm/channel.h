@@ -62,13 +62,10 @@ class SlotQueue {
         at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
     }
     std::uint32_t stamp() const { return count_ + 1; }
-    // The stamp of the slot at the front, as its writer left it.
-    std::uint32_t written() const {
-        return std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
-            .load(std::memory_order_acquire);
-    }
     // Whether the packet whose turn it is has arrived.
-    bool filled() const { return written() == stamp(); }
+    bool filled() const { return written(slot_) == stamp(); }
+    // Whether the one behind it has.
+    bool next_filled() const { return written(slot_ + 1 == slots_ ? 0 : slot_ + 1) == stamp() + 1; }
     void publish() const {
         std::atomic_ref<std::uint32_t>(*reinterpret_cast<std::uint32_t*>(line()))
             .store(stamp(), std::memory_order_release);
@@ -80,6 +77,12 @@ class SlotQueue {
 
   private:
     static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
+    // The stamp of a slot, as its writer left it.
+    std::uint32_t written(std::uint32_t slot) const {
+        return std::atomic_ref<std::uint32_t>(
+                   *reinterpret_cast<std::uint32_t*>(lines_ + slot * line_bytes))
+            .load(std::memory_order_acquire);
+    }
     std::size_t begin_in_round(std::size_t bytes) const {
         return at_ + bytes <= round_bytes_ ? at_ : 2 * near_bytes;
     }
@@ -205,6 +208,12 @@ class ShmChannel final : public Channel {
         return false;
     }
     int poll(Sink& sink);
+    // Takes part in what the peer copies, if it does.
+    void help() {
+        if (reachable_) shm::help(remote_.copy, pid_t(peer_.address().pid));
+    }
+    // Reports a pending copy that has ended.
+    void end_copy(Sink& sink);
 
     void send(const PacketHeader& header, ConstBytes payload) override;
     void send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) override;
@@ -238,6 +247,9 @@ class ShmChannel final : public Channel {
     // Whether the kernel should copy a message that would otherwise go through that port.
     bool kernel_pays(std::size_t bytes, const Port& port) const;
     Transfer timed(std::size_t bytes, auto&& copy) const;
+    // Whether the peer may take part in the copy.
+    bool is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const;
+    Transfer share(const Move& move, std::uint64_t cookie);
 
     // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the
     // counterpart: at least one of the two sees what the other has written.
@@ -267,9 +279,10 @@ class ShmChannel final : public Channel {
     static constexpr unsigned timed_every = 8;
     Rate read_rate_, write_rate_;  // of payloads, at this end
     CrossMemory& cross_memory_;
+    SharedCopy copy_;
     bool reachable_;
     const Segment& peer_;
-    const Control& peer_control_;
+    Control& peer_control_;
     Port& local_;   // in our segment; the peer returns credits to us here
     Port& remote_;  // in the peer's segment; we return credits to it here
 };

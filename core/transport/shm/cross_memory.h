@@ -19,6 +19,7 @@
 #include "base/rate.h"
 #include "core/transport/api/interface.h"
 #include "core/transport/shm/segment.h"
+#include "core/transport/shm/shared_copy.h"
 
 namespace torusmp::transport::shm {
 
@@ -45,6 +46,12 @@ class CrossMemory {
         std::uint32_t read,
             write;  // rates of the two ends, MB/s; 0: not known, then packets find out
     };
+    // Whether both ends may copy a message of that length, each a part; `more`: further messages
+    // wait.
+    bool is_shared(std::size_t bytes, bool more) const {
+        return !oversubscribed_ &&
+               bytes >= (more ? SharedCopy::shortest_of_many : SharedCopy::shortest);
+    }
     bool pays(std::size_t bytes, const PacketPath& path);
     // The rate at which the kernel copies, MB/s; 0: it is not asked to.
     double kernel_rate();
@@ -52,6 +59,8 @@ class CrossMemory {
     bool allowed() const { return mode_ != CopyMode::packets; }
     // The kernel has copied this much for a message.
     void copied(std::size_t bytes, Clock::duration time);
+    // Copies of all channels that wait for the other end's piece.
+    int pending = 0;
 
   private:
     void estimate();

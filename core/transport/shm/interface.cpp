@@ -102,6 +102,13 @@ int ShmInterface::poll(Sink& sink) {
     int taken = 0;
     for (std::size_t i = 0; i < channels_.size(); ++i)
         if (channels_[i]->has_packets()) taken += channels_[i]->poll(sink);
+    if (const std::uint32_t calls = segment_->control().calls.load(std::memory_order_relaxed);
+        calls != calls_seen_) {
+        calls_seen_ = calls;
+        for (const auto& channel : channels_) channel->help();
+    }
+    if (cross_memory_.pending != 0) [[unlikely]]
+        for (std::size_t i = 0; i < channels_.size(); ++i) channels_[i]->end_copy(sink);
     const std::uint32_t knocks = segment_->control().knocks.load(std::memory_order_acquire);
     if (knocks == knocks_seen_) [[likely]]
         return taken;

@@ -62,6 +62,7 @@ class ShmInterface final : public Interface {
     bool reaches_all_ = true;  // the kernel permits access to the memory of all peers
     bool registered_ = false;  // with membarrier, so that sleepers can fence it
     std::uint32_t knocks_seen_ = 0;
+    std::uint32_t calls_seen_ = 0;
     std::vector<std::unique_ptr<Segment>> peers_;
     std::vector<std::unique_ptr<ShmChannel>> channels_;
 };

@@ -15,6 +15,7 @@
 
 #include "base/descriptor.h"
 #include "core/transport/api/interface.h"
+#include "core/transport/shm/shared_copy.h"
 
 namespace torusmp::transport::shm {
 
@@ -46,9 +47,6 @@ inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
 // The room for each of two short payloads before the round of payloads, if there is one.
 inline constexpr std::size_t near_bytes = 4096;
 
-// How long messages are copied; undecided until the receiver has chosen for the first one.
-enum class CopyChoice : std::uint32_t { undecided, by_kernel, in_packets };
-
 // One port in shared memory. Its first cache lines are written once, before any peer maps it.
 struct alignas(64) Port {
     std::uint32_t port;
@@ -68,8 +66,8 @@ struct alignas(64) Port {
     // 0: not known.
     alignas(64) std::atomic<std::uint32_t> read_rate;
     std::atomic<std::uint32_t> write_rate;
-    // The owner's last decision about a long message to it.
-    std::atomic<CopyChoice> copy_choice;
+    // A copy that the owner has started.
+    CopyPlan copy;
 };
 
 struct Control {
@@ -87,6 +85,8 @@ struct Control {
     std::atomic<std::uint32_t> late_bell;
     // Incremented by every peer that connects.
     alignas(64) std::atomic<std::uint32_t> knocks;
+    // Incremented by every peer that has started a copy with which the owner may help.
+    std::atomic<std::uint32_t> calls;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);

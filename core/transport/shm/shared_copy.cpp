@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/transport/shm/shared_copy.h"
+
+#include <algorithm>
+
+#include "base/assert.h"
+#include "core/transport/shm/cross_memory.h"
+
+namespace torusmp::transport::shm {
+namespace {
+
+// A piece takes about 10 us at most. Shorter ones cost more calls of the kernel.
+constexpr std::size_t longest_piece = std::size_t{256} << 10;
+// Turns of the wait for the end of the other rank's piece, about 100 us.
+constexpr int most_turns = 2000;
+
+constexpr std::uint64_t number_unit = std::uint64_t{1} << 32;
+
+std::uint32_t pieces_in(std::uint64_t left) {
+    return std::uint32_t(left);
+}
+
+Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes, pid_t other) {
+    if (move.inward) {
+        const Bytes here{reinterpret_cast<std::byte*>(move.to + at), bytes};
+        return copy_from(other, move.from + at, {&here, 1});
+    }
+    const ConstBytes here{reinterpret_cast<const std::byte*>(move.from + at), bytes};
+    return copy_to(other, move.to + at, {&here, 1});
+}
+
+void relax() {
+#ifdef __x86_64__
+    __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+void SharedCopy::begin(const Move& move) {
+    TORUSMP_ASSERT(!busy() && pieces_in(plan_->left.load()) == 0, other_, move.bytes);
+    move_ = move;
+    refused_ = false;
+    const std::uint64_t piece = std::min<std::uint64_t>(longest_piece, (move.bytes + 1) / 2);
+    plan_->from.store(move.from, std::memory_order_relaxed);
+    plan_->to.store(move.to, std::memory_order_relaxed);
+    plan_->bytes.store(move.bytes, std::memory_order_relaxed);
+    plan_->piece.store(piece, std::memory_order_relaxed);
+    plan_->inward.store(move.inward ? 1 : 0, std::memory_order_relaxed);
+    plan_->ended.store(0, std::memory_order_relaxed);
+    plan_->refused.store(0, std::memory_order_relaxed);
+    plan_->left.store(++number_ * number_unit + (move.bytes + piece - 1) / piece,
+                      std::memory_order_release);
+}
+
+Transfer SharedCopy::finish(const Move& move, std::uint64_t cookie) {
+    const std::uint64_t piece = plan_->piece.load(std::memory_order_relaxed);
+    const auto pieces = std::uint32_t((move.bytes + piece - 1) / piece);
+    std::uint32_t ours = 0;
+    std::uint64_t left = plan_->left.load(std::memory_order_relaxed);
+    while (pieces_in(left) != 0) {
+        // If nobody has helped with the first piece, the rest is one.
+        const bool alone = ours != 0 && ours + pieces_in(left) == pieces;
+        const std::uint32_t taken = refused_ || alone ? pieces_in(left) : 1;
+        if (!plan_->left.compare_exchange_weak(left, left - taken, std::memory_order_acq_rel))
+            continue;
+        const std::uint64_t at = (pieces - pieces_in(left)) * piece;
+        left -= taken;
+        ours += taken;
+        if (refused_) continue;
+        const std::uint64_t bytes = std::min(taken * piece, move.bytes - at);
+        refused_ = copy(move, at, bytes, other_) != Transfer::done;
+        left = plan_->left.load(std::memory_order_relaxed);
+    }
+    by_other_ = pieces - ours;
+    for (int turn = 0; !ended_by_other(); ++turn) {
+        if (turn == most_turns) {
+            cookie_ = cookie;
+            return Transfer::pending;
+        }
+        relax();
+    }
+    return result();
+}
+
+bool SharedCopy::ended_by_other() const {
+    return plan_->ended.load(std::memory_order_acquire) == by_other_;
+}
+
+Transfer SharedCopy::result() const {
+    if (refused_) return Transfer::refused;
+    if (plan_->refused.load(std::memory_order_relaxed) == 0) return Transfer::done;
+    return copy(move_, 0, move_.bytes, other_);
+}
+
+std::optional<SharedCopy::Result> SharedCopy::poll() {
+    if (!busy() || !ended_by_other()) return std::nullopt;
+    const Result ended{*cookie_, result() == Transfer::done};
+    cookie_.reset();
+    return ended;
+}
+
+void help(CopyPlan& plan, pid_t starter) {
+    std::uint64_t left = plan.left.load(std::memory_order_acquire);
+    while (pieces_in(left) != 0) {
+        // The plan of the copy whose number is in `left`, if the exchange succeeds.
+        const Move move{plan.from.load(std::memory_order_relaxed),
+                        plan.to.load(std::memory_order_relaxed),
+                        plan.bytes.load(std::memory_order_relaxed),
+                        plan.inward.load(std::memory_order_relaxed) == 0};
+        const std::uint64_t piece = plan.piece.load(std::memory_order_relaxed);
+        if (!plan.left.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel,
+                                             std::memory_order_acquire))
+            continue;
+        const std::uint64_t at = ((move.bytes + piece - 1) / piece - pieces_in(left)) * piece;
+        if (at >= move.bytes ||
+            copy(move, at, std::min(piece, move.bytes - at), starter) != Transfer::done)
+            plan.refused.store(1, std::memory_order_relaxed);
+        plan.ended.fetch_add(1, std::memory_order_release);
+        left = plan.left.load(std::memory_order_acquire);
+    }
+}
+
+}  // namespace torusmp::transport::shm

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A copy between the private memories of two ranks by the kernel, of which both ranks make a part:
+// two cores copy up to twice as fast as one.
+//
+// One rank starts the copy, takes piece after piece and copies it; the other one does the same with
+// the pieces that are left, if it polls in the meantime. So the copy never waits for a rank that
+// computes.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/transport/api/channel.h"
+
+namespace torusmp::transport::shm {
+
+// What both ranks know of a copy; in the segment of the rank that starts it, one for each port.
+struct alignas(64) CopyPlan {
+    // The pieces that nobody has taken yet, and, in the upper half, the number of the copy. A rank
+    // takes pieces by a change of this word, so the plan is that of the same copy as before.
+    std::atomic<std::uint64_t> left;
+    std::atomic<std::uint64_t> from, to, bytes;  // addresses in the ranks' memories
+    std::atomic<std::uint64_t> piece;            // bytes of each piece but the last
+    std::atomic<std::uint32_t> inward;           // 1 if the bytes go to the rank that starts it
+    // Pieces that the other rank has ended, and whether the kernel refused one of them.
+    alignas(64) std::atomic<std::uint32_t> ended;
+    std::atomic<std::uint32_t> refused;
+};
+
+// A stretch of memory that moves.
+struct Move {
+    std::uint64_t from, to, bytes;
+    bool inward;  // from the other process to this one
+};
+
+// The side of the rank that starts copies.
+class SharedCopy {
+  public:
+    // Shorter copies do not gain from being shared: one alone, and one of many in a row.
+    static constexpr std::size_t shortest = std::size_t{32} << 10;
+    static constexpr std::size_t shortest_of_many = std::size_t{256} << 10;
+
+    SharedCopy(CopyPlan& plan, pid_t other)
+        : plan_(&plan), other_(other), number_(std::uint32_t(plan.left.load() >> 32)) {}
+
+    bool busy() const { return cookie_.has_value(); }
+    // Copies; `call` asks the other rank to help. If that rank has not ended its last piece after a
+    // short wait, the copy is pending, and busy() until poll() returns its result. Precondition:
+    // !busy().
+    template <class Call>
+    Transfer run(const Move& move, std::uint64_t cookie, Call&& call) {
+        begin(move);
+        call();
+        return finish(move, cookie);
+    }
+    struct Result {
+        std::uint64_t cookie;
+        bool ok;
+    };
+    std::optional<Result> poll();
+
+  private:
+    void begin(const Move& move);
+    Transfer finish(const Move& move, std::uint64_t cookie);
+    bool ended_by_other() const;
+    Transfer result() const;
+
+    CopyPlan* plan_;
+    pid_t other_;
+    std::uint32_t number_;        // of the last copy
+    std::uint32_t by_other_ = 0;  // pieces of the present copy that the other rank has taken
+    bool refused_ = false;        // a piece of ours
+    Move move_{};
+    std::optional<std::uint64_t> cookie_;  // of a pending copy
+};
+
+// The other side: copies pieces of what that process has started, until none is left.
+void help(CopyPlan& plan, pid_t starter);
+
+}  // namespace torusmp::transport::shm
