@@ -74,8 +74,9 @@ void CrossMemory::estimate() {
         std::memcpy(to.data(), from.data(), bytes);
         asm volatile("" : : "r"(to.data()) : "memory");
     });
-    // The packet path copies twice. If each rank has a core, the two copies overlap.
-    by_packets_ = Rate::of(bytes, plain) * 4 / (oversubscribed_ ? 9 : 5);
+    // The packet path copies twice. If each rank has a core, the two copies overlap. Otherwise the
+    // ranks also take turns on a core for each few packets, which costs as much as the copies.
+    by_packets_ = Rate::of(bytes, plain) * (oversubscribed_ ? 2.0 / 9 : 4.0 / 5);
     by_kernel_ = refused ? 0 : Rate::of(bytes, by_kernel);
     estimated_ = true;
 }
@@ -99,16 +100,17 @@ Transfer copy_from(pid_t process, std::uint64_t remote, std::span<const Bytes> l
 bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
     if (mode_ != CopyMode::automatic) return mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
+    // Ranks that share cores lose them in the middle of a copy, so nothing is timed.
+    if (oversubscribed_) return kernel_.is_faster(by_kernel_ / by_packets_);
     const bool known = path.read != 0 && path.write != 0;
     const double by_packets = known ? rate_of(bytes, path) : by_packets_;
     return kernel_.is_faster(kernel_rate() / by_packets) && known && !kernel_.tries_ours();
 }
 
-// If each rank has a core, the two ends copy side by side, so the slower counts, but for one
-// payload.
+// The two ends copy side by side, so the slower counts, but for one payload.
 double CrossMemory::rate_of(std::size_t bytes, const PacketPath& path) const {
     const auto [slower, faster] = std::minmax({double(path.read), double(path.write)});
-    const std::size_t after = oversubscribed_ ? bytes : std::min(bytes, path.payload);
+    const std::size_t after = std::min(bytes, path.payload);
     return double(bytes) / (double(bytes) / slower + double(after) / faster);
 }
 
@@ -120,7 +122,6 @@ double CrossMemory::kernel_rate() {
 }
 
 void CrossMemory::copied(std::size_t bytes, Clock::duration time) {
-    // Ranks that share cores lose them in the middle of a copy.
     if (bytes >= worth_timing && !oversubscribed_) rate_.add(Rate::of(bytes, time));
 }
 
