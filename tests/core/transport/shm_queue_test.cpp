@@ -16,7 +16,7 @@ namespace torusmp::transport::shm {
 namespace shm_queue_test {
 namespace {
 
-constexpr std::size_t longest = 8192;
+constexpr std::size_t longest = near_bytes + 2048;
 constexpr std::size_t blocks_only = 0;
 
 struct Packet {
