@@ -56,6 +56,8 @@ Clock::duration shortest(Copy&& copy_once) {
 }
 
 constexpr std::size_t worth_timing = std::size_t{64} << 10;
+// Where ranks share cores, shorter messages gain nothing.
+constexpr std::size_t crowded_from = std::size_t{256} << 10;
 
 }  // namespace
 
@@ -101,7 +103,8 @@ bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
     if (mode_ != CopyMode::automatic) return mode_ == CopyMode::one_copy;
     if (!estimated_) estimate();
     // Ranks that share cores lose them in the middle of a copy, so nothing is timed.
-    if (oversubscribed_) return kernel_.is_faster(by_kernel_ / by_packets_);
+    if (oversubscribed_)
+        return bytes >= crowded_from && kernel_.is_faster(by_kernel_ / by_packets_);
     const bool known = path.read != 0 && path.write != 0;
     const double by_packets = known ? rate_of(bytes, path) : by_packets_;
     return kernel_.is_faster(kernel_rate() / by_packets) && known && !kernel_.tries_ours();
