@@ -11,6 +11,7 @@ namespace {
 
 // A piece takes about 10 us at most. Shorter ones cost more calls of the kernel.
 constexpr std::size_t longest_piece = std::size_t{256} << 10;
+constexpr std::uint32_t most_pieces_at_once = 4;
 // Turns of the wait for the end of the other rank's piece, about 100 us.
 constexpr int most_turns = 2000;
 
@@ -59,9 +60,10 @@ Transfer SharedCopy::finish(const Move& move, std::uint64_t cookie) {
     std::uint32_t ours = 0;
     std::uint64_t left = plan_->left.load(std::memory_order_relaxed);
     while (pieces_in(left) != 0) {
-        // If nobody has helped with the first piece, the rest is one.
+        // If nobody has helped so far, fewer calls of the kernel are better.
         const bool alone = ours != 0 && ours + pieces_in(left) == pieces;
-        const std::uint32_t taken = refused_ || alone ? pieces_in(left) : 1;
+        const std::uint32_t most = refused_ ? pieces : alone ? most_pieces_at_once : 1;
+        const std::uint32_t taken = std::min(most, pieces_in(left));
         if (!plan_->left.compare_exchange_weak(left, left - taken, std::memory_order_acq_rel))
             continue;
         const std::uint64_t at = (pieces - pieces_in(left)) * piece;
