@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/pause.h"
 #include "core/progress/progress.h"
 
 namespace torusmp::core {
@@ -28,15 +29,6 @@ constexpr unsigned most_vain_yields = 2;
 constexpr std::chrono::nanoseconds shortest_turn = std::chrono::microseconds(1);
 // A longer yield has given the core to threads that do not yield in turn.
 constexpr std::chrono::nanoseconds longest_turn = std::chrono::milliseconds(1);
-
-// Gives the processor a spin-loop hint.
-inline void pause() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("isb" ::: "memory");  // its yield does nothing on most of them
-#endif
-}
 
 }  // namespace
 
@@ -84,7 +76,7 @@ void Progress::Waiter::look() {
     const bool spins = !options.oversubscribed && spin.count() != 0;
     if (spins && idle_turns_ % progress_.polls_per_look_ != 0) {
         // No pause during the first polls, to keep latency low.
-        if (idle_turns_ > polls_without_pause) pause();
+        if (idle_turns_ > polls_without_pause) base::pause();
         return;
     }
     const auto now = Clock::now();

@@ -43,9 +43,8 @@ class SlotQueue {
           bulk_stride_(bulk_stride),
           round_bytes_(round_bytes),
           slots_(std::uint32_t(slots)) {
-        TORUSMP_ASSERT(
-            round_bytes == 0 || round_bytes >= 2 * near_bytes + (slots + 1) * bulk_stride,
-            round_bytes, slots, bulk_stride);
+        TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= round_begin + (slots + 1) * bulk_stride,
+                       round_bytes, slots, bulk_stride);
     }
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
@@ -84,14 +83,14 @@ class SlotQueue {
             .load(std::memory_order_acquire);
     }
     std::size_t begin_in_round(std::size_t bytes) const {
-        return at_ + bytes <= round_bytes_ ? at_ : 2 * near_bytes;
+        return at_ + bytes <= round_bytes_ ? at_ : round_begin;
     }
 
     std::byte* lines_ = nullptr;
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
     std::size_t round_bytes_ = 0;
-    std::size_t at_ = 2 * near_bytes;  // behind the last payload of a round
+    std::size_t at_ = round_begin;  // behind the last payload of a round
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far

@@ -50,7 +50,7 @@ std::uint64_t bulk_stride(const PortOptions& port) {
 // there are slots do not overlap, although the last one before the end may leave a rest.
 std::uint64_t round_bytes(const PortOptions& port, std::uint64_t wanted) {
     const std::uint64_t least = (port.credits[0] + std::uint64_t{1}) * bulk_stride(port);
-    return wanted == 0 ? 0 : 2 * near_bytes + round_up(std::max(wanted, least), 64);
+    return wanted == 0 ? 0 : round_begin + round_up(std::max(wanted, least), 64);
 }
 
 Plan plan(const std::vector<PortOptions>& ports, std::uint64_t round) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/assert.h"
+#include "base/pause.h"
 #include "core/transport/shm/cross_memory.h"
 
 namespace torusmp::transport::shm {
@@ -15,10 +16,12 @@ constexpr std::uint32_t most_pieces_at_once = 4;
 // Turns of the wait for the end of the other rank's piece, about 100 us.
 constexpr int most_turns = 2000;
 
-constexpr std::uint64_t number_unit = std::uint64_t{1} << 32;
-
 std::uint32_t pieces_in(std::uint64_t left) {
     return std::uint32_t(left);
+}
+
+std::uint32_t pieces_of(const Move& move, std::uint64_t piece) {
+    return std::uint32_t((move.bytes + piece - 1) / piece);
 }
 
 Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes, pid_t other) {
@@ -28,12 +31,6 @@ Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes, pid_t oth
     }
     const ConstBytes here{reinterpret_cast<const std::byte*>(move.from + at), bytes};
     return copy_to(other, move.to + at, {&here, 1});
-}
-
-void relax() {
-#ifdef __x86_64__
-    __builtin_ia32_pause();
-#endif
 }
 
 }  // namespace
@@ -50,13 +47,12 @@ void SharedCopy::begin(const Move& move) {
     plan_->inward.store(move.inward ? 1 : 0, std::memory_order_relaxed);
     plan_->ended.store(0, std::memory_order_relaxed);
     plan_->refused.store(0, std::memory_order_relaxed);
-    plan_->left.store(++number_ * number_unit + (move.bytes + piece - 1) / piece,
-                      std::memory_order_release);
+    plan_->left.store(++number_ * number_unit + pieces_of(move, piece), std::memory_order_release);
 }
 
-Transfer SharedCopy::finish(const Move& move, std::uint64_t cookie) {
+Transfer SharedCopy::finish(std::uint64_t cookie) {
     const std::uint64_t piece = plan_->piece.load(std::memory_order_relaxed);
-    const auto pieces = std::uint32_t((move.bytes + piece - 1) / piece);
+    const std::uint32_t pieces = pieces_of(move_, piece);
     std::uint32_t ours = 0;
     std::uint64_t left = plan_->left.load(std::memory_order_relaxed);
     while (pieces_in(left) != 0) {
@@ -70,8 +66,8 @@ Transfer SharedCopy::finish(const Move& move, std::uint64_t cookie) {
         left -= taken;
         ours += taken;
         if (refused_) continue;
-        const std::uint64_t bytes = std::min(taken * piece, move.bytes - at);
-        refused_ = copy(move, at, bytes, other_) != Transfer::done;
+        const std::uint64_t bytes = std::min(taken * piece, move_.bytes - at);
+        refused_ = copy(move_, at, bytes, other_) != Transfer::done;
         left = plan_->left.load(std::memory_order_relaxed);
     }
     by_other_ = pieces - ours;
@@ -80,7 +76,7 @@ Transfer SharedCopy::finish(const Move& move, std::uint64_t cookie) {
             cookie_ = cookie;
             return Transfer::pending;
         }
-        relax();
+        base::pause();
     }
     return result();
 }
@@ -114,7 +110,7 @@ void help(CopyPlan& plan, pid_t starter) {
         if (!plan.left.compare_exchange_weak(left, left - 1, std::memory_order_acq_rel,
                                              std::memory_order_acquire))
             continue;
-        const std::uint64_t at = ((move.bytes + piece - 1) / piece - pieces_in(left)) * piece;
+        const std::uint64_t at = (pieces_of(move, piece) - pieces_in(left)) * piece;
         if (at >= move.bytes ||
             copy(move, at, std::min(piece, move.bytes - at), starter) != Transfer::done)
             plan.refused.store(1, std::memory_order_relaxed);

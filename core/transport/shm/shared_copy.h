@@ -45,7 +45,7 @@ class SharedCopy {
     static constexpr std::size_t shortest_of_many = std::size_t{256} << 10;
 
     SharedCopy(CopyPlan& plan, pid_t other)
-        : plan_(&plan), other_(other), number_(std::uint32_t(plan.left.load() >> 32)) {}
+        : plan_(&plan), other_(other), number_(std::uint32_t(plan.left.load() / number_unit)) {}
 
     bool busy() const { return cookie_.has_value(); }
     // Copies; `call` asks the other rank to help. If that rank has not ended its last piece after a
@@ -55,7 +55,7 @@ class SharedCopy {
     Transfer run(const Move& move, std::uint64_t cookie, Call&& call) {
         begin(move);
         call();
-        return finish(move, cookie);
+        return finish(cookie);
     }
     struct Result {
         std::uint64_t cookie;
@@ -63,9 +63,12 @@ class SharedCopy {
     };
     std::optional<Result> poll();
 
+    // What a copy's number counts in CopyPlan::left.
+    static constexpr std::uint64_t number_unit = std::uint64_t{1} << 32;
+
   private:
     void begin(const Move& move);
-    Transfer finish(const Move& move, std::uint64_t cookie);
+    Transfer finish(std::uint64_t cookie);
     bool ended_by_other() const;
     Transfer result() const;
 

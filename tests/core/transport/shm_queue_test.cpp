@@ -106,7 +106,7 @@ void check(std::size_t slots, std::size_t round, unsigned seed) {
 
 TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm][queue]") {
     for (const std::size_t slots : {2, 3, 16, 120}) {
-        const std::size_t least = 2 * near_bytes + (slots + 1) * longest;
+        const std::size_t least = round_begin + (slots + 1) * longest;
         for (unsigned seed = 1; seed <= 5; ++seed) {
             check(slots, blocks_only, seed);
             check(slots, least, seed);
@@ -118,7 +118,7 @@ TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm
 TEST_CASE("only a short payload without others under way has one of the same two places",
           "[shm][queue]") {
     const std::size_t slots = 4;
-    Queue queue(slots, 2 * near_bytes + (slots + 1) * longest);
+    Queue queue(slots, round_begin + (slots + 1) * longest);
     const std::byte content{1};
     const Packet first = queue.send(1000, content);
     const Packet beside = queue.send(1000, content);
