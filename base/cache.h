@@ -19,6 +19,10 @@ inline void demote([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std
 #endif
 }
 
+// The most bytes that are worth fetching before they are written; longer fetches delay the stores
+// that follow. Depends on the processor.
+std::size_t most_fetched();
+
 // Fetches lines that this core will write. Without a flag that excludes old processors, the
 // compiler would fetch them as if to read, which leaves them in the other core's cache.
 inline void fetch_to_write(const std::byte* begin, std::size_t bytes) {

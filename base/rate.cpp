@@ -5,8 +5,12 @@
 
 namespace torusmp {
 
+double Rate::microseconds(Clock::duration time) {
+    return std::max(std::chrono::duration<double, std::micro>(time).count(), 1e-3);
+}
+
 double Rate::of(std::size_t bytes, Clock::duration time) {
-    return double(bytes) / std::max(std::chrono::duration<double, std::micro>(time).count(), 1e-3);
+    return double(bytes) / microseconds(time);
 }
 
 void Rate::add(double sample) {

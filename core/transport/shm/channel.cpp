@@ -50,6 +50,7 @@ OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk
     for (; free_count_ < slots; ++free_count_)
         free_[free_count_] = std::uint8_t(slots - 1 - free_count_);
     blocks_.fill(no_block);
+    if (goes_round()) most_fetched_ = base::most_fetched();
 }
 
 void OutSlotQueue::reclaim_blocks() {
@@ -92,7 +93,8 @@ bool ShmChannel::deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& 
     const std::byte* const payload = near ? queue.near() : queue.next_in_round(header.length);
     bool held = false;
     {
-        const Rate::Sample sample(read_rate_.due(header.length), header.length);
+        const bool timed = near || queue.used_before(header.length);
+        const Rate::Sample sample(timed ? read_rate_.due(header.length) : nullptr, header.length);
         held = sink.on_packet(*this, header, payload) == Verdict::held;
     }
     if (!held && !near) queue.pass_in_round(header.length);
@@ -152,7 +154,7 @@ void ShmChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstB
     OutSlotQueue& out = out_[header.virtual_channel];
     std::byte* const slot = out.payload(front.size() + payload.size());
     {
-        const Rate::Sample sample(out.goes_round() ? write_rate_.due(payload.size()) : nullptr,
+        const Rate::Sample sample(out.is_timed() ? write_rate_.due(payload.size()) : nullptr,
                                   payload.size());
         std::copy(payload.begin(), payload.end(), std::copy(front.begin(), front.end(), slot));
     }

@@ -43,8 +43,9 @@ class SlotQueue {
           bulk_stride_(bulk_stride),
           round_bytes_(round_bytes),
           slots_(std::uint32_t(slots)) {
-        TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= round_begin + (slots + 1) * bulk_stride,
-                       round_bytes, slots, bulk_stride);
+        const std::size_t least = round_begin + (slots + 1) * bulk_stride;
+        TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= least, round_bytes, slots, bulk_stride);
+        end_of_round_ = std::max(least, round_bytes / 2);
     }
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
@@ -55,11 +56,16 @@ class SlotQueue {
     bool goes_round() const { return round_bytes_ != 0; }
     // The place of the next payload in the round.
     std::byte* next_in_round(std::size_t bytes) const { return bulk_ + begin_in_round(bytes); }
+    // Whether that place has been used before. If not, this use takes the time of page faults.
+    bool used_before(std::size_t bytes) const { return begin_in_round(bytes) + bytes <= used_; }
+    void pass_in_round(std::size_t bytes) {
+        const std::size_t begin = begin_in_round(bytes);
+        if (begin < at_ && ++turns_ == turns_of_half) end_of_round_ = round_bytes_;
+        at_ = (begin + bytes + unit - 1) / unit * unit;
+        used_ = std::max(used_, at_);
+    }
     // The place of a short payload, beside the round: one of two in turn.
     std::byte* near() const { return bulk_ + count_ % 2 * near_bytes; }
-    void pass_in_round(std::size_t bytes) {
-        at_ = (begin_in_round(bytes) + bytes + unit - 1) / unit * unit;
-    }
     std::uint32_t stamp() const { return count_ + 1; }
     // Whether the packet whose turn it is has arrived.
     bool filled() const { return written(slot_) == stamp(); }
@@ -76,6 +82,9 @@ class SlotQueue {
 
   private:
     static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
+    // Fresh memory costs page faults, for which short jobs are not paid back: so many turns go
+    // through half of it only.
+    static constexpr std::uint32_t turns_of_half = 256;
     // The stamp of a slot, as its writer left it.
     std::uint32_t written(std::uint32_t slot) const {
         return std::atomic_ref<std::uint32_t>(
@@ -83,14 +92,17 @@ class SlotQueue {
             .load(std::memory_order_acquire);
     }
     std::size_t begin_in_round(std::size_t bytes) const {
-        return at_ + bytes <= round_bytes_ ? at_ : round_begin;
+        return at_ + bytes <= end_of_round_ ? at_ : round_begin;
     }
 
     std::byte* lines_ = nullptr;
     std::byte* bulk_ = nullptr;
     std::size_t bulk_stride_ = 0;
     std::size_t round_bytes_ = 0;
-    std::size_t at_ = round_begin;  // behind the last payload of a round
+    std::size_t end_of_round_ = 0;  // at present
+    std::uint32_t turns_ = 0;
+    std::size_t at_ = round_begin;    // behind the last payload of a round
+    std::size_t used_ = round_begin;  // behind the last payload of all so far
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
@@ -120,6 +132,7 @@ class OutSlotQueue : public SlotQueue {
             block_ = bytes <= near_bytes && in_flight_ == 0 ? near_block : no_block;
             if (block_ == near_block) return near();
             std::byte* const place = next_in_round(bytes);
+            fresh_ = !used_before(bytes);
             pass_in_round(bytes);
             return place;
         }
@@ -134,6 +147,8 @@ class OutSlotQueue : public SlotQueue {
         block_ = free_[free_count_ - 1];
         return bulk(block_);
     }
+    // Whether the time to write a payload that payload() has placed in the round is typical.
+    bool is_timed() const { return goes_round() && !fresh_; }
     // The block of the packet for which payload() was called.
     std::uint8_t block() const { return block_; }
     void advance() {
@@ -156,11 +171,10 @@ class OutSlotQueue : public SlotQueue {
     // Fetches the lines of the next packet, if it is as long as the last one; but not that of its
     // header, on which the reader polls.
     void fetch_next(std::size_t bytes) const {
-        if (!goes_round() || bytes <= beside_header) return;
+        if (bytes <= beside_header || bytes > most_fetched_) return;
         if (bytes <= inline_bytes)
             return base::fetch_to_write(line() + base::cache_line, bytes - beside_header);
-        base::fetch_to_write(block_ == near_block ? near() : next_in_round(bytes),
-                             std::min(bytes, most_fetched));
+        base::fetch_to_write(block_ == near_block ? near() : next_in_round(bytes), bytes);
     }
     // The receiver has emptied that many slots, in the order in which they were filled.
     void returned(std::uint32_t slots) {
@@ -174,7 +188,6 @@ class OutSlotQueue : public SlotQueue {
     static constexpr std::size_t beside_header = base::cache_line - sizeof(PacketHeader);
     // More lines than this are written sooner if they stay near.
     static constexpr std::size_t most_demoted = 1024;
-    static constexpr std::size_t most_fetched = std::size_t{16} << 10;
     void reclaim() {
         if (returned_ == 0) return;
         if (free_count_ != slots()) return reclaim_blocks();
@@ -183,7 +196,9 @@ class OutSlotQueue : public SlotQueue {
     }
     void reclaim_blocks();
 
+    std::size_t most_fetched_ = 0;
     std::uint8_t block_ = no_block;
+    bool fresh_ = true;            // the last place in the round was never used before
     std::uint32_t in_flight_ = 0;  // packets whose slots have not returned
     std::uint32_t free_count_ = 0;
     std::uint32_t returned_ = 0;  // not yet seen by reclaim()

@@ -67,11 +67,16 @@ void CrossMemory::estimate() {
     std::vector<std::byte> from(bytes, std::byte{1});
     std::vector<std::byte> to(bytes, std::byte{2});
     bool refused = false;
-    const auto by_kernel = shortest([&] {
-        const auto address = std::uint64_t(reinterpret_cast<std::uintptr_t>(from.data()));
-        const Bytes whole = std::as_writable_bytes(std::span(to));
-        refused |= copy_from(getpid(), address, {&whole, 1}) == Transfer::refused;
-    });
+    const auto time_by_kernel = [&](std::size_t length) {
+        return Rate::microseconds(shortest([&] {
+            const auto address = std::uint64_t(reinterpret_cast<std::uintptr_t>(from.data()));
+            const Bytes part = std::span(to).first(length);
+            refused |= copy_from(getpid(), address, {&part, 1}) == Transfer::refused;
+        }));
+    };
+    constexpr std::size_t few = 4096;
+    const double all = time_by_kernel(bytes);
+    const double call_and_few = std::min(time_by_kernel(few), all / 2);
     const auto plain = shortest([&] {
         std::memcpy(to.data(), from.data(), bytes);
         asm volatile("" : : "r"(to.data()) : "memory");
@@ -79,7 +84,8 @@ void CrossMemory::estimate() {
     // The packet path copies twice. If each rank has a core, the two copies overlap. Otherwise the
     // ranks also take turns on a core for each few packets, which costs as much as the copies.
     by_packets_ = Rate::of(bytes, plain) * (oversubscribed_ ? 2.0 / 9 : 4.0 / 5);
-    by_kernel_ = refused ? 0 : Rate::of(bytes, by_kernel);
+    by_kernel_ = refused ? 0 : double(bytes - few) / (all - call_and_few);
+    call_time_ = refused ? 0 : std::max(0.0, call_and_few - double(few) / by_kernel_);
     estimated_ = true;
 }
 
@@ -104,10 +110,15 @@ bool CrossMemory::pays(std::size_t bytes, const PacketPath& path) {
     if (!estimated_) estimate();
     // Ranks that share cores lose them in the middle of a copy, so nothing is timed.
     if (oversubscribed_)
-        return bytes >= crowded_from && kernel_.is_faster(by_kernel_ / by_packets_);
+        return bytes >= crowded_from && kernel_.is_faster(kernel_rate_of(bytes) / by_packets_);
     const bool known = path.read != 0 && path.write != 0;
     const double by_packets = known ? rate_of(bytes, path) : by_packets_;
-    return kernel_.is_faster(kernel_rate() / by_packets) && known && !kernel_.tries_ours();
+    return kernel_.is_faster(kernel_rate_of(bytes) / by_packets) && known && !kernel_.tries_ours();
+}
+
+double CrossMemory::kernel_rate_of(std::size_t bytes) {
+    const double rate = kernel_rate();
+    return rate == 0 ? 0 : double(bytes) / (call_time_ + double(bytes) / rate);
 }
 
 // The two ends copy side by side, so the slower counts, but for one payload.
@@ -125,7 +136,9 @@ double CrossMemory::kernel_rate() {
 }
 
 void CrossMemory::copied(std::size_t bytes, Clock::duration time) {
-    if (bytes >= worth_timing && !oversubscribed_) rate_.add(Rate::of(bytes, time));
+    if (bytes < worth_timing || oversubscribed_) return;
+    const double whole = Rate::microseconds(time);
+    rate_.add(double(bytes) / std::max(whole - call_time_, whole / 2));
 }
 
 }  // namespace torusmp::transport::shm

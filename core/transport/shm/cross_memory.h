@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies between the private memories of two processes by the kernel: process_vm_readv/writev.
 //
-// This takes one copy instead of two, but the kernel pins every page of the other side, which can
-// cost more than a second copy through the cache. Both are estimated at the first large message to
-// private memory, within this process, and then corrected by what real messages take: virtual
-// machines move, and two cores that were near each other are far apart a minute later. If the
-// kernel forbids the copy, packets carry the message, and nothing is reported.
+// This takes one copy instead of two, but each call of the kernel takes some time, and it pins
+// every page of the other side, which can cost more than a second copy through the cache. The time
+// of either way is estimated at the first large message to private memory, within this process, and
+// then corrected by what real messages take: virtual machines move, and two cores that were near
+// each other are far apart a minute later. If the kernel forbids the copy, packets carry the
+// message, and nothing is reported.
 #pragma once
 
 #include <sys/types.h>
@@ -53,8 +54,10 @@ class CrossMemory {
                bytes >= (more ? SharedCopy::shortest_of_many : SharedCopy::shortest);
     }
     bool pays(std::size_t bytes, const PacketPath& path);
-    // The rate at which the kernel copies, MB/s; 0: it is not asked to.
+    // The rate at which the kernel copies once it has begun, MB/s; 0: it is not asked to.
     double kernel_rate();
+    // The same for a message of that length, with the time until it begins.
+    double kernel_rate_of(std::size_t bytes);
     // Whether to copy at all.
     bool allowed() const { return mode_ != CopyMode::packets; }
     // The kernel has copied this much for a message.
@@ -70,6 +73,7 @@ class CrossMemory {
     bool oversubscribed_;
     bool estimated_ = false;
     double by_kernel_ = 0;  // MB/s, as estimated, until it is measured
+    double call_time_ = 0;  // of the kernel, before it copies anything, us
     std::atomic<std::uint32_t> measured_{0};
     Rate rate_{measured_, 1};
     double by_packets_ = 0;  // MB/s, as estimated

@@ -56,6 +56,15 @@ class Queue {
         return payload;
     }
     void give_back(std::uint32_t slots) { out_.returned(slots); }
+    // Whether both ends time the next payload, of that many bytes, if it goes into the round.
+    bool send_is_timed(std::size_t bytes) {
+        const bool by_reader = in_.used_before(bytes);
+        send(bytes, std::byte{1});
+        receive(bytes);
+        give_back(1);
+        REQUIRE(out_.is_timed() == by_reader);
+        return by_reader;
+    }
 
   private:
     std::byte* lines() {
@@ -111,6 +120,7 @@ TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm
             check(slots, blocks_only, seed);
             check(slots, least, seed);
             check(slots, least + 3 * longest + 64, seed);
+            check(slots, 3 * least, seed);
         }
     }
 }
@@ -145,6 +155,26 @@ TEST_CASE("only a short payload without others under way has one of the same two
     CHECK(queue.send(near_bytes + 1, content).payload != first.payload);
 }
 
+TEST_CASE("payloads in memory that was never used before are not timed", "[shm][queue]") {
+    const std::size_t slots = 2, payloads = 40;
+    const std::size_t bytes = near_bytes + 64;
+    Queue queue(slots, 2 * (round_begin + payloads * bytes));
+    const auto timed_of = [&](std::size_t many) {
+        std::size_t timed = 0;
+        for (std::size_t i = 0; i < many; ++i) timed += queue.send_is_timed(bytes);
+        return timed;
+    };
+    // Half of the round for 256 turns; then all of it, whose second half is fresh.
+    const std::size_t first = timed_of(256 * payloads);
+    CHECK(first > 254 * payloads);
+    CHECK(first < 256 * payloads - payloads / 2);
+    const std::size_t second = timed_of(4 * payloads);
+    CHECK(second > 2 * payloads);
+    CHECK(second < 4 * payloads - payloads / 2);
+    CHECK(timed_of(4 * payloads) == 4 * payloads);
+}
+
 }  // namespace
 }  // namespace shm_queue_test
+
 }  // namespace torusmp::transport::shm

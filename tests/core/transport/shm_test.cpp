@@ -137,6 +137,15 @@ TEST_CASE("the kernel copies a message if packets are slower", "[shm]") {
     for (int i = 0; i < many; ++i) memory.copied(block, std::chrono::seconds(100));
     CHECK_FALSE(
         (memory.pays(bytes, {payload, slow, slow}) || memory.pays(bytes, {payload, slow, slow})));
+    // Each call takes some time before it copies, so short messages are slower.
+    CrossMemory of_lengths(CopyMode::automatic, false);
+    double before = 0;
+    for (std::size_t length = 4096; length <= bytes; length *= 4) {
+        const double rate = of_lengths.kernel_rate_of(length);
+        CHECK((rate > before || !permitted));
+        CHECK(rate <= of_lengths.kernel_rate());
+        before = rate;
+    }
     // A rank that shares its core may have lost it in a copy, so measured rates do not count.
     CrossMemory crowded(CopyMode::automatic, true);
     const bool pays = crowded.pays(bytes, {payload, 0, 0});
