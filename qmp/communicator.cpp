@@ -19,10 +19,11 @@ struct Claim {
     std::int64_t next_context;
 };
 
-void add_claims(void* inout, const void* in, std::size_t count, const void*) {
-    auto* sum = static_cast<std::int64_t*>(inout);
-    const auto* more = static_cast<const std::int64_t*>(in);
-    for (std::size_t i = 0; i < 3 * count; ++i) sum[i] += more[i];
+void add_claims(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    auto* const sum = static_cast<std::int64_t*>(result);
+    const auto* const left = static_cast<const std::int64_t*>(a);
+    const auto* const right = static_cast<const std::int64_t*>(b);
+    for (std::size_t i = 0; i < 3 * count; ++i) sum[i] = left[i] + right[i];
 }
 
 // By node; empty if a rank died.

@@ -2,47 +2,59 @@
 // Barrier, broadcast, reductions and alltoall.
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
+#include <utility>
 
 #include "qmp/communicator.h"
 
 namespace torusmp::qmp {
 namespace {
 
+template <class T, class Operation>
+void each(void* result, const void* a, const void* b, std::size_t count, Operation&& operation) {
+    auto* const to = static_cast<T*>(result);
+    const auto* const left = static_cast<const T*>(a);
+    const auto* const right = static_cast<const T*>(b);
+    for (std::size_t i = 0; i < count; ++i) to[i] = operation(left[i], right[i]);
+}
+
 template <class T>
-void add(void* inout, const void* in, std::size_t count, const void*) {
+void add(void* result, const void* a, const void* b, std::size_t count, const void*) {
     // Integers wrap around instead of overflowing.
     using Sum = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
                                             std::type_identity<T>>::type;
-    auto* sum = static_cast<Sum*>(inout);
-    const auto* more = static_cast<const Sum*>(in);
-    for (std::size_t i = 0; i < count; ++i) sum[i] = Sum(sum[i] + more[i]);
+    each<Sum>(result, a, b, count, [](Sum x, Sum y) { return Sum(x + y); });
 }
 
 template <class T>
-void largest(void* inout, const void* in, std::size_t count, const void*) {
-    auto* best = static_cast<T*>(inout);
-    const auto* other = static_cast<const T*>(in);
-    for (std::size_t i = 0; i < count; ++i) best[i] = std::max(best[i], other[i]);
+void largest(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    each<T>(result, a, b, count, [](T x, T y) { return std::max(x, y); });
 }
 
 template <class T>
-void smallest(void* inout, const void* in, std::size_t count, const void*) {
-    auto* best = static_cast<T*>(inout);
-    const auto* other = static_cast<const T*>(in);
-    for (std::size_t i = 0; i < count; ++i) best[i] = std::min(best[i], other[i]);
+void smallest(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    each<T>(result, a, b, count, [](T x, T y) { return std::min(x, y); });
 }
 
-void exclusive_or(void* inout, const void* in, std::size_t count, const void*) {
-    auto* bits = static_cast<unsigned long*>(inout);
-    const auto* other = static_cast<const unsigned long*>(in);
-    for (std::size_t i = 0; i < count; ++i) bits[i] ^= other[i];
+void exclusive_or(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    using Bits = unsigned long;
+    each<Bits>(result, a, b, count, [](Bits x, Bits y) { return x ^ y; });
 }
 
 // The program's function combines whole buffers: one element is one buffer.
-void program_function(void* inout, const void* in, std::size_t count, const void* closure) {
-    const auto function = *static_cast<const QMP_binary_func*>(closure);
-    if (count > 0) function(inout, const_cast<void*>(in));
+struct ProgramFunction {
+    QMP_binary_func function;
+    std::size_t bytes;
+};
+
+void call_program(void* result, const void* a, const void* b, std::size_t count,
+                  const void* closure) {
+    const auto& program = *static_cast<const ProgramFunction*>(closure);
+    if (count == 0) return;
+    if (result == b) std::swap(a, b);  // QMP's functions commute
+    if (result != a) std::memcpy(result, a, program.bytes);
+    program.function(result, const_cast<void*>(b));
 }
 
 QMP_status_t reduce(QMP_comm_struct& comm, void* values, std::size_t count,
@@ -109,9 +121,10 @@ QMP_status_t binary_reduction(QMP_comm_struct& comm, void* buffer, std::size_t b
         return complain(QMP_INVALID_ARG, call, "found a null pointer");
     if (bytes == 0) return QMP_SUCCESS;
     return guarded(call, [&] {
-        const collectives::Operation operation{.combine = program_function,
+        const ProgramFunction program{function, bytes};
+        const collectives::Operation operation{.combine = call_program,
                                                .element = bytes,
-                                               .closure = &function,
+                                               .closure = &program,
                                                .whole = true,
                                                .label = {"a function of the program", {}}};
         return reduce(comm, buffer, 1, operation, call);

@@ -35,10 +35,11 @@ struct CallArguments {
 
 namespace {
 
-void add_doubles(void* inout, const void* in, std::size_t count, const void*) {
-    auto* sum = static_cast<double*>(inout);
-    const auto* more = static_cast<const double*>(in);
-    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+void add_doubles(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    auto* const sum = static_cast<double*>(result);
+    const auto* const left = static_cast<const double*>(a);
+    const auto* const right = static_cast<const double*>(b);
+    for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 
 constexpr Operation sum_of_doubles{.combine = add_doubles, .element = sizeof(double)};

@@ -36,10 +36,7 @@ void PartSums::post_parts() {
     const int extent = grid_->extent(dimension_);
     const int here = grid_->coordinate(dimension_);
     const core::Buffer own = part(dimension_, here);
-    const bool first = dimension_ + 1 == grid_->dimensions();
-    const std::byte* const from = first ? values_ : sums_;
-    if (from != sums_ && own.bytes != 0)
-        std::memcpy(own.base, from + (own.base - sums_), own.bytes);
+    const std::byte* const from = contribution();
     for (int k = 1; k < extent; ++k) {
         const int c = (here + extent - k) % extent;
         receive({slot(c), own.bytes}, grid_->line_rank(dimension_, c));
@@ -57,8 +54,8 @@ void PartSums::add_parts() {
     const int here = grid_->coordinate(dimension_);
     const core::Buffer own = part(dimension_, here);
     if (own.bytes != 0)
-        fold_line(operation_, own.base, here, slots_, slot_bytes_, grid_->extent(dimension_),
-                  own.bytes / operation_.element);
+        fold_line(operation_, own.base, contribution() + (own.base - sums_), here, slots_,
+                  slot_bytes_, grid_->extent(dimension_), own.bytes / operation_.element);
 }
 
 }  // namespace torusmp::collectives

@@ -25,6 +25,10 @@ class PartSums : public LineParts {
   private:
     void post_parts();
     void add_parts();
+    // What this member adds along the current line.
+    const std::byte* contribution() const {
+        return dimension_ + 1 == grid_->dimensions() ? values_ : sums_;
+    }
     std::byte* slot(int coordinate) { return slots_ + slot_bytes_ * std::size_t(coordinate); }
 
     Group* grid_ = nullptr;

@@ -31,7 +31,8 @@ void Pipeline::lay_pipeline(const Plan& plan) {
     }
     lay_memory();
     use_requests(sends_, receives_);
-    if (plan.flow != Flow::down && at_root() && plan.count != 0 && plan.values != plan.buffer)
+    const bool alone = group().size() == 1;
+    if (plan.flow != Flow::down && alone && plan.count != 0 && plan.values != plan.buffer)
         std::memcpy(plan.buffer, plan.values, plan.count * plan.operation.element);
 }
 
@@ -104,7 +105,7 @@ const std::byte* Pipeline::own(const Stripe& stripe, std::size_t index) const {
 std::byte* Pipeline::sum(const Stripe& stripe, std::size_t index) const {
     if (stripe.sums != nullptr) return slot(stripe.sums, stripe, index);
     const std::size_t offset = (stripe.from + index * stripe.segment) * plan_.operation.element;
-    if (plan_.flow == Flow::up && !at_root())  // a leaf: its own values are the sum
+    if (stripe.from_children.empty() && !at_root())  // a leaf: its own values are the sum
         return const_cast<std::byte*>(plan_.values) + offset;
     return plan_.buffer + offset;
 }
@@ -159,10 +160,12 @@ void Pipeline::fold(Stripe& stripe) {
     if (stripe.from_children.empty()) return;
     std::byte* total = sum(stripe, index);
     const std::size_t bytes = segment(total, stripe, index).bytes;
-    if (stripe.sums != nullptr) std::memcpy(total, own(stripe, index), bytes);
-    for (Stream& child : stripe.from_children)
-        plan_.operation.combine(total, slot(child.slots, stripe, index),
+    const std::byte* so_far = own(stripe, index);
+    for (Stream& child : stripe.from_children) {
+        plan_.operation.combine(total, so_far, slot(child.slots, stripe, index),
                                 bytes / plan_.operation.element, plan_.operation.closure);
+        so_far = total;
+    }
 }
 
 // Sends the segments below `up_to` that the window allows. Returns true if some sends are complete.

@@ -144,6 +144,8 @@ class ThroughArea : public Algorithm {
     const std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
+    // For a member that reads nothing of contents of that length, which others have left for all.
+    void pass_over(std::size_t bytes) { area().pass_over(messages_->call(), bytes); }
     // The contents of that member have another size than expected: the call breaks off.
     void misfit(int from, std::size_t found, std::size_t expected);
     // Calls take(member, its contents) for all other members in turn, as far as contents have
@@ -164,8 +166,8 @@ class ThroughArea : public Algorithm {
     }
 
     // Adds the contributions of all members to `sum` in the order that all algorithms use: line by
-    // line of the grid, the last dimension first. from(member): its contribution; for the member at
-    // place 0 it may be `sum` itself.
+    // line of the grid, the last dimension first. from(member): its contribution; for the members
+    // at places 0 and 1, which are added first, it may be `sum` itself.
     template <class From>
     void fold_grid(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
                    From&& from) {
@@ -205,9 +207,6 @@ class ThroughArea : public Algorithm {
     }
     void misfit(int from, const Area::Slot& slot, std::size_t expected);
 
-    void begin_sum(std::byte* sum, const std::byte* value) const {
-        if (sum != value) std::memcpy(sum, value, sum_bytes_);
-    }
     template <bool to_own, class From>
     void fold(const Group& grid, const Operation& operation, std::byte* sum, std::size_t count,
               int place, From& from) {
@@ -225,8 +224,9 @@ class ThroughArea : public Algorithm {
         const int dimension = to_own ? level : grid.dimensions() - 1 - level;
         const int stride = grid.stride(dimension);
         const int here = grid.coordinate(place, dimension);
+        const std::byte* so_far = sum;
         if (level == 0)
-            begin_sum(sum, value(place));
+            so_far = value(place);
         else
             fold_lines<to_own>(grid, operation, sum, count, level - 1, place, from);
         for (int c = 0; c < grid.extent(dimension); ++c) {
@@ -241,8 +241,10 @@ class ThroughArea : public Algorithm {
                 fold_lines<to_own>(grid, operation, partial, count, level - 1, at, from);
                 more = partial;
             }
-            operation.combine(sum, more, count, operation.closure);
+            operation.combine(sum, so_far, more, count, operation.closure);
+            so_far = sum;
         }
+        if (so_far != sum) std::memcpy(sum, so_far, sum_bytes_);
     }
 
     Messages* messages_;

@@ -8,10 +8,10 @@ namespace torusmp::collectives {
 Allreduce::Allreduce(Group& group) : Collective(group, allreduce::algorithms()) {}
 Allreduce::~Allreduce() = default;
 
-void Allreduce::start(void* buffer, std::size_t count, const Operation& operation,
-                      const AlgorithmRow* algorithm) {
-    arguments_ = {static_cast<std::byte*>(buffer), count, operation,
-                  operation.commutative ? &group() : &group().ordered()};
+void Allreduce::start(void* result, const void* values, std::size_t count,
+                      const Operation& operation, const AlgorithmRow* algorithm) {
+    arguments_ = {static_cast<std::byte*>(result), static_cast<const std::byte*>(values), count,
+                  operation, operation.commutative ? &group() : &group().ordered()};
     const bool barrier = operation.combine == nullptr;
     const std::string_view name = barrier ? "barrier" : "allreduce";
     const Call call = barrier ? Call{} : call_of(-1, arguments_.bytes(), operation);

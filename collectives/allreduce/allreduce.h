@@ -16,7 +16,8 @@ namespace allreduce {
 
 // The arguments of a call, as its algorithm sees them.
 struct Arguments {
-    std::byte* buffer = nullptr;
+    std::byte* result = nullptr;
+    const std::byte* values = nullptr;  // may be the result
     std::size_t count = 0;
     Operation operation{};
     Group* grid = nullptr;  // the group, or its members in member order
@@ -33,11 +34,15 @@ class Allreduce final : public Collective<allreduce::Arguments> {
     explicit Allreduce(Group& group);
     ~Allreduce();
 
-    // Reduces `count` elements at `buffer` in place. `algorithm` is a row of
-    // allreduce::algorithms(), or null to let the settings choose; if the operation rules it out,
-    // the next row that fits is used.
-    void start(void* buffer, std::size_t count, const Operation& operation,
+    // Combines `count` elements at `values` of each member into `result`, in place if both are the
+    // same. `algorithm` is a row of allreduce::algorithms(), or null to let the settings choose; if
+    // the operation rules it out, the next row that fits is used.
+    void start(void* result, const void* values, std::size_t count, const Operation& operation,
                const AlgorithmRow* algorithm = nullptr);
+    void start(void* buffer, std::size_t count, const Operation& operation,
+               const AlgorithmRow* algorithm = nullptr) {
+        start(buffer, buffer, count, operation, algorithm);
+    }
     // Complete when all members have started it.
     void start_barrier();
 

@@ -27,7 +27,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     bool move() override {
         if (each_adds_) {
-            if (!leave_copy_for_all(call_.buffer, bytes_) || !all_left(bytes_)) return false;
+            if (!leave_copy_for_all(call_.values, bytes_) || !all_left(bytes_)) return false;
             add();
             return true;
         }
@@ -36,25 +36,24 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             std::byte* const room = claim_for_all(bytes_);
             if (room == nullptr) return false;
             add();
-            if (bytes_ != 0) std::memcpy(room, call_.buffer, bytes_);
+            if (bytes_ != 0) std::memcpy(room, call_.result, bytes_);
             leave_for_all(bytes_);
             return true;
         }
-        if (!leave_copy_for(first_, call_.buffer, bytes_)) return false;
+        if (!leave_copy_for(first_, call_.values, bytes_)) return false;
         const std::byte* const sum = left_by(first_, bytes_);
         if (sum == nullptr) return false;
-        if (bytes_ != 0) std::memcpy(call_.buffer, sum, bytes_);
+        if (bytes_ != 0) std::memcpy(call_.result, sum, bytes_);
         return true;
     }
 
     void add() {
         if (bytes_ == 0) return;
-        // The sum starts from the values of the first member; the others have left a copy of their
-        // own.
-        fold_grid(grid(), call_.operation, call_.buffer, call_.count, [&](int from) {
-            if (from == member())
-                return member() == first_ ? call_.buffer : contents_of(from, bytes_);
-            return left_by(from, bytes_);
+        // The own values are read where they are, unless the sum overwrites them before their turn.
+        const bool stay = call_.values != call_.result || grid().place() <= 1;
+        fold_grid(grid(), call_.operation, call_.result, call_.count, [&](int from) {
+            if (from != member()) return left_by(from, bytes_);
+            return stay ? call_.values : contents_of(from, bytes_);
         });
     }
 

@@ -13,15 +13,15 @@ ByHosts::ByHosts(Group& group, Hosts& hosts)
 
 Schedule* ByHosts::start_part(int number) {
     if (number == 0) {
-        to_leader_.start(call_.buffer, call_.buffer, call_.count, call_.operation, 0);
+        to_leader_.start(call_.result, call_.values, call_.count, call_.operation, 0);
         return &to_leader_;
     }
     if (number == 1 && leaders_) {
-        leaders_->start(call_.buffer, call_.count, call_.operation, algorithm_);
+        leaders_->start(call_.result, call_.count, call_.operation, algorithm_);
         return &*leaders_;
     }
     if (number == 2) {
-        from_leader_.start(call_.buffer, call_.bytes(), 0);
+        from_leader_.start(call_.result, call_.bytes(), 0);
         return &from_leader_;
     }
     return nullptr;

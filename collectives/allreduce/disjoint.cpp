@@ -14,8 +14,8 @@ class Disjoint final : public AlgorithmOf<Arguments, Pipeline> {
         lay_pipeline({.flow = Flow::up_and_down,
                       .trees = Routes::Trees::disjoint,
                       .root_place = group().routes().middle(),
-                      .buffer = call_.buffer,
-                      .values = call_.buffer,
+                      .buffer = call_.result,
+                      .values = call_.values,
                       .count = call_.count,
                       .operation = call_.operation});
     }

@@ -18,14 +18,14 @@ class Exchange final : public LineSums {
   private:
     bool step() override {
         if (gathered_) {
-            fold(call_.buffer, call_.count);
+            fold(call_.result, call_.count);
             --dimension_;
             line_step_ = 0;
         }
         gathered_ = false;
         if (dimension_ < 0) return false;
         if (grid().direct() || grid().extent(dimension_) == 2) {
-            exchange_line(grid(), dimension_, {call_.buffer, bytes_}, [this](int coordinate) {
+            exchange_line(grid(), dimension_, {call_.result, bytes_}, [this](int coordinate) {
                 return core::Buffer{slot(coordinate), bytes_};
             });
             gathered_ = true;
@@ -49,7 +49,7 @@ class Exchange final : public LineSums {
         const auto there = [&](int offset) {
             return ring || (here + offset >= 0 && here + offset < extent);
         };
-        const auto contribution = [&](int c) { return c == here ? call_.buffer : slot(c); };
+        const auto contribution = [&](int c) { return c == here ? call_.result : slot(c); };
         const auto up = [&] { return grid().line_rank(dimension_, at(+1)); };
         const auto down = [&] { return grid().line_rank(dimension_, at(-1)); };
 

@@ -18,7 +18,7 @@ class Lines final : public LineSums {
   private:
     bool step() override {
         if (phase_ == Phase::reduced) {  // the line's contributions have reached its first member
-            fold(call_.buffer, call_.count);
+            fold(call_.result, call_.count);
             --dimension_;
             phase_ = Phase::reduce;
         }
@@ -34,15 +34,15 @@ class Lines final : public LineSums {
                 // The result arrives only after this member's contribution has been received, so it
                 // may overwrite it.
                 const Rank first = grid().line_rank(dimension_, 0);
-                receive({call_.buffer, bytes_}, first);
-                send({call_.buffer, bytes_}, first);
+                receive({call_.result, bytes_}, first);
+                send({call_.result, bytes_}, first);
                 return true;
             }
         }
         if (phase_ != Phase::spread) return false;
         for (int d = dimension_ + 1; d < grid().dimensions(); ++d)
             for (int c = 1; c < grid().extent(d); ++c)
-                send({call_.buffer, bytes_}, grid().line_rank(d, c));
+                send({call_.result, bytes_}, grid().line_rank(d, c));
         phase_ = Phase::end;
         return true;
     }

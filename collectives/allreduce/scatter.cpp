@@ -11,7 +11,7 @@ class Scatter final : public AlgorithmOf<Arguments, PartSums> {
     using AlgorithmOf::AlgorithmOf;
 
     void start() override {
-        begin_sums(*call_.grid, call_.operation, call_.buffer, call_.buffer, call_.count);
+        begin_sums(*call_.grid, call_.operation, call_.values, call_.result, call_.count);
         summed_ = false;
         dimension_ = -1;
     }

@@ -23,8 +23,8 @@ class Star final : public LineSums {
         if (phase_ == Phase::post && grid().place() != 0) {
             // The result arrives only after this member's contribution has been received, so it may
             // overwrite it.
-            receive({call_.buffer, bytes_}, rank_at(0));
-            send({call_.buffer, bytes_}, rank_at(0));
+            receive({call_.result, bytes_}, rank_at(0));
+            send({call_.result, bytes_}, rank_at(0));
             phase_ = Phase::end;
             return true;
         }
@@ -35,7 +35,7 @@ class Star final : public LineSums {
         }
         if (phase_ != Phase::answer) return false;
         fold_all();
-        for (int p = 1; p < grid().size(); ++p) send({call_.buffer, bytes_}, rank_at(p));
+        for (int p = 1; p < grid().size(); ++p) send({call_.result, bytes_}, rank_at(p));
         phase_ = Phase::end;
         return true;
     }
@@ -44,7 +44,7 @@ class Star final : public LineSums {
     void fold_all() {
         if (bytes_ == 0) return;
         const Operation& operation = call_.operation;
-        std::memcpy(slot(grid().place()), call_.buffer, bytes_);
+        std::memcpy(slot(grid().place()), call_.result, bytes_);
         // The last dimension is the fastest: its lines are runs of places, whose sums form the
         // places of a grid without that dimension.
         for (int d = grid().dimensions() - 1, left = grid().size(); d >= 0; --d) {
@@ -52,12 +52,12 @@ class Star final : public LineSums {
             left /= extent;
             for (int line = 0; line < left; ++line) {
                 for (int c = 1; c < extent; ++c)
-                    operation.combine(slot(line * extent), slot(line * extent + c), call_.count,
-                                      operation.closure);
+                    operation.combine(slot(line * extent), slot(line * extent),
+                                      slot(line * extent + c), call_.count, operation.closure);
                 if (line != 0) std::memcpy(slot(line), slot(line * extent), bytes_);
             }
         }
-        std::memcpy(call_.buffer, slot(0), bytes_);
+        std::memcpy(call_.result, slot(0), bytes_);
     }
 
     enum class Phase { post, answer, end };

@@ -168,12 +168,17 @@ class Area {
     bool is_gone(int member, std::uint64_t call) const {
         return slot_of(member, call & mask_).stamp.load(std::memory_order_relaxed) > call;
     }
-    // Every reader must call this during its call.
+    // Every reader must call this during its call, or pass_over() if it does not read the contents.
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
         if (bytes > room_bytes) [[unlikely]]
             return read_large(member, call, bytes);
         return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
+    }
+
+    // Writers of large contents learn soon that this member is done with them.
+    void pass_over(std::uint64_t call, std::size_t bytes) {
+        if (bytes > room_bytes) tell_soon(call);
     }
 
     // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block`

@@ -7,8 +7,9 @@
 
 namespace torusmp::collectives {
 
-// inout[i] = inout[i] op in[i] for i in [0, count).
-using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
+// result[i] = a[i] op b[i] for i in [0, count). The result may be in the memory of a or of b.
+using Combine = void (*)(void* result, const void* a, const void* b, std::size_t count,
+                         const void* closure);
 
 // The operation as text, for comparison and reports. Both are literals, the same on all members;
 // empty if there is nothing to compare.
@@ -27,10 +28,10 @@ struct Operation {
     Label label{};
 };
 
-// Adds the contributions of a line of members in the order of their coordinates into `own`, which
-// holds the contribution of coordinate `here`; the others are in slots by coordinate, which are
+// Adds the contributions of a line of members in the order of their coordinates. That of coordinate
+// `here` is at `own`, which may be `result`; the others are in slots by coordinate, which are
 // overwritten. Each contribution has `count` elements. Precondition: the element size is not 0.
-void fold_line(const Operation& operation, std::byte* own, int here, std::byte* slots,
-               std::size_t slot_bytes, int extent, std::size_t count);
+void fold_line(const Operation& operation, std::byte* result, const std::byte* own, int here,
+               std::byte* slots, std::size_t slot_bytes, int extent, std::size_t count);
 
 }  // namespace torusmp::collectives

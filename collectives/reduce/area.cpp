@@ -28,7 +28,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (bytes_ == 0) return true;
         const Group& grid = *call_.grid;
         const std::byte* own = call_.values;
-        if (own == call_.result && grid.place() != 0) {  // others come first, in the same place
+        if (own == call_.result && grid.place() > 1) {  // others come first, in the same place
             std::byte* const copy = own_.reserve(bytes_);
             std::memcpy(copy, own, bytes_);
             own = copy;

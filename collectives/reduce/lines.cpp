@@ -22,10 +22,9 @@ class Lines final : public AlgorithmOf<Arguments> {
         dimension_ = grid.dimensions() - 1;
         gathered_ = false;
         sum_ = at_root ? call_.result : memory + slot_bytes_ * std::size_t(grid.longest());
-        // A member that adds nothing sends its values from where they are. (A copy would be in its
-        // cache, from where the receiver has it slowly.)
-        adds_ = at_root || grid.coordinate(dimension_) == grid.coordinate(root_place_, dimension_);
-        if (adds_ && sum_ != call_.values && bytes_ != 0) std::memcpy(sum_, call_.values, bytes_);
+        own_ = call_.values;
+        if (dimension_ < 0 && sum_ != own_ && bytes_ != 0)  // no other member contributes
+            std::memcpy(sum_, own_, bytes_);
     }
 
   private:
@@ -33,8 +32,9 @@ class Lines final : public AlgorithmOf<Arguments> {
         const Group& grid = *call_.grid;
         if (gathered_) {
             if (bytes_ != 0)
-                fold_line(call_.operation, sum_, grid.coordinate(dimension_), memory_.reserve(0),
-                          slot_bytes_, grid.extent(dimension_), call_.count);
+                fold_line(call_.operation, sum_, own_, grid.coordinate(dimension_),
+                          memory_.reserve(0), slot_bytes_, grid.extent(dimension_), call_.count);
+            own_ = sum_;
             --dimension_;
             gathered_ = false;
         }
@@ -42,8 +42,7 @@ class Lines final : public AlgorithmOf<Arguments> {
         const int here = grid.coordinate(dimension_);
         const int target = grid.coordinate(root_place_, dimension_);
         if (here != target) {
-            const std::byte* const sum = adds_ ? sum_ : call_.values;
-            send({sum, bytes_}, grid.line_rank(dimension_, target));
+            send({own_, bytes_}, grid.line_rank(dimension_, target));
             dimension_ = -1;
             return true;
         }
@@ -56,8 +55,8 @@ class Lines final : public AlgorithmOf<Arguments> {
         return true;
     }
 
-    bool adds_ = false;  // this member receives contributions of others
-    std::byte* sum_ = nullptr;  // the result; scratch memory on the other members
+    std::byte* sum_ = nullptr;        // the result; scratch memory on the other members
+    const std::byte* own_ = nullptr;  // what this member contributes to the current line
     std::size_t bytes_ = 0;
     int root_place_ = 0;
     int dimension_ = 0;      // the current line

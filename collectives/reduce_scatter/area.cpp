@@ -19,7 +19,10 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         const std::size_t own = call_.sizes[std::size_t(member())];
         const std::size_t offset = call_.offsets[std::size_t(member())];
         if (!leave_copy_for_all(call_.values, call_.bytes)) return false;
-        if (own == 0) return true;  // no other member is waited for
+        if (own == 0) {  // no other member is waited for
+            pass_over(call_.bytes);
+            return true;
+        }
         if (!all_left(call_.bytes)) return false;
         const Operation& operation = call_.operation;
         if (call_.bytes > Area::room_bytes && operation.commutative && !operation.whole) {
@@ -30,25 +33,33 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         // one call.
         const std::size_t begin = operation.whole ? 0 : offset;
         const std::size_t bytes = operation.whole ? call_.bytes : own;
-        std::byte* const sum = sum_.reserve(bytes);  // the result may be part of the values
-        for (int from = 0; from < size(); ++from) {
-            const std::byte* const values =
-                (from == member() ? call_.values : left_by(from, call_.bytes)) + begin;
-            if (from == 0)
-                std::memcpy(sum, values, bytes);
-            else
-                operation.combine(sum, values, bytes / operation.element, operation.closure);
+        const auto values_of = [&](int from) {
+            return (from == member() ? call_.values : left_by(from, call_.bytes)) + begin;
+        };
+        std::byte* const sum = memory_for(bytes);
+        const std::byte* so_far = values_of(0);
+        for (int from = 1; from < size(); ++from) {
+            operation.combine(sum, so_far, values_of(from), bytes / operation.element,
+                              operation.closure);
+            so_far = sum;
         }
-        std::memcpy(call_.result, sum + offset - begin, own);
+        if (so_far + offset - begin != call_.result)
+            std::memcpy(call_.result, so_far + offset - begin, own);
         return true;
     }
 
+    // Memory for a sum: the result, unless that is shorter or part of the values.
+    std::byte* memory_for(std::size_t bytes) {
+        const bool fits = bytes == call_.sizes[std::size_t(member())];
+        return fits && call_.is_apart(member()) ? call_.result : sum_.reserve(bytes);
+    }
+
     void sum_lines(std::size_t own, std::size_t offset) {
-        std::byte* const sum = sum_.reserve(own);  // the result may be part of the values
+        std::byte* const sum = memory_for(own);
         fold_to_own(group(), call_.operation, sum, own / call_.operation.element, [&](int from) {
             return (from == member() ? call_.values : left_by(from, call_.bytes)) + offset;
         });
-        std::memcpy(call_.result, sum, own);
+        if (sum != call_.result) std::memcpy(call_.result, sum, own);
     }
 
     Scratch sum_;

@@ -32,7 +32,8 @@ class Ordered final : public AlgorithmOf<Arguments> {
         const Operation& operation = call_.operation;
         std::memcpy(slot(member), call_.values + call_.offsets[std::size_t(member)], own_);
         for (int from = 1; from < group().size(); ++from)
-            operation.combine(slot(0), slot(from), own_ / operation.element, operation.closure);
+            operation.combine(slot(0), slot(0), slot(from), own_ / operation.element,
+                              operation.closure);
         std::memcpy(call_.result, slot(0), own_);
         return false;
     }

@@ -26,6 +26,10 @@ struct Arguments {
     std::vector<std::size_t> offsets{};
     Operation operation{};
     Blocks blocks() const { return Blocks::each(sizes, offsets); }
+    // Whether the result of that member, which is this one, is not part of the values.
+    bool is_apart(int member) const {
+        return result + sizes[std::size_t(member)] <= values || values + bytes <= result;
+    }
 };
 const AlgorithmsFor<Arguments>& algorithms();
 

@@ -28,9 +28,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
     void begin_sums(Places places) {
         const int member = group().member();
         std::byte* const sums = memory_.reserve(call_.bytes);
-        const bool apart = call_.result + blocks().size(member) <= call_.values ||
-                           call_.values + call_.bytes <= call_.result;
-        own_ = apart ? call_.result : sums + blocks().offset(member);
+        own_ = call_.is_apart(member) ? call_.result : sums + blocks().offset(member);
         for (int i = 0; i < places.count(); ++i) {
             const int each = group().member_at(places[i]);
             const std::size_t offset = blocks().offset(each);
@@ -49,7 +47,7 @@ class Sums : public AlgorithmOf<Arguments, BlockMoves> {
         // In the order in which the receives were posted, which is always the same.
         if (steps_done_ > 0)
             each_received([this](int member, const std::byte* values) {
-                call_.operation.combine(sum_of(member), values,
+                call_.operation.combine(sum_of(member), sum_of(member), values,
                                         blocks().size(member) / call_.operation.element,
                                         call_.operation.closure);
             });

@@ -69,7 +69,7 @@ class Tree final : public AlgorithmOf<Arguments> {
     void add_subtrees() {
         const Operation& operation = call_.operation;
         for (int k = 0; k < subtrees_; ++k)
-            operation.combine(sums_, slots_ + call_.bytes * std::size_t(k),
+            operation.combine(sums_, sums_, slots_ + call_.bytes * std::size_t(k),
                               call_.bytes / operation.element, operation.closure);
         subtrees_ = 0;
     }

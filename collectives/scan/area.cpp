@@ -25,9 +25,11 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         std::byte* total = last ? total_.reserve(bytes_) : claim_for(member() + 1, bytes_);
         if (total == nullptr) return false;
         const bool inclusive = call_.kind == ScanKind::inclusive;
-        std::memcpy(total, first ? call_.buffer : before, bytes_);
         if (!first && (inclusive || !last))
-            call_.operation.combine(total, call_.buffer, call_.count, call_.operation.closure);
+            call_.operation.combine(total, before, call_.buffer, call_.count,
+                                    call_.operation.closure);
+        else
+            std::memcpy(total, first ? call_.buffer : before, bytes_);
         if (!first) std::memcpy(call_.buffer, inclusive ? total : before, bytes_);
         if (!last) leave_for(member() + 1, bytes_);
         return true;

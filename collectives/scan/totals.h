@@ -37,12 +37,14 @@ class Totals : public AlgorithmOf<Arguments> {
     }
     // a = a op b
     void combine(std::byte* a, const std::byte* b) const {
-        call_.operation.combine(a, b, call_.count, call_.operation.closure);
+        call_.operation.combine(a, a, b, call_.count, call_.operation.closure);
     }
     // Puts this total of further members in front of the total already known.
     void put_before(const std::byte* total) {
-        copy(spare_, total);
-        if (any_before_) combine(spare_, before_);
+        if (any_before_)
+            call_.operation.combine(spare_, total, before_, call_.count, call_.operation.closure);
+        else
+            copy(spare_, total);
         std::swap(spare_, before_);
         any_before_ = true;
     }

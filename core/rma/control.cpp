@@ -126,9 +126,9 @@ void apply(Control& control, const Arithmetic& arithmetic, const Buffer& origin,
             if (!arithmetic.keeps && arithmetic.combine == nullptr) {
                 target.unpack(from, in, bytes);
             } else if (!arithmetic.keeps) {
-                std::byte* const inout = in_place ? target.base + from : values.data();
-                arithmetic.combine(inout, in, bytes / arithmetic.element, nullptr);
-                if (!in_place) target.unpack(from, inout, bytes);
+                std::byte* const result_here = in_place ? target.base + from : values.data();
+                arithmetic.combine(result_here, old, in, bytes / arithmetic.element, nullptr);
+                if (!in_place) target.unpack(from, result_here, bytes);
             }
         }
     }

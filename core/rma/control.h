@@ -100,10 +100,12 @@ class BusyLock {
     Control& control_;
 };
 
-// An operation of accumulates on elements. `combine` computes inout[i] = inout[i] op in[i]; null to
-// replace, or, with `keeps`, to leave the target as it is.
+// An operation of accumulates on elements. `combine` computes result[i] = a[i] op b[i], where the
+// result may be in the memory of a or of b; null to replace, or, with `keeps`, to leave the target
+// as it is.
 struct Arithmetic {
-    using Combine = void (*)(void* inout, const void* in, std::size_t count, const void* closure);
+    using Combine = void (*)(void* result, const void* a, const void* b, std::size_t count,
+                             const void* closure);
     Combine combine = nullptr;
     bool keeps = false;
     std::size_t element = 1;  // bytes

@@ -86,7 +86,8 @@ bool apply(Control& control, const Reach& there, const Arithmetic& arithmetic, c
         if (arithmetic.keeps) continue;
         const std::byte* stored = operands.data();
         if (arithmetic.combine != nullptr) {
-            arithmetic.combine(values.data(), operands.data(), bytes / arithmetic.element, nullptr);
+            arithmetic.combine(values.data(), values.data(), operands.data(),
+                               bytes / arithmetic.element, nullptr);
             stored = values.data();
         }
         if (!store(there, place, from, {stored, bytes})) return false;

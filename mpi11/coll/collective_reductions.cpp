@@ -112,14 +112,21 @@ class AllreduceCall final : public ReductionCall {
     explicit AllreduceCall(Communicator& comm)
         : ReductionCall(comm, schedule_), schedule_(comm.group()) {}
     void prepare(const Vectors& vectors, Op& op, Datatype& type) { hold(vectors, op, type); }
-    void start() override { schedule_.start(filled(), vectors_.count, reduction_.operation()); }
+    void start() override {
+        if (!reduction_.direct())
+            return schedule_.start(filled(), vectors_.count, reduction_.operation());
+        schedule_.start(reduction_.memory(vectors_.receive), reduction_.memory(vectors_.values()),
+                        vectors_.count, reduction_.operation());
+    }
     void give_back() override {
         let_go();
         SchedulePools::give(comm(), *this);
     }
 
   private:
-    void unstage() override { take_home(); }
+    void unstage() override {
+        if (!reduction_.direct()) take_home();
+    }
     collectives::Allreduce schedule_;
 };
 

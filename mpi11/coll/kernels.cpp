@@ -26,10 +26,16 @@ void store(std::byte* memory, std::size_t i, T value) {
 }
 
 template <class T, class F>
-void each(void* inout, const void* in, std::size_t count, F&& f) {
-    auto* __restrict a = static_cast<std::byte*>(inout);
-    const auto* __restrict b = static_cast<const std::byte*>(in);
-    for (std::size_t i = 0; i < count; ++i) store<T>(a, i, f(load<T>(a, i), load<T>(b, i)));
+void each(void* result, const void* a, const void* b, std::size_t count, F&& f) {
+    auto* const to = static_cast<std::byte*>(result);
+    const auto* const left = static_cast<const std::byte*>(a);
+    const auto* const right = static_cast<const std::byte*>(b);
+    // Each element depends on the two at its index only, so the loop may be vectorized without a
+    // check that the memory of the result is separate.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+    for (std::size_t i = 0; i < count; ++i) store<T>(to, i, f(load<T>(left, i), load<T>(right, i)));
 }
 
 // Unsigned and at least as wide as int, so that intermediate results do not overflow.
@@ -160,8 +166,8 @@ struct MaxLocation {
 };
 
 template <class T, class F>
-void combine(void* inout, const void* in, std::size_t count, const void*) {
-    each<T>(inout, in, count, F{});
+void combine(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    each<T>(result, a, b, count, F{});
 }
 
 // ---- the operations defined for each kind of values ----

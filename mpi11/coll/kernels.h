@@ -66,9 +66,9 @@ enum class Values : std::uint8_t {
 };
 inline constexpr int value_kinds = int(Values::float64_float64) + 1;
 
-// inout[i] = inout[i] op in[i]; both may be unaligned, and they do not overlap. Null if the
-// standard has no such operation. Integers wrap around; logical results are 0 or 1; of equal values
-// MINLOC and MAXLOC keep the lower index.
+// result[i] = a[i] op b[i], as collectives::Combine; all may be unaligned. Null if the standard has
+// no such operation. Integers wrap around; logical results are 0 or 1; of equal values MINLOC and
+// MAXLOC keep the lower index.
 collectives::Combine kernel(OpCode op, Values values);
 
 // Bytes from one element to the next; 0 for none.

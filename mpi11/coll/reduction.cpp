@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mpi11/fortran/fortran_hooks.h"
 
@@ -117,20 +118,27 @@ void Reduction::apply(std::byte* in, std::byte* inout, std::size_t count) const 
                       std::ptrdiff_t(operation_.element), handle_);
 }
 
-// The schedule wants inout = inout op in, where inout stands for the lower ranks.
-void Reduction::call_commuting(void* inout, const void* in, std::size_t count, const void* self) {
-    static_cast<const Reduction*>(self)->apply(static_cast<std::byte*>(const_cast<void*>(in)),
-                                               static_cast<std::byte*>(inout), count);
+// The schedule wants result = a op b, where a stands for the lower ranks.
+void Reduction::call_commuting(void* result, const void* a, const void* b, std::size_t count,
+                               const void* self) {
+    if (result == b) std::swap(a, b);
+    const auto& reduction = *static_cast<const Reduction*>(self);
+    const std::size_t bytes = reduction.bytes(count);
+    if (result != a && bytes != 0) std::memcpy(result, a, bytes);
+    reduction.apply(static_cast<std::byte*>(const_cast<void*>(b)), static_cast<std::byte*>(result),
+                    count);
 }
 
-void Reduction::call_ordered(void* inout, const void* in, std::size_t count, const void* self) {
+void Reduction::call_ordered(void* result, const void* a, const void* b, std::size_t count,
+                             const void* self) {
     const auto& reduction = *static_cast<const Reduction*>(self);
     const std::size_t bytes = reduction.bytes(count);
     if (bytes == 0) return;
-    std::byte* result = reduction.spare_.reserve(bytes);
-    std::memcpy(result, in, bytes);
-    reduction.apply(static_cast<std::byte*>(inout), result, count);
-    std::memcpy(inout, result, bytes);
+    auto* const to =
+        static_cast<std::byte*>(result == a ? reduction.spare_.reserve(bytes) : result);
+    if (to != b) std::memcpy(to, b, bytes);
+    reduction.apply(static_cast<std::byte*>(const_cast<void*>(a)), to, count);
+    if (to != result) std::memcpy(result, to, bytes);
 }
 
 void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type, Op& op) {
@@ -149,15 +157,15 @@ void reduce_locally(const void* in, void* inout, MPI_Count count, Datatype& type
     }
     const auto elements = std::size_t(count);
     if (reduction.direct())
-        return reduction.operation().combine(reduction.memory(inout), reduction.memory(in),
-                                             elements, nullptr);
+        return reduction.operation().combine(reduction.memory(inout), reduction.memory(inout),
+                                             reduction.memory(in), elements, nullptr);
     collectives::Scratch a, b;
     std::byte* const result = a.reserve(reduction.bytes(elements));
     std::byte* const other = b.reserve(reduction.bytes(elements));
     reduction.load(result, inout, elements);
     reduction.load(other, in, elements);
     if (op.built_in())
-        reduction.operation().combine(result, other, elements, nullptr);
+        reduction.operation().combine(result, result, other, elements, nullptr);
     else
         reduction.apply(other, result, elements);
     reduction.store(inout, result, elements);

@@ -41,8 +41,10 @@ class Reduction {
     void apply(std::byte* in, std::byte* inout, std::size_t count) const;
 
   private:
-    static void call_commuting(void* inout, const void* in, std::size_t count, const void* self);
-    static void call_ordered(void* inout, const void* in, std::size_t count, const void* self);
+    static void call_commuting(void* result, const void* a, const void* b, std::size_t count,
+                               const void* self);
+    static void call_ordered(void* result, const void* a, const void* b, std::size_t count,
+                             const void* self);
     template <class Use>
     void each_run(std::size_t count, Use&& use) const;
 

@@ -129,7 +129,7 @@ inline bool accumulate(const void* origin, void* result, int target, MPI_Aint di
     if (replaces)
         move(place.memory, origin, place.bytes);
     else if (!keeps)
-        combine(place.memory, origin, std::size_t(count), nullptr);
+        combine(place.memory, place.memory, origin, std::size_t(count), nullptr);
     return true;
 }
 

@@ -22,10 +22,10 @@ inline Affine then(Affine left, Affine right) {
     return {left.a * right.a, left.b * right.a + right.b};
 }
 
-inline void compose(void* inout, const void* in, std::size_t count, const void*) {
+inline void compose(void* result, const void* a, const void* b, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i)
-        static_cast<Affine*>(inout)[i] =
-            then(static_cast<Affine*>(inout)[i], static_cast<const Affine*>(in)[i]);
+        static_cast<Affine*>(result)[i] =
+            then(static_cast<const Affine*>(a)[i], static_cast<const Affine*>(b)[i]);
 }
 
 // The contribution of a member at position i: different for each member, and never the identity.

@@ -19,34 +19,48 @@ namespace {
 struct Word {
     char letters[64];
 };
-void append(void* inout, const void* in, std::size_t count, const void*) {
-    for (std::size_t i = 0; i < count; ++i)
-        std::strcat(static_cast<Word*>(inout)[i].letters, static_cast<const Word*>(in)[i].letters);
+void append(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i) {
+        Word word = static_cast<const Word*>(a)[i];
+        std::strcat(word.letters, static_cast<const Word*>(b)[i].letters);
+        static_cast<Word*>(result)[i] = word;
+    }
 }
 
 float contribution(int member, std::size_t i) {
     return float(1.0 / (3.0 + member * 7 + double(i % 97))) * (member % 3 == 0 ? -1e3f : 1.0f);
 }
 
-// The result on all; the test fails unless all have the same bits.
+// The result on all; the test fails unless all have the same bits. Every third member has its
+// result apart from its values, which must not change.
 std::vector<float> sum_of(const JobOptions& options, Wanted algorithm, std::size_t count) {
     SimulatedGroup<Allreduce> simulated;
-    std::vector<std::vector<float>> values;
+    std::vector<std::vector<float>> values, results;
     Job job(options);
     simulated.sign_on(job, all_ranks(job));
     for (int member = 0; member < simulated.size(); ++member) {
         values.emplace_back(count);
         for (std::size_t i = 0; i < count; ++i) values.back()[i] = contribution(member, i);
     }
-    for (int member = 0; member < simulated.size(); ++member)
-        simulated[member].start(values[std::size_t(member)].data(), count, float_sum, algorithm);
+    results = values;
+    const auto is_apart = [](int member) { return member % 3 == 1; };
+    for (int member = 0; member < simulated.size(); ++member) {
+        float* const result = results[std::size_t(member)].data();
+        const float* const own = is_apart(member) ? values[std::size_t(member)].data() : result;
+        if (is_apart(member)) std::fill_n(result, count, -1.0f);
+        simulated[member].start(result, own, count, float_sum, algorithm);
+    }
     INFO(job.report());
     REQUIRE(job.run_until([&] { return simulated.complete(); }));
-    for (const auto& other : values)
-        REQUIRE(std::memcmp(other.data(), values[0].data(), count * sizeof(float)) == 0);
+    for (int member = 0; member < simulated.size(); ++member) {
+        const auto& other = results[std::size_t(member)];
+        REQUIRE(std::memcmp(other.data(), results[0].data(), count * sizeof(float)) == 0);
+        for (std::size_t i = 0; i < count; ++i)
+            REQUIRE(values[std::size_t(member)][i] == contribution(member, i));
+    }
     job.settle();
     CHECK(job.credits_home());
-    return values[0];
+    return results[0];
 }
 
 const std::vector<std::vector<int>> shapes{{1},    {2},       {5},       {2, 2},
@@ -106,11 +120,13 @@ TEST_CASE("An operation that does not commute gets the members in the order of t
 TEST_CASE("A schedule can be used again, and many schedules can run at the same time") {
     constexpr int at_once = 5;
     std::vector<int> values(at_once * 12);
-    const Operation sum{[](void* inout, const void* in, std::size_t count, const void*) {
-                            for (std::size_t i = 0; i < count; ++i)
-                                static_cast<int*>(inout)[i] += static_cast<const int*>(in)[i];
-                        },
-                        sizeof(int)};
+    const Operation sum{
+        [](void* result, const void* a, const void* b, std::size_t count, const void*) {
+            for (std::size_t i = 0; i < count; ++i)
+                static_cast<int*>(result)[i] =
+                    static_cast<const int*>(a)[i] + static_cast<const int*>(b)[i];
+        },
+        sizeof(int)};
     // Five schedules on each rank's group: they must share its tags.
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<Allreduce> schedules;

@@ -14,15 +14,16 @@ using namespace torusmp::collectives::testing;
 namespace reduce_scatter_test {
 namespace {
 
-void add_integers(void* inout, const void* in, std::size_t count, const void*) {
+void add_integers(void* result, const void* a, const void* b, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i)
-        static_cast<std::uint32_t*>(inout)[i] += static_cast<const std::uint32_t*>(in)[i];
+        static_cast<std::uint32_t*>(result)[i] =
+            static_cast<const std::uint32_t*>(a)[i] + static_cast<const std::uint32_t*>(b)[i];
 }
 
 // Values that must be combined all at once: the first element counts how many the call saw.
-void add_whole(void* inout, const void* in, std::size_t count, const void*) {
-    add_integers(inout, in, count, nullptr);
-    static_cast<std::uint32_t*>(inout)[0] += std::uint32_t(count) << 16;
+void add_whole(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    add_integers(result, a, b, count, nullptr);
+    static_cast<std::uint32_t*>(result)[0] += std::uint32_t(count) << 16;
 }
 
 std::vector<std::size_t> even_counts(const Scene& scene, std::size_t count) {
@@ -73,7 +74,7 @@ void check_affine(const Scene& scene, const std::vector<std::size_t>& counts, Wa
     std::vector<Affine> expected(total);
     for (int node = 0; node < int(scene.size()); ++node) {
         values.push_back(contributions(9, node, total));
-        compose(expected.data(), values.back().data(), total, nullptr);
+        compose(expected.data(), expected.data(), values.back().data(), total, nullptr);
     }
     REQUIRE(result_of(scene, counts, values, affine_operation(), algorithm) == expected);
 }
@@ -85,7 +86,7 @@ void check_sum(const Scene& scene, const std::vector<std::size_t>& counts, Wante
     for (int node = 0; node < int(scene.size()); ++node) {
         values.emplace_back();
         for (std::size_t i = 0; i < total; ++i) values.back().push_back(contribution(7, node, i).b);
-        add_integers(expected.data(), values.back().data(), total, nullptr);
+        add_integers(expected.data(), expected.data(), values.back().data(), total, nullptr);
     }
     REQUIRE(result_of(scene, counts, values, {add_integers, sizeof(std::uint32_t)}, algorithm) ==
             expected);

@@ -23,9 +23,10 @@ struct Map {
 Map then(Map first, Map second) {
     return {second.a * first.a, second.a * first.b + second.b};
 }
-void compose(void* inout, const void* in, std::size_t count, const void*) {
-    auto* maps = static_cast<Map*>(inout);
-    for (std::size_t i = 0; i < count; ++i) maps[i] = then(maps[i], static_cast<const Map*>(in)[i]);
+void compose(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    for (std::size_t i = 0; i < count; ++i)
+        static_cast<Map*>(result)[i] =
+            then(static_cast<const Map*>(a)[i], static_cast<const Map*>(b)[i]);
 }
 Operation composition() {
     Operation operation{compose, sizeof(Map)};
@@ -200,9 +201,10 @@ TEST_CASE("An operation that needs the whole vector gets it whole") {
     struct Closure {
         std::size_t expected;
     };
-    const auto whole_sum = [](void* inout, const void* in, std::size_t count, const void* closure) {
+    const auto whole_sum = [](void* result, const void* a, const void* b, std::size_t count,
+                              const void* closure) {
         REQUIRE(count == static_cast<const Closure*>(closure)->expected);
-        add_floats(inout, in, count, nullptr);
+        add_floats(result, a, b, count, nullptr);
     };
     Closure closure{30000};
     const Operation operation{whole_sum, sizeof(float), &closure, true};

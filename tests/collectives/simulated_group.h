@@ -19,10 +19,11 @@ using core::testing::Job;
 using core::testing::JobOptions;
 
 // Rounding makes the order of additions visible.
-inline void add_floats(void* inout, const void* in, std::size_t count, const void*) {
-    auto* sum = static_cast<float*>(inout);
-    const auto* more = static_cast<const float*>(in);
-    for (std::size_t i = 0; i < count; ++i) sum[i] += more[i];
+inline void add_floats(void* result, const void* a, const void* b, std::size_t count, const void*) {
+    auto* const sum = static_cast<float*>(result);
+    const auto* const left = static_cast<const float*>(a);
+    const auto* const right = static_cast<const float*>(b);
+    for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 inline const Operation float_sum{add_floats, sizeof(float)};
 

@@ -10,10 +10,11 @@ namespace {
 
 // Affine maps, which show the order, or their sums, which may go in any.
 
-void add_affine(void* inout, const void* in, std::size_t count, const void*) {
+void add_affine(void* result, const void* a, const void* b, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i) {
-        static_cast<Affine*>(inout)[i].a += static_cast<const Affine*>(in)[i].a;
-        static_cast<Affine*>(inout)[i].b += static_cast<const Affine*>(in)[i].b;
+        const Affine left = static_cast<const Affine*>(a)[i];
+        const Affine right = static_cast<const Affine*>(b)[i];
+        static_cast<Affine*>(result)[i] = {left.a + right.a, left.b + right.b};
     }
 }
 
@@ -33,8 +34,8 @@ class Values {
             values_.push_back(contributions(seed, node, count));
             sums_.push_back(values_.back());
             if (node == 0) continue;
-            sums_.back() = sums_[std::size_t(node) - 1];
-            operation_.combine(sums_.back().data(), values_.back().data(), count, nullptr);
+            operation_.combine(sums_.back().data(), sums_[std::size_t(node) - 1].data(),
+                               values_.back().data(), count, nullptr);
         }
     }
     const Operation& operation() const { return operation_; }
@@ -58,20 +59,35 @@ class AllreduceTask final : public Task<Allreduce> {
   public:
     AllreduceTask(Team& team, Random& random)
         : Task(team, random),
-          values_(seed_of_values(), team.size(), any_size(random, 1500), random) {}
+          values_(seed_of_values(), team.size(), any_size(random, 1500), random) {
+        for (int node = 0; node < team.size(); ++node) {
+            // A vector that is not empty has a result apart, or is reduced in place.
+            const bool apart = values_.count() != 0 && random.below(2) == 0;
+            results_.emplace_back(apart ? values_.count() : 0);
+        }
+    }
     void start(int node) override {
-        mine(node).start(values_.of(node).data(), values_.count(), values_.operation(),
-                         algorithm());
+        mine(node).start(result_of(node).data(), values_.of(node).data(), values_.count(),
+                         values_.operation(), algorithm());
     }
     std::string wrong() const override {
-        return first_wrong([&](int node) { return values_.of(node) == values_.all(); });
+        return first_wrong([&](int node) {
+            const auto& apart = results_[std::size_t(node)];
+            return (apart.empty() ? values_.of(node) : apart) == values_.all();
+        });
     }
     std::string describe() const override {
         return fmt::format("allreduce of {}, {}", values_.describe(), by());
     }
 
   private:
+    std::vector<Affine>& result_of(int node) {
+        auto& apart = results_[std::size_t(node)];
+        return apart.empty() ? values_.of(node) : apart;
+    }
+
     Values values_;
+    std::vector<std::vector<Affine>> results_;  // by node; empty if in place
 };
 
 class BarrierTask final : public Task<Allreduce> {

@@ -17,11 +17,11 @@ std::uint64_t value_of(const std::byte* word) {
     return value;
 }
 
-void add_words(void* inout, const void* in, std::size_t count, const void*) {
+void add_words(void* result, const void* a, const void* b, std::size_t count, const void*) {
     for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t sum = value_of(static_cast<const std::byte*>(in) + 8 * i) +
-                                  value_of(static_cast<std::byte*>(inout) + 8 * i);
-        std::memcpy(static_cast<std::byte*>(inout) + 8 * i, &sum, 8);
+        const std::uint64_t sum = value_of(static_cast<const std::byte*>(a) + 8 * i) +
+                                  value_of(static_cast<const std::byte*>(b) + 8 * i);
+        std::memcpy(static_cast<std::byte*>(result) + 8 * i, &sum, 8);
     }
 }
 
@@ -79,8 +79,8 @@ void Actor::start_region(Rank target) {
             if (region.used[8 * (first + i * stride) + byte]) return start_flush(target);
     Access& access = under_way_.emplace_back();
     const std::size_t bytes = 8 * block * count;
-    access.there = std::make_unique<Layout>(std::vector<Layout::Run>{
-        {0, 8 * block, count, std::ptrdiff_t(8 * stride)}});
+    access.there = std::make_unique<Layout>(
+        std::vector<Layout::Run>{{0, 8 * block, count, std::ptrdiff_t(8 * stride)}});
     const bool scattered_here = random.below(3) == 0;
     access.memory.assign(bytes * 2 + 64, std::byte{0});
     access.here = std::make_unique<Layout>(std::vector<Layout::Run>{
@@ -106,11 +106,12 @@ void Actor::start_region(Rank target) {
     if (action == Action::get_accumulate && random.below(3) == 0) access.arithmetic = no_op;
     access.element = 8;
     for (std::size_t i = 0; i < count; ++i)
-        std::fill_n(region.used.begin() + std::ptrdiff_t(8 * (first + i * stride)), 8 * block, true);
+        std::fill_n(region.used.begin() + std::ptrdiff_t(8 * (first + i * stride)), 8 * block,
+                    true);
     if (changes && access.arithmetic != no_op) {
         std::vector<std::byte> after = access.expected;
         if (access.arithmetic == add)
-            add_words(after.data(), data.data(), bytes / 8, nullptr);
+            add_words(after.data(), after.data(), data.data(), bytes / 8, nullptr);
         else
             after = data;
         model.unpack(0, after.data(), bytes);
@@ -167,7 +168,8 @@ void Actor::start_word(Rank target) {
         access.wanted = swap_guess_;
         access.pair = {access.wanted, access.wanted + 1};
     }
-    access.data = access.word == swapped ? Buffer(access.pair.data(), 16) : Buffer(&access.given, 8);
+    access.data =
+        access.word == swapped ? Buffer(access.pair.data(), 16) : Buffer(&access.given, 8);
     ++accesses_;
     if (!mapped(target)) return start(access, action, target);
     access.action = action;
@@ -195,7 +197,8 @@ void Actor::finish(Access& access) {
     if (access.status().error != Error::none) fail("an access ended with an error");
     if (access.refused()) fail("an access was refused");
     if (access.word == words) {
-        const bool returns = access.action == Action::get || access.action == Action::get_accumulate;
+        const bool returns =
+            access.action == Action::get || access.action == Action::get_accumulate;
         std::vector<std::byte> found(access.expected.size());
         if (returns) access.result.pack(0, found.data(), found.size());
         if (returns && found != access.expected)

@@ -4,6 +4,7 @@
 #include "mpi11/coll/kernels.h"
 #include "mpi11/datatype/float128.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <complex>
 #include <cstring>
@@ -19,6 +20,8 @@ namespace {
 template <class T>
 using Plain = std::function<T(T, T)>;
 
+enum class Result { in_a, in_b, apart };
+
 // Applies the kernel to vectors of several lengths, one byte off any alignment, and compares.
 template <class T>
 void check(OpCode op, Values values, const std::vector<T>& a, const std::vector<T>& b,
@@ -27,17 +30,23 @@ void check(OpCode op, Values values, const std::vector<T>& a, const std::vector<
     INFO(describe(values) << ", operation " << int(op) << ", " << sizeof(T) << " bytes each");
     REQUIRE(combine != nullptr);
     REQUIRE(element_size(values) == sizeof(T));
+    const std::size_t bytes = a.size() * sizeof(T);
     for (const std::size_t count : {std::size_t{0}, std::size_t{1}, a.size() / 2, a.size()}) {
-        std::vector<std::byte> inout(1 + a.size() * sizeof(T)), in(1 + a.size() * sizeof(T));
-        std::memcpy(inout.data() + 1, a.data(), a.size() * sizeof(T));
-        std::memcpy(in.data() + 1, b.data(), a.size() * sizeof(T));
-        combine(inout.data() + 1, in.data() + 1, count, nullptr);
-        for (std::size_t i = 0; i < a.size(); ++i) {
-            T found{};
-            std::memcpy(&found, inout.data() + 1 + i * sizeof(T), sizeof(T));
-            const T expected = i < count ? plain(a[i], b[i]) : a[i];
-            INFO("element " << i << " of " << count);
-            REQUIRE(found == expected);
+        for (const auto where : {Result::in_a, Result::in_b, Result::apart}) {
+            std::vector<std::byte> left(1 + bytes), right(1 + bytes), apart(1 + bytes);
+            std::memcpy(left.data() + 1, a.data(), bytes);
+            std::memcpy(right.data() + 1, b.data(), bytes);
+            auto& result = where == Result::in_a ? left : where == Result::in_b ? right : apart;
+            const std::vector<std::byte> before = result;
+            combine(result.data() + 1, left.data() + 1, right.data() + 1, count, nullptr);
+            for (std::size_t i = 0; i < count; ++i) {
+                T found{};
+                std::memcpy(&found, result.data() + 1 + i * sizeof(T), sizeof(T));
+                INFO("element " << i << " of " << count << ", result " << int(where));
+                REQUIRE(found == plain(a[i], b[i]));
+            }
+            const auto rest = std::ptrdiff_t(1 + count * sizeof(T));
+            REQUIRE(std::equal(result.begin() + rest, result.end(), before.begin() + rest));
         }
     }
 }
