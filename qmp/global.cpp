@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
-#include <utility>
+#include <vector>
 
 #include "qmp/communicator.h"
 
@@ -46,13 +46,18 @@ void exclusive_or(void* result, const void* a, const void* b, std::size_t count,
 struct ProgramFunction {
     QMP_binary_func function;
     std::size_t bytes;
+    mutable std::vector<std::byte> spare{};  // for an operand in the memory of the result
 };
 
 void call_program(void* result, const void* a, const void* b, std::size_t count,
                   const void* closure) {
     const auto& program = *static_cast<const ProgramFunction*>(closure);
     if (count == 0) return;
-    if (result == b) std::swap(a, b);  // QMP's functions commute
+    if (result == b) {
+        const auto* const values = static_cast<const std::byte*>(b);
+        program.spare.assign(values, values + program.bytes);
+        b = program.spare.data();
+    }
     if (result != a) std::memcpy(result, a, program.bytes);
     program.function(result, const_cast<void*>(b));
 }

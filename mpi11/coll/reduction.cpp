@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include "mpi11/fortran/fortran_hooks.h"
 
@@ -121,10 +120,12 @@ void Reduction::apply(std::byte* in, std::byte* inout, std::size_t count) const 
 // The schedule wants result = a op b, where a stands for the lower ranks.
 void Reduction::call_commuting(void* result, const void* a, const void* b, std::size_t count,
                                const void* self) {
-    if (result == b) std::swap(a, b);
     const auto& reduction = *static_cast<const Reduction*>(self);
     const std::size_t bytes = reduction.bytes(count);
-    if (result != a && bytes != 0) std::memcpy(result, a, bytes);
+    if (bytes == 0) return;
+    // Operands are not exchanged, though they might be: results have the same bits on all ranks.
+    if (result == b) b = std::memcpy(reduction.spare_.reserve(bytes), b, bytes);
+    if (result != a) std::memcpy(result, a, bytes);
     reduction.apply(static_cast<std::byte*>(const_cast<void*>(b)), static_cast<std::byte*>(result),
                     count);
 }

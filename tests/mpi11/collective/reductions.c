@@ -274,6 +274,40 @@ static void local_reductions(void) {
     CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
 }
 
+/* Keeps what it finds if values, the even elements, are equal: a program may call this commutative,
+ * and expects the same result on all ranks. */
+static void larger(void* in, void* inout, Count* len, MPI_Datatype* type) {
+    int i;
+    (void)type;
+    for (i = 0; i < *len; i++)
+        if (((int*)in)[2 * i] > ((int*)inout)[2 * i])
+            memcpy((int*)inout + 2 * i, (int*)in + 2 * i, 2 * sizeof(int));
+}
+
+static void same_ties(void) {
+    enum { N = 3000 };
+    static int in[2 * N], out[2 * N], of_root[2 * N];
+    const int counts[] = {1, 200, N};
+    int i, k, in_place;
+    MPI_Op op;
+    MPI_Datatype pair;
+    CHECK(MPI_Type_contiguous(2, MPI_INT, &pair) == MPI_SUCCESS);
+    CHECK(MPI_Type_commit(&pair) == MPI_SUCCESS);
+    CHECK(CALLED(Op_create)(larger, 1, &op) == MPI_SUCCESS);
+    for (k = 0; k < 3; k++)
+        for (in_place = 0; in_place < 2; in_place++) {
+            for (i = 0; i < N; i++) in[2 * i] = i % 3 == me % 3, in[2 * i + 1] = me;
+            memcpy(out, in, sizeof in);
+            CHECK(MPI_Allreduce(in_place ? MPI_IN_PLACE : in, out, counts[k], pair, op,
+                                MPI_COMM_WORLD) == MPI_SUCCESS);
+            memcpy(of_root, out, sizeof out);
+            CHECK(MPI_Bcast(of_root, counts[k], pair, 0, MPI_COMM_WORLD) == MPI_SUCCESS);
+            CHECK(memcmp(of_root, out, (size_t)counts[k] * 2 * sizeof(int)) == 0);
+        }
+    CHECK(MPI_Type_free(&pair) == MPI_SUCCESS);
+    CHECK(MPI_Op_free(&op) == MPI_SUCCESS);
+}
+
 /* Rounding makes the order of additions visible: it must not depend on the run or on the form. */
 static void same_bits(void) {
     enum { N = 333 };
@@ -349,6 +383,7 @@ static const Case cases[] = {
     {"functions_that_do_not_commute", functions_that_do_not_commute},
     {"blocks_that_do_not_commute", blocks_that_do_not_commute},
     {"local_reductions", local_reductions},
+    {"same_ties", same_ties},
     {"same_bits", same_bits},
     {"wrong_arguments", wrong_arguments},
 };
