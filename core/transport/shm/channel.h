@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -45,7 +46,7 @@ class SlotQueue {
           slots_(std::uint32_t(slots)) {
         const std::size_t least = round_begin + (slots + 1) * bulk_stride;
         TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= least, round_bytes, slots, bulk_stride);
-        end_of_round_ = std::max(least, round_bytes / 2);
+        end_of_round_ = least;
     }
 
     std::byte* line() const { return lines_ + slot_ * line_bytes; }
@@ -60,7 +61,8 @@ class SlotQueue {
     bool used_before(std::size_t bytes) const { return begin_in_round(bytes) + bytes <= used_; }
     void pass_in_round(std::size_t bytes) {
         const std::size_t begin = begin_in_round(bytes);
-        if (begin < at_ && ++turns_ == turns_of_half) end_of_round_ = round_bytes_;
+        if (begin < at_ && grows_after(++turns_))
+            end_of_round_ = std::min(2 * end_of_round_, round_bytes_);
         at_ = (begin + bytes + unit - 1) / unit * unit;
         used_ = std::max(used_, at_);
     }
@@ -82,9 +84,12 @@ class SlotQueue {
 
   private:
     static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
-    // Fresh memory costs page faults, for which short jobs are not paid back: so many turns go
-    // through half of it only.
-    static constexpr std::uint32_t turns_of_half = 256;
+    // Fresh memory costs page faults, for which short jobs are not paid back, so the round begins
+    // as short as it may be. It is twice as long after 1, 8, 64 and so on turns, up to its whole
+    // length.
+    static bool grows_after(std::uint32_t turns) {
+        return std::has_single_bit(turns) && std::countr_zero(turns) % 3 == 0;
+    }
     // The stamp of a slot, as its writer left it.
     std::uint32_t written(std::uint32_t slot) const {
         return std::atomic_ref<std::uint32_t>(
