@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // If the members are few and have a core each, every member leaves its values in the area and adds
 // the values of all. Otherwise the first member adds them and leaves the sum: ranks that share
-// cores run in turns, so this takes no longer, and each value is added once.
+// cores run in turns, so this takes no longer, and each value is added once. Short values are added
+// by every member there, too: with one turn of its own each has what it needs, whereas the first
+// member may have its turn before others on its core have left theirs, and all lose a turn. (A
+// barrier has nothing to add. The first member leaves it first, which suits the roots of what
+// follows.)
 #include "collectives/algorithm/through_area.h"
 #include "collectives/allreduce/allreduce.h"
 
@@ -19,7 +23,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         begin_call(Kind::allreduce);
         bytes_ = call_.bytes();
         first_ = grid().member_at(0);
-        each_adds_ = size() <= few && group().situation() == Situation::host;
+        const bool is_short = bytes_ != 0 && bytes_ <= Area::room_bytes;
+        each_adds_ = size() <= few && (group().situation() == Situation::host || is_short);
     }
 
   private:
