@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -61,8 +60,7 @@ class SlotQueue {
     bool used_before(std::size_t bytes) const { return begin_in_round(bytes) + bytes <= used_; }
     void pass_in_round(std::size_t bytes) {
         const std::size_t begin = begin_in_round(bytes);
-        if (begin < at_ && grows_after(++turns_))
-            end_of_round_ = std::min(2 * end_of_round_, round_bytes_);
+        if (begin < at_) grow(++turns_);
         at_ = (begin + bytes + unit - 1) / unit * unit;
         used_ = std::max(used_, at_);
     }
@@ -84,11 +82,13 @@ class SlotQueue {
 
   private:
     static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
-    // Fresh memory costs page faults, for which short jobs are not paid back, so the round begins
-    // as short as it may be. It is twice as long after 1, 8, 64 and so on turns, up to its whole
-    // length.
-    static bool grows_after(std::uint32_t turns) {
-        return std::has_single_bit(turns) && std::countr_zero(turns) % 3 == 0;
+    // The first turn is as short as it may be, so that copies are timed soon. Fresh memory costs
+    // page faults, for which short jobs are not paid back, so many turns go through half of the
+    // round only.
+    void grow(std::uint32_t turns) {
+        constexpr std::uint32_t many = 256;
+        if (turns == 1) end_of_round_ = std::max(end_of_round_, round_bytes_ / 2);
+        if (turns == many) end_of_round_ = round_bytes_;
     }
     // The stamp of a slot, as its writer left it.
     std::uint32_t written(std::uint32_t slot) const {
