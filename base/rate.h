@@ -47,6 +47,7 @@ class Rate {
         : published_(&published), every_(every) {}
     // Shorter payloads take too little time for the clock.
     static constexpr std::size_t timed_from = 8192;
+    // At least a nanosecond, so that it divides.
     static double microseconds(Clock::duration time);
     // In MB/s, which are bytes in a microsecond.
     static double of(std::size_t bytes, Clock::duration time);

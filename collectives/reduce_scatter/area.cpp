@@ -33,13 +33,10 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         // one call.
         const std::size_t begin = operation.whole ? 0 : offset;
         const std::size_t bytes = operation.whole ? call_.bytes : own;
-        const auto values_of = [&](int from) {
-            return (from == member() ? call_.values : left_by(from, call_.bytes)) + begin;
-        };
         std::byte* const sum = memory_for(bytes);
-        const std::byte* so_far = values_of(0);
+        const std::byte* so_far = values_of(0) + begin;
         for (int from = 1; from < size(); ++from) {
-            operation.combine(sum, so_far, values_of(from), bytes / operation.element,
+            operation.combine(sum, so_far, values_of(from) + begin, bytes / operation.element,
                               operation.closure);
             so_far = sum;
         }
@@ -48,6 +45,10 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
+    // The vector of that member, which has left it.
+    const std::byte* values_of(int from) {
+        return from == member() ? call_.values : left_by(from, call_.bytes);
+    }
     // Memory for a sum: the result, unless that is shorter or part of the values.
     std::byte* memory_for(std::size_t bytes) {
         const bool fits = bytes == call_.sizes[std::size_t(member())];
@@ -56,9 +57,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     void sum_lines(std::size_t own, std::size_t offset) {
         std::byte* const sum = memory_for(own);
-        fold_to_own(group(), call_.operation, sum, own / call_.operation.element, [&](int from) {
-            return (from == member() ? call_.values : left_by(from, call_.bytes)) + offset;
-        });
+        fold_to_own(group(), call_.operation, sum, own / call_.operation.element,
+                    [&](int from) { return values_of(from) + offset; });
         if (sum != call_.result) std::memcpy(call_.result, sum, own);
     }
 

@@ -60,7 +60,7 @@ class SlotQueue {
     bool used_before(std::size_t bytes) const { return begin_in_round(bytes) + bytes <= used_; }
     void pass_in_round(std::size_t bytes) {
         const std::size_t begin = begin_in_round(bytes);
-        if (begin < at_) grow(++turns_);
+        if (begin < at_) grow();
         at_ = (begin + bytes + unit - 1) / unit * unit;
         used_ = std::max(used_, at_);
     }
@@ -85,10 +85,11 @@ class SlotQueue {
     // The first turn is as short as it may be, so that copies are timed soon. Fresh memory costs
     // page faults, for which short jobs are not paid back, so many turns go through half of the
     // round only.
-    void grow(std::uint32_t turns) {
+    void grow() {
         constexpr std::uint32_t many = 256;
-        if (turns == 1) end_of_round_ = std::max(end_of_round_, round_bytes_ / 2);
-        if (turns == many) end_of_round_ = round_bytes_;
+        ++turns_;
+        if (turns_ == 1) end_of_round_ = std::max(end_of_round_, round_bytes_ / 2);
+        if (turns_ == many) end_of_round_ = round_bytes_;
     }
     // The stamp of a slot, as its writer left it.
     std::uint32_t written(std::uint32_t slot) const {
