@@ -89,15 +89,17 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
 bool ShmChannel::deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& header) {
     if (!queue.goes_round())
         return sink.on_packet(*this, header, queue.bulk(header.transport_byte)) == Verdict::held;
-    const bool near = header.transport_byte == SlotQueue::near_block;
-    const std::byte* const payload = near ? queue.near() : queue.next_in_round(header.length);
+    if ((header.transport_byte & SlotQueue::restarts) != 0) queue.restart();
+    const std::size_t distance = SlotQueue::distance_in(header.transport_byte);
+    const std::size_t whole = distance + header.length;
+    const std::byte* const payload = queue.next_in_round(whole) + distance;
     bool held = false;
     {
-        const bool timed = near || queue.used_before(header.length);
+        const bool timed = queue.used_before(whole);
         const Rate::Sample sample(timed ? read_rate_.due(header.length) : nullptr, header.length);
         held = sink.on_packet(*this, header, payload) == Verdict::held;
     }
-    if (!held && !near) queue.pass_in_round(header.length);
+    if (!held) queue.pass_in_round(whole);
     return held;
 }
 
@@ -110,8 +112,7 @@ int ShmChannel::poll(Sink& sink) {
             PacketHeader header;
             std::memcpy(&header, queue.line(), sizeof header);
             const bool in_line = header.length <= inline_bytes;
-            if (!in_line && (header.length > queue.bulk_bytes() ||
-                             (!queue.goes_round() && header.transport_byte >= queue.slots()))) {
+            if (!in_line && !queue.has_place(header)) {
                 sink.on_down(*this, "a packet is longer than its slot");
                 return taken;
             }
@@ -152,7 +153,7 @@ void ShmChannel::send(const PacketHeader& header, ConstBytes payload) {
 
 void ShmChannel::send_parts(const PacketHeader& header, ConstBytes front, ConstBytes payload) {
     OutSlotQueue& out = out_[header.virtual_channel];
-    std::byte* const slot = out.payload(front.size() + payload.size());
+    std::byte* const slot = out.payload(front.size() + payload.size(), front.size());
     {
         const Rate::Sample sample(out.is_timed() ? write_rate_.due(payload.size()) : nullptr,
                                   payload.size());

@@ -32,8 +32,12 @@ inline constexpr Capabilities capabilities{
 // blocks as there are slots, or one behind the other (a round): see OutSlotQueue.
 class SlotQueue {
   public:
-    // The value of transport_byte, in a round, for a payload that lies in near().
-    static constexpr std::uint8_t near_block = 0xfe;
+    // A bit of transport_byte, in a round, for a payload with which the round begins anew. The bits
+    // above are the distance of the payload from a cache line.
+    static constexpr std::uint8_t restarts = 1;
+    static constexpr std::size_t distance_in(std::uint8_t transport_byte) {
+        return transport_byte & ~unsigned(restarts);
+    }
 
     SlotQueue() = default;
     // `round_bytes` is 0 if payloads are in blocks.
@@ -43,7 +47,7 @@ class SlotQueue {
           bulk_stride_(bulk_stride),
           round_bytes_(round_bytes),
           slots_(std::uint32_t(slots)) {
-        const std::size_t least = round_begin + (slots + 1) * bulk_stride;
+        const std::size_t least = (slots + 1) * bulk_stride;
         TORUSMP_ASSERT(round_bytes == 0 || round_bytes >= least, round_bytes, slots, bulk_stride);
         end_of_round_ = least;
     }
@@ -64,8 +68,14 @@ class SlotQueue {
         at_ = (begin + bytes + unit - 1) / unit * unit;
         used_ = std::max(used_, at_);
     }
-    // The place of a short payload, beside the round: one of two in turn.
-    std::byte* near() const { return bulk_ + count_ % 2 * near_bytes; }
+    // Whether a packet that arrives can have put its payload beside its line.
+    bool has_place(const PacketHeader& header) const {
+        if (!goes_round()) return header.length <= bulk_stride_ && header.transport_byte < slots_;
+        return header.length <= bulk_stride_ &&
+               distance_in(header.transport_byte) <= bulk_stride_ - header.length;
+    }
+    // The next payload goes to the begin. Precondition: no payload is in use.
+    void restart() { at_ = 0; }
     std::uint32_t stamp() const { return count_ + 1; }
     // Whether the packet whose turn it is has arrived.
     bool filled() const { return written(slot_) == stamp(); }
@@ -79,6 +89,10 @@ class SlotQueue {
         ++count_;
         if (++slot_ == slots_) slot_ = 0;
     }
+
+  protected:
+    std::size_t at_in_round() const { return at_; }
+    std::uint32_t count() const { return count_; }
 
   private:
     static constexpr std::size_t unit = base::cache_line;  // no two payloads share one
@@ -98,7 +112,7 @@ class SlotQueue {
             .load(std::memory_order_acquire);
     }
     std::size_t begin_in_round(std::size_t bytes) const {
-        return at_ + bytes <= end_of_round_ ? at_ : round_begin;
+        return at_ + bytes <= end_of_round_ ? at_ : 0;
     }
 
     std::byte* lines_ = nullptr;
@@ -107,8 +121,8 @@ class SlotQueue {
     std::size_t round_bytes_ = 0;
     std::size_t end_of_round_ = 0;  // at present
     std::uint32_t turns_ = 0;
-    std::size_t at_ = round_begin;    // behind the last payload of a round
-    std::size_t used_ = round_begin;  // behind the last payload of all so far
+    std::size_t at_ = 0;    // behind the last payload of a round
+    std::size_t used_ = 0;  // behind the last payload of all so far
     std::uint32_t slots_ = 0;
     std::uint32_t slot_ = 0;   // count_ modulo slots_
     std::uint32_t count_ = 0;  // packets so far
@@ -120,8 +134,9 @@ class SlotQueue {
 // the cache, and touches no more memory than it needs. This is best where two ranks take turns on a
 // core. If each has a core of its own, a line that the reader still has in its private cache is
 // slow to write: payloads then follow each other through more memory than such a cache holds, so
-// that both ends find their lines in the cache that they share (`copy_benchmarks`). Only a
-// short payload that is alone on its way is faster in the lines of the last but one (near()).
+// that both ends find their lines in the cache that they share (`copy_benchmarks`). While only few
+// bytes are on their way at a time, this does not matter, and memory that is used for the first
+// time costs page faults: such payloads stay in the first pages of the round.
 class OutSlotQueue : public SlotQueue {
   public:
     OutSlotQueue() = default;
@@ -129,18 +144,17 @@ class OutSlotQueue : public SlotQueue {
                  std::size_t round_bytes);
 
     // Where to put the payload of the next packet; must be followed by advance().
-    std::byte* payload(std::size_t bytes) {
+    // In a round, what follows the first `front` bytes begins on a cache line, if there is room.
+    std::byte* payload(std::size_t bytes, std::size_t front = 0) {
         TORUSMP_ASSERT(bytes <= inline_bytes || bytes <= bulk_bytes(), bytes, bulk_bytes());
         if (goes_round()) {
             // The place is free, because the caller holds a credit, so fewer payloads than slots
             // are in use.
             if (bytes <= inline_bytes) return line() + sizeof(PacketHeader);
-            block_ = bytes <= near_bytes && in_flight_ == 0 ? near_block : no_block;
-            if (block_ == near_block) return near();
-            std::byte* const place = next_in_round(bytes);
-            fresh_ = !used_before(bytes);
-            pass_in_round(bytes);
-            return place;
+            block_ = 0;
+            if (in_flight_ < count() - last_in_round_) begin_burst();
+            last_in_round_ = count();
+            return place(bytes, front);
         }
         // Always, not only if a block is needed: the last block of this slot may just have been
         // returned.
@@ -172,7 +186,8 @@ class OutSlotQueue : public SlotQueue {
     void hand_over(std::size_t bytes) const {
         if (!goes_round()) return;
         base::demote(line(), sizeof(PacketHeader) + (bytes <= inline_bytes ? bytes : 0));
-        if (block_ == near_block && bytes <= most_demoted) base::demote(near(), bytes);
+        if (bytes > inline_bytes && bytes <= most_demoted && in_flight_ == 0)
+            base::demote(place_, bytes);
     }
     // Fetches the lines of the next packet, if it is as long as the last one; but not that of its
     // header, on which the reader polls.
@@ -180,7 +195,7 @@ class OutSlotQueue : public SlotQueue {
         if (bytes <= beside_header || bytes > most_fetched_) return;
         if (bytes <= inline_bytes)
             return base::fetch_to_write(line() + base::cache_line, bytes - beside_header);
-        base::fetch_to_write(block_ == near_block ? near() : next_in_round(bytes), bytes);
+        base::fetch_to_write(next_in_round(bytes), bytes);
     }
     // The receiver has emptied that many slots, in the order in which they were filled.
     void returned(std::uint32_t slots) {
@@ -192,8 +207,28 @@ class OutSlotQueue : public SlotQueue {
     static constexpr std::uint8_t no_block = 0xff;
     // Bytes of a payload in the header's line.
     static constexpr std::size_t beside_header = base::cache_line - sizeof(PacketHeader);
-    // More lines than this are written sooner if they stay near.
+    // The most bytes on their way at a time that stay in the first pages, and how many those have.
+    static constexpr std::size_t short_burst = std::size_t{128} << 10;
+    // More lines than this are written sooner if they stay in this core's cache.
     static constexpr std::size_t most_demoted = 1024;
+    // The next payload will be the only one on its way.
+    void begin_burst() {
+        if (at_in_round() >= short_burst && at_in_round() - burst_ <= short_burst) {
+            restart();
+            block_ = restarts;
+        }
+        burst_ = at_in_round();
+    }
+    std::byte* place(std::size_t bytes, std::size_t front) {
+        std::size_t distance = (0 - front) % base::cache_line & ~std::size_t{restarts};
+        if (distance + bytes > bulk_bytes()) distance = 0;
+        block_ = std::uint8_t(block_ | distance);
+        const std::size_t whole = distance + bytes;
+        place_ = next_in_round(whole) + distance;
+        fresh_ = !used_before(whole);
+        pass_in_round(whole);
+        return place_;
+    }
     void reclaim() {
         if (returned_ == 0) return;
         if (free_count_ != slots()) return reclaim_blocks();
@@ -203,6 +238,9 @@ class OutSlotQueue : public SlotQueue {
     void reclaim_blocks();
 
     std::size_t most_fetched_ = 0;
+    std::size_t burst_ = 0;       // place of the last payload that was the only one on its way
+    std::byte* place_ = nullptr;  // of the last payload in the round
+    std::uint32_t last_in_round_ = ~0u;  // the number of its packet
     std::uint8_t block_ = no_block;
     bool fresh_ = true;            // the last place in the round was never used before
     std::uint32_t in_flight_ = 0;  // packets whose slots have not returned

@@ -25,7 +25,7 @@
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr std::uint32_t address_magic = 0x746f7232;          // "tor2"
+constexpr std::uint32_t address_magic = 0x746f7233;          // "tor3"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
 // The heap may be small: allocations that do not fit use private memory.
 constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
@@ -50,7 +50,7 @@ std::uint64_t bulk_stride(const PortOptions& port) {
 // there are slots do not overlap, although the last one before the end may leave a rest.
 std::uint64_t round_bytes(const PortOptions& port, std::uint64_t wanted) {
     const std::uint64_t least = (port.credits[0] + std::uint64_t{1}) * bulk_stride(port);
-    return wanted == 0 ? 0 : round_begin + round_up(std::max(wanted, least), 64);
+    return wanted == 0 ? 0 : round_up(std::max(wanted, least), 64);
 }
 
 Plan plan(const std::vector<PortOptions>& ports, std::uint64_t round) {

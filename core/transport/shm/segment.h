@@ -44,9 +44,6 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 // The size of a slot's line: a packet's header and, if it fits, its payload.
 inline constexpr std::size_t line_bytes = 256;
 inline constexpr std::size_t inline_bytes = line_bytes - sizeof(PacketHeader);
-// The room for each of two short payloads before the round of payloads, if there is one.
-inline constexpr std::size_t near_bytes = 8192;
-inline constexpr std::size_t round_begin = 2 * near_bytes;
 
 // One port in shared memory. Its first cache lines are written once, before any peer maps it.
 struct alignas(64) Port {

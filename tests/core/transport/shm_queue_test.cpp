@@ -8,6 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <random>
+#include <set>
 #include <vector>
 
 #include "core/transport/shm/channel.h"
@@ -16,7 +17,7 @@ namespace torusmp::transport::shm {
 namespace shm_queue_test {
 namespace {
 
-constexpr std::size_t longest = near_bytes + 2048;
+constexpr std::size_t longest = 10240;
 constexpr std::size_t blocks_only = 0;
 
 struct Packet {
@@ -33,8 +34,8 @@ class Queue {
           out_(lines(), slots, longest, round),
           in_(lines(), slots, longest, round) {}
 
-    Packet send(std::size_t bytes, std::byte content) {
-        std::byte* const payload = out_.payload(bytes);
+    Packet send(std::size_t bytes, std::byte content, std::size_t front = 0) {
+        std::byte* const payload = out_.payload(bytes, front);
         std::memset(payload, int(content), bytes);
         kinds_.push_back(out_.block());
         out_.advance();
@@ -42,15 +43,14 @@ class Queue {
     }
     // Where the reader looks for the payload of the next packet.
     std::byte* receive(std::size_t bytes) {
-        const std::uint8_t kind = kinds_.front();
+        PacketHeader header{};
+        header.length = std::uint32_t(bytes);
+        header.transport_byte = kinds_.front();
         kinds_.pop_front();
         std::byte* payload = in_.line() + sizeof(PacketHeader);
         if (bytes > inline_bytes) {
-            const bool near = in_.goes_round() && kind == SlotQueue::near_block;
-            payload = near               ? in_.near()
-                      : in_.goes_round() ? in_.next_in_round(bytes)
-                                         : in_.bulk(kind);
-            if (in_.goes_round() && !near) in_.pass_in_round(bytes);
+            REQUIRE(in_.has_place(header));
+            payload = in_.goes_round() ? next_in_round(header) : in_.bulk(header.transport_byte);
         }
         in_.advance();
         return payload;
@@ -67,6 +67,13 @@ class Queue {
     }
 
   private:
+    std::byte* next_in_round(const PacketHeader& header) {
+        if ((header.transport_byte & SlotQueue::restarts) != 0) in_.restart();
+        const std::size_t distance = SlotQueue::distance_in(header.transport_byte);
+        std::byte* const payload = in_.next_in_round(distance + header.length) + distance;
+        in_.pass_in_round(distance + header.length);
+        return payload;
+    }
     std::byte* lines() {
         const auto at = reinterpret_cast<std::uintptr_t>(memory_.data());
         return memory_.data() + (round_up(at, 64) - at);
@@ -94,7 +101,9 @@ void check(std::size_t slots, std::size_t round, unsigned seed) {
         const bool room = sent.size() + received.size() < slots;
         if (room && below(2) == 0) {
             const std::size_t bytes = below(4) == 0 ? below(inline_bytes + 1) : 1 + below(longest);
-            sent.push_back(queue.send(bytes, std::byte(step)));
+            const std::size_t front =
+                below(2) == 0 ? below(1 + std::min<std::size_t>(bytes, 100)) : 0;
+            sent.push_back(queue.send(bytes, std::byte(step), front));
         } else if (!sent.empty() && below(2) == 0) {
             const Packet packet = sent.front();
             sent.pop_front();
@@ -115,7 +124,7 @@ void check(std::size_t slots, std::size_t round, unsigned seed) {
 
 TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm][queue]") {
     for (const std::size_t slots : {2, 3, 16, 120}) {
-        const std::size_t least = round_begin + (slots + 1) * longest;
+        const std::size_t least = (slots + 1) * longest;
         for (unsigned seed = 1; seed <= 5; ++seed) {
             check(slots, blocks_only, seed);
             check(slots, least, seed);
@@ -125,45 +134,65 @@ TEST_CASE("payloads of a slot queue do not overlap while they are in use", "[shm
     }
 }
 
-TEST_CASE("only a short payload without others under way has one of the same two places",
-          "[shm][queue]") {
-    const std::size_t slots = 4;
-    Queue queue(slots, round_begin + (slots + 1) * longest);
-    const std::byte content{1};
-    const Packet first = queue.send(1000, content);
-    const Packet beside = queue.send(1000, content);
-    CHECK(beside.payload != first.payload);
-    queue.receive(1000);
-    queue.receive(1000);
-    queue.give_back(1);
-    const Packet third = queue.send(1000, content);
-    CHECK(third.payload != first.payload);
-    queue.receive(1000);
-    queue.give_back(2);
-    const Packet other = queue.send(1000, content);
-    CHECK(other.payload != first.payload);
-    CHECK(other.payload != beside.payload);
-    CHECK(other.payload != third.payload);
-    queue.receive(1000);
-    queue.give_back(1);
-    CHECK(queue.send(1000, content).payload == first.payload);
-    queue.receive(1000);
-    queue.give_back(1);
-    CHECK(queue.send(1000, content).payload == other.payload);
-    queue.receive(1000);
-    queue.give_back(1);
-    CHECK(queue.send(near_bytes + 1, content).payload != first.payload);
+TEST_CASE("payloads that are alone on their way stay in the first pages", "[shm][queue]") {
+    const std::size_t slots = 4, room = std::size_t{1} << 20;
+    Queue queue(slots, room);
+    const std::size_t bytes = 8000;
+    std::set<std::byte*> places;
+    const auto pass = [&](std::size_t payloads) {
+        for (std::size_t i = 0; i < payloads; ++i)
+            places.insert(queue.send(bytes, std::byte{1}).payload);
+        // Packets without a payload in the round do not count.
+        if (payloads != 0) queue.send(8, std::byte{1});
+        for (std::size_t i = 0; i < payloads; ++i) queue.receive(bytes);
+        if (payloads != 0) queue.receive(8);
+    };
+    for (int i = 0; i < 1000; ++i) {
+        const std::size_t payloads = i % 3 == 0 ? 2 : 1;
+        pass(payloads);
+        // The packet behind the payloads may still be on its way.
+        queue.give_back(std::uint32_t(payloads + (i == 0 ? 0 : 1)));
+    }
+    CHECK(*places.rbegin() - *places.begin() <= std::ptrdiff_t{160} << 10);
+    // If one is always on its way, they go through the whole round in the end.
+    places.insert(queue.send(bytes, std::byte{1}).payload);
+    queue.receive(bytes);
+    for (int i = 0; i < 40'000; ++i) {
+        places.insert(queue.send(bytes, std::byte{1}).payload);
+        queue.receive(bytes);
+        queue.give_back(1);
+    }
+    CHECK(*places.rbegin() - *places.begin() > std::ptrdiff_t(room * 3 / 4));
+}
+
+TEST_CASE("what follows a front begins on a cache line, if there is room", "[shm][queue]") {
+    const std::size_t slots = 2;
+    Queue queue(slots, 40 * longest);
+    const auto distance = [&](std::size_t front, std::size_t bytes) {
+        const Packet packet = queue.send(bytes, std::byte{1}, front);
+        CHECK(queue.receive(bytes) == packet.payload);
+        queue.give_back(1);
+        return reinterpret_cast<std::uintptr_t>(packet.payload + front) % base::cache_line;
+    };
+    CHECK(distance(0, 1000) == 0);
+    CHECK(distance(32, 1000) == 0);
+    CHECK(distance(40, longest - 24) == 0);
+    CHECK(distance(40, longest - 23) == 40);
+    CHECK(distance(64, longest) == 0);
+    CHECK(distance(33, 1000) == 63);  // the lowest bit of the distance has another meaning
 }
 
 TEST_CASE("payloads in memory that was never used before are not timed", "[shm][queue]") {
     const std::size_t slots = 2;
-    const std::size_t bytes = near_bytes + 64;
-    const std::size_t least = round_begin + (slots + 1) * longest;
-    const std::size_t whole = round_begin + 40 * bytes;
+    const std::size_t bytes = 8256;
+    const std::size_t least = (slots + 1) * longest;
+    const std::size_t whole = 40 * bytes;
     Queue queue(slots, whole);
+    queue.send(bytes, std::byte{1});  // its slot never returns, so none is alone on its way
+    queue.receive(bytes);
     // Few payloads are fresh at first, so that rates are known soon; in the end each place was
     // fresh once.
-    std::size_t fresh = 0, sent = 0;
+    std::size_t fresh = 1, sent = 0;
     for (; sent < least / bytes + 4; ++sent) fresh += queue.send_is_timed(bytes) ? 0 : 1;
     CHECK(fresh < sent);
     for (; sent < 20'000; ++sent) fresh += queue.send_is_timed(bytes) ? 0 : 1;
