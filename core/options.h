@@ -96,16 +96,20 @@ struct Options {
     // The page on which the rank publishes its state; it must outlive the Runtime. Null if none.
     ControlPage* page = nullptr;
 
-    // The largest size of a packet's body, in bytes.
+    // Whether a message of that many bytes travels in one packet.
+    bool is_eager(std::size_t bytes) const { return bytes <= eager_limit; }
+    // The largest size of a packet's body, in bytes: an eager message, or a piece of a large one of
+    // that size.
     std::size_t body() const {
-        return std::max<std::size_t>(eager_limit, 4096) + (tolerates_deaths ? sizeof(Envelope) : 0);
+        return largest_payload() + sizeof(DataBody) + (tolerates_deaths ? sizeof(Envelope) : 0);
     }
     // Payload bytes of one packet of a large message. The packet with its headers fills a power of
-    // two, and so whole packets of a network whose packets have such sizes.
+    // two, and so whole packets of a network whose packets have such sizes. In shared memory the
+    // payload alone does: then powers of two and whole pages need no short packet at the end.
     std::size_t fragment() const {
-        return std::max<std::size_t>(eager_limit, 4096) - sizeof(transport::PacketHeader) -
-               sizeof(DataBody);
+        return largest_payload() - sizeof(transport::PacketHeader) - sizeof(DataBody);
     }
+    std::size_t fragment_in_memory() const { return largest_payload(); }
     // The settings that single modules of core read, each its own when it is made. Null for the
     // defaults.
     std::shared_ptr<const config::Settings> settings = {};
@@ -121,6 +125,7 @@ struct Options {
     void check() const;
 
   private:
+    std::size_t largest_payload() const { return std::max<std::size_t>(eager_limit, 4096); }
     config::Settings copy_of_settings() const;
 };
 

@@ -89,8 +89,9 @@ struct Connection {
     bool queued = false;  // is in the backlog of PacketSender
     // Statistics::load() when the queues were last flushed in a poll.
     std::uint64_t load_at_poll = 0;
-    std::uint64_t used = 0;  // the clock of Shortcuts at the last use of a shortcut
-    bool misled = false;     // packets arrived here that belong elsewhere; reported once
+    std::size_t fragment = 0;  // payload bytes in each packet of a large message
+    std::uint64_t used = 0;    // the clock of Shortcuts at the last use of a shortcut
+    bool misled = false;       // packets arrived here that belong elsewhere; reported once
     Rank peer = -1;
     std::optional<routing::Direction> link;
     // Bit mask, by link index: the links on which packets that arrived here move to the next

@@ -25,22 +25,20 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     : commons_(commons), options_(commons.options), link_transports_(std::move(link_transports)) {
     loopback_ = std::make_unique<Loopback>(options_.credits);
     peers_.resize(std::size_t(options_.torus.size()));
-    for (Peer& peer : peers_) peer.eager_limit = options_.eager_limit;
+    for (Peer& peer : peers_) peer.holds_from = options_.eager_limit + 1;
     for (Rank rank = 0; rank < size(); ++rank) peer(rank).rank = rank;
     local_.resize(peers_.size());
     for (const Rank rank : options_.direct) local_[std::size_t(rank)] = true;
 
-    auto self = std::make_unique<Connection>();
-    self->channel = loopback_.get();
-    self->peer = options_.rank;
+    Connection& self = add(options_.rank, std::nullopt);
+    self.channel = loopback_.get();
     Credits credits;
     credits.add(0, options_.credits, std::max(1, options_.credits / 2));
     credits.return_with_packets();
-    self->come_up(credits);
-    loopback_->owner = self.get();
+    self.come_up(credits);
+    loopback_->owner = &self;
     Peer& own = peer(options_.rank);
-    own.via = own.quick = own.comes_by = self.get();
-    connections_.push_back(std::move(self));
+    own.via = own.quick = own.comes_by = &self;
 
     open_interfaces(make_interface);
 }
@@ -226,6 +224,7 @@ Connection& Connections::add(Rank peer, std::optional<routing::Direction> link) 
     connection.peer = peer;
     connection.link = link;
     connection.virtual_channels = link ? options_.torus.virtual_channels() : 1;
+    connection.fragment = options_.fragment();
     return connection;
 }
 
@@ -251,6 +250,8 @@ void Connections::attach(Connection& connection, const transport::ChannelOptions
     TORUSMP_ASSERT(carriers_[carrier] != nullptr, options_.rank, connection.peer, carrier);
     connection.channel->owner = &connection;
     connection.interface = carriers_[carrier].get();
+    if (connection.interface->can().reads_at_once)
+        connection.fragment = options_.fragment_in_memory();
 }
 
 Connection& Connections::open(Rank peer, std::optional<routing::Direction> link) {

@@ -22,7 +22,7 @@ struct Peer {
     // Connections::way().
     Connection* quick = nullptr;
     // Messages of at least this size wait here until a receive asks for them; see UnexpectedStore.
-    std::size_t eager_limit = 0;
+    std::size_t holds_from = 0;
     Connection* via = nullptr;  // null until it is opened
     // Where its packets must arrive; packets from elsewhere are forged.
     Connection* comes_by = nullptr;

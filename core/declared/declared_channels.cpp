@@ -69,11 +69,11 @@ void DeclaredChannels::start(SendFlow& flow, SendRequest& request, Buffer buffer
         const bool cheap = ready.memory.length != 0 && connection.peer == peer.rank &&
                            connection.channel->can_write(ready.memory);
         if (buffer.bytes <= ready.bytes && buffer.bytes != 0 &&
-            (buffer.bytes >= commons_.options.eager_limit ||
+            (!commons_.options.is_eager(buffer.bytes) ||
              (cheap && buffer.bytes >= commons_.options.direct_limit)))
             return writes_.begin(request, {ready.receive_handle, ready.memory}, true);
     }
-    if (buffer.bytes < commons_.options.eager_limit &&
+    if (commons_.options.is_eager(buffer.bytes) &&
         (awaited || !messages_.waits_here(peer, buffer.bytes))) {
         Connection& way = connections_.way(peer);
         if (!sender_.may_leave(way))
@@ -104,7 +104,7 @@ void DeclaredChannels::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer 
     if (buffer.bytes < commons_.options.direct_limit || buffer.bytes == 0) return;
     const transport::RemoteMemory memory = receives_.open(request, peer);
     // Below the eager limit an RTR pays only if the sender can store right into our memory.
-    if (buffer.bytes < commons_.options.eager_limit &&
+    if (commons_.options.is_eager(buffer.bytes) &&
         (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory))) {
         receives_.close(request);
         return;
@@ -129,7 +129,7 @@ bool DeclaredChannels::on_open(Peer& peer, const PacketHeader& header, const std
 
 bool DeclaredChannels::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
     if (header.context >= with(peer.rank).receive_labels.size() ||
-        header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
+        !commons_.options.is_eager(header.length))
         return false;
     ReceiveFlow& flow = *with(peer.rank).receive_labels[header.context];
     ReceiveRequest* request = flow.take_started();

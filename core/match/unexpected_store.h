@@ -9,7 +9,7 @@
 // order it takes effect. Messages to the rank itself are never held, since only the caller that
 // sends them can receive them.
 //
-// Used under the Runtime's lock. Only this class writes Peer::eager_limit, unexpected and holds.
+// Used under the Runtime's lock. Only this class writes Peer::holds_from, unexpected and holds.
 #pragma once
 
 #include <vector>

@@ -23,7 +23,7 @@ Connection* Messages::cable(routing::Direction direction) {
 bool Messages::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
     Peer& peer = connections_.peer(dest);
     Connection* const connection = peer.quick;
-    if (message.size() >= peer.eager_limit || connection == nullptr || peer.dead ||
+    if (message.size() >= peer.holds_from || connection == nullptr || peer.dead ||
         !sender_.may_leave(*connection) || !announcements_.count_sent(dest, context, tag))
         [[unlikely]]
         return false;
@@ -45,7 +45,7 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
                    commons_.rank(), dest, request.stage(), request.send_handle_);
     const auto announced = announcements_.take(dest, context, tag);
     // A small message with an announced receive needs no request.
-    const bool small = mode != SendMode::synchronous && buffer.bytes < commons_.options.eager_limit;
+    const bool small = mode != SendMode::synchronous && commons_.options.is_eager(buffer.bytes);
     if (small && (announced || !waits_here(peer, buffer.bytes))) {
         Connection& connection = link != nullptr ? *link : connections_.way(peer);
         if (!sender_.may_leave(connection))
@@ -114,7 +114,7 @@ inline void Messages::receive_here(ReceiveRequest& request, Rank source, Context
         return report_pending(request);
     }
     const bool announce =
-        request.bytes() >= commons_.options.eager_limit && announcements_.worth_it(request);
+        !commons_.options.is_eager(request.bytes()) && announcements_.worth_it(request);
     matching_.post(request);
     if (announce) announcements_.announce(request);
 }
@@ -165,8 +165,7 @@ void Messages::deliver(ReceiveRequest& request, Rank source, Tag tag, const std:
 }
 
 bool Messages::on_eager(Peer& peer, const PacketHeader& header, const std::byte* payload) {
-    if (header.tag < 0 || header.length >= std::max<std::size_t>(commons_.options.eager_limit, 1))
-        return false;
+    if (header.tag < 0 || !commons_.options.is_eager(header.length)) return false;
     ++states_[peer.rank].seen;
     if (ReceiveRequest* request = matching_.match_posted(header.context, peer.rank, header.tag)) {
         deliver_here(*request, peer.rank, header.tag, payload, header.length);

@@ -64,8 +64,7 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     // message does, and so does a small one while the peer holds ours, but only as many as there
     // are ids.
     bool waits_here(const Peer& peer, std::size_t bytes) const {
-        return bytes >= peer.eager_limit &&
-               (bytes >= commons_.options.eager_limit || sends_.has_room());
+        return bytes >= peer.holds_from && (!commons_.options.is_eager(bytes) || sends_.has_room());
     }
     // Queues a small message until its turn.
     void queue(SendRequest& request, Peer& peer, Connection& connection);

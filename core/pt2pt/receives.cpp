@@ -45,7 +45,7 @@ transport::RemoteMemory Receives::open(ReceiveRequest& request, Peer& peer) {
     if (connection.interface == nullptr) return Loopback::register_memory(memory);
     // A peer further away sends packets, whose payload the last relay may place.
     const bool far = connection.peer != peer.rank;
-    if (far && (peer.placing == nullptr || memory.size() < commons_.options.eager_limit)) return {};
+    if (far && (peer.placing == nullptr || commons_.options.is_eager(memory.size()))) return {};
     request.exposed_at_ = far ? peer.placing : connection.interface;
     request.exposed_ =
         request.exposed_at_->register_memory(memory, far ? nullptr : connection.cable);

@@ -105,8 +105,9 @@ bool Streams::emit(SendRequest& request, Connection& connection) {
     TORUSMP_ASSERT(
         request.stage() == SendRequest::Stage::stream && request.position_ <= request.buffer_.bytes,
         commons_.rank(), peer.rank, request.stage(), request.position_, request.buffer_.bytes);
+    TORUSMP_ASSERT(connection.fragment != 0, commons_.rank(), connection.peer);
     const std::size_t left = request.buffer_.bytes - request.position_;
-    const std::size_t piece = std::min(left, commons_.options.fragment());
+    const std::size_t piece = std::min(left, connection.fragment);
     const transport::RemoteAddress place = place_of(request, peer, connection);
     const DataBody body{request.receive_handle_, 0, request.position_, place.address, place.key, 0};
     transport::PacketHeader header = sender_.header_to(peer, PacketKind::data, 0);

@@ -44,7 +44,7 @@ TEST_CASE("the n-th send of a flow meets its n-th receive, whatever the lengths 
                            {1, 0, 0, 0}, {2, 2, 0, 3}, {0, 2, 0, 0}};
     for (std::size_t f = 0; f < ends.size(); ++f)
         for (int n = 0; n < 50; ++n) {
-            const std::size_t lengths[] = {0, 1, 60, limit - 1, limit, 3 * limit};
+            const std::size_t lengths[] = {0, 1, 60, limit, limit + 1, 3 * limit};
             const std::size_t bytes = lengths[random.below(6)];
             const std::size_t room = lengths[random.below(6)];
             flows[f].emplace_back(bytes, room, random.below(4) == 0, random.below(4) == 0);

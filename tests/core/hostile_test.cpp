@@ -141,7 +141,7 @@ TEST_CASE("a packet that breaks the protocol closes the connection with the reas
         REQUIRE(closed(0x40, header));
     }
     SECTION("an eager message longer than the limit") {
-        REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(512)));
+        REQUIRE(closed(0x40, from_enemy(PacketKind::eager), std::vector<std::byte>(257)));
     }
     SECTION("ids that were never assigned") {
         REQUIRE(closed(0, from_enemy(PacketKind::cts), bytes_of(CtsBody{77, 1, 0, 0, {}})));

@@ -97,7 +97,7 @@ TEST_CASE("a message longer than its receive ends as truncated, and its sender s
     const int way = GENERATE(range(0, 16));
     const Rank to = GENERATE(0, 1, 2);
     CAPTURE(int(first), way, to);
-    for (const std::size_t room : {std::size_t{0}, std::size_t{10}, limit - 1, limit, 3 * limit})
+    for (const std::size_t room : {std::size_t{0}, std::size_t{10}, limit, limit + 1, 3 * limit})
         for (const std::size_t more : {std::size_t{1}, std::size_t{20}, 2 * limit}) {
             CAPTURE(room, more);
             Memory out(room + more, false);
@@ -303,8 +303,8 @@ TEST_CASE("thousands of large messages one after the other reuse the same few id
           "[core][protocol][bug1]") {
     const sim::Remote way = GENERATE(sim::Remote::pending, sim::Remote::refused);
     const bool receiver_first = GENERATE(true, false);
-    Memory out(limit, false);
-    Memory in(limit, false);
+    Memory out(limit + 1, false);
+    Memory in(limit + 1, false);
     SendRequest send;
     ReceiveRequest receive;
     Job job(line(1, way, way));
@@ -320,10 +320,35 @@ TEST_CASE("thousands of large messages one after the other reuse the same few id
     }
 }
 
+TEST_CASE("a message of the eager limit is one packet, a longer one is not", "[core][protocol]") {
+    Memory out(limit + 1, false);
+    Memory in(limit + 1, false);
+    Job job(line(5, sim::Remote::refused, sim::Remote::refused));
+    for (const std::size_t bytes : {limit, limit + 1}) {
+        CAPTURE(bytes);
+        const auto packets = [&] {
+            return total(job[0], &Statistics::packets_sent) +
+                   total(job[1], &Statistics::packets_sent);
+        };
+        const std::uint64_t before = packets();
+        SendRequest send;
+        ReceiveRequest receive;
+        Buffer source = out.buffer();
+        source.bytes = bytes;
+        job[0].send(send, source, 1, 0, 0);
+        job.settle();
+        job[1].receive(receive, in.buffer(), 0, 0, 0);
+        job.settle();
+        REQUIRE(send.complete());
+        REQUIRE(receive.complete());
+        CHECK(packets() - before == (bytes == limit ? 1 : 3));  // request, answer and data
+    }
+}
+
 // A rank has only so many announcements at a time.
 TEST_CASE("a receive may be announced when earlier ones have ended", "[core][protocol]") {
-    Memory out(limit, false);
-    Memory in(limit, false);
+    Memory out(limit + 1, false);
+    Memory in(limit + 1, false);
     SendRequest send;
     ReceiveRequest receive;
     int announced = 0;
