@@ -12,8 +12,8 @@ using namespace config::literals;
 
 inline const config::Setting<std::size_t> eager_limit{
     "transport.eager_limit", config::size_between(64, 4_MiB), default_eager_limit,
-    "Messages of at least this size are written directly into the receiver's buffer. Smaller "
-    "messages are copied through receive slots. It is also the largest payload of a packet."};
+    "Messages up to this size are copied through receive slots. Longer ones are written directly "
+    "into the receiver's buffer. It is also the largest payload of a packet."};
 inline const config::Setting<int> tokens{
     "transport.tokens", config::integer_between(2, max_credits), default_credits,
     "Tokens (credits) of a connection: the largest number of packets in flight before the receiver "
