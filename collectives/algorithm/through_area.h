@@ -98,6 +98,13 @@ class ThroughArea : public Algorithm {
     // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents
     // of `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
     bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
+    // The part of a length that a stamp carries.
+    static constexpr std::size_t agreed(std::size_t bytes) { return bytes & 0xffffffff; }
+    // Wakes that member if it sleeps, or all.
+    void ring(int member) { area().ring(member); }
+    void ring() { area().ring(); }
+    // That member is awaited, for reports.
+    void await(int member) { messages_->await(group().rank_of(member)); }
     // Whether all messages of give(), take() and the two below are complete.
     bool messages_ended();
     void post_send(int to, core::Buffer block);
@@ -141,7 +148,7 @@ class ThroughArea : public Algorithm {
         return slot->what & ~(~std::uint64_t{0} << 40);
     }
     // The contents of a member, of that length.
-    const std::byte* contents_of(int from, std::size_t bytes) {
+    std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
     // For a member that reads nothing of contents of that length, which others have left for all.

@@ -1,18 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/algorithm/in_pieces.h"
 #include "collectives/allgather/allgather.h"
 
 namespace torusmp::collectives::allgather {
 
+namespace {
+
+bool in_pieces(const Conditions& c) {
+    return InPieces::fit(c.room, c.group.size(), 1);
+}
+
+}  // namespace
+
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> area, rings, lines, everyone, star;
+extern AlgorithmMaker<Arguments> area, pieces, rings, lines, everyone, star;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allgather",
          .help = "Algorithm of allgather by the total size of all blocks.",
-         .defaults = "host: area<512KiB lines; crowded: area<4MiB lines; links: lines<64KiB rings",
+         .defaults = "host: area<512KiB lines; crowded: area; links: lines<64KiB rings",
          .example = "links: rings"},
-        {{area_row("every rank reads the blocks from shared memory", "lines"), area},
+        {{area_row("every rank reads the blocks from shared memory", "pieces"), area},
+         {{.name = "pieces",
+           .help = "every rank reads the blocks from shared memory, piece by piece",
+           .applies = in_pieces,
+           .pays = InPieces::pays,
+           .instead = "lines",
+           .area = true},
+          pieces},
          {{.name = "rings", .help = "blocks move from neighbour to neighbour over all links"},
           rings},
          {{.name = "lines", .help = "along the lines of each dimension in turn"}, lines},

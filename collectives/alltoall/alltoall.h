@@ -16,6 +16,10 @@ struct Arguments {
     Blocks out_blocks{};
 };
 const AlgorithmsFor<Arguments>& algorithms();
+// The number of the block for `to` among those that `from` leaves: a member leaves none for itself.
+inline std::size_t column(int to, int from) {
+    return std::size_t(to < from ? to : to - 1);
+}
 
 }  // namespace alltoall
 

@@ -48,7 +48,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
     bool take_even() {
         for (; from_ < size(); ++from_)
-            if (from_ != member() && !take(from_, all_, block_ * index_of(member(), from_),
+            if (from_ != member() && !take(from_, all_, block_ * column(member(), from_),
                                            {call_.in + call_.in_blocks.offset(from_), block_}))
                 return false;
         return true;
@@ -64,8 +64,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool leave_uneven() {
         const Blocks& blocks = call_.out_blocks;
         const std::size_t all = table_bytes() + blocks.total(size()) - blocks.size(member());
-        const bool by_messages = all > most_left() || messages_pay(Area::all, all, int(others()),
-                                                                   all / others());
+        const bool by_messages =
+            all > most_left() || messages_pay(Area::all, all, int(others()), all / others());
         std::byte* const room = claim_for_all(by_messages ? 0 : all);
         if (room == nullptr) return false;
         if (by_messages) {
@@ -81,7 +81,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             copy_into(room + table_bytes() + end, block, bytes);
             end += bytes;
             const auto end_here = End(end);
-            std::memcpy(room + index_of(to, member()) * sizeof(End), &end_here, sizeof end_here);
+            std::memcpy(room + column(to, member()) * sizeof(End), &end_here, sizeof end_here);
         }
         leave_for_all(all);
         return true;
@@ -98,7 +98,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                 continue;
             }
             const std::byte* const left = contents_of(from_, *said);
-            const std::size_t index = index_of(member(), from_);
+            const std::size_t index = column(member(), from_);
             const std::size_t begin = index == 0 ? 0 : end_of(left, index - 1);
             const std::size_t found = end_of(left, index) - begin;
             if (found != bytes) {
@@ -117,8 +117,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         std::memcpy(&end, left + index * sizeof end, sizeof end);
         return end;
     }
-    // Index of the block for `to` among the blocks of `from`: a member has none for itself.
-    static std::size_t index_of(int to, int from) { return std::size_t(to < from ? to : to - 1); }
 
     bool even_ = true;
     std::size_t block_ = 0;  // of even blocks

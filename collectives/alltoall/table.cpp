@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/algorithm/in_pieces.h"
 #include "collectives/alltoall/alltoall.h"
 
 namespace torusmp::collectives::alltoall {
@@ -18,6 +19,9 @@ constexpr std::size_t short_block = 4096;
 bool is_even(const Conditions& c) {
     return c.even;
 }
+bool in_pieces(const Conditions& c) {
+    return c.even && InPieces::fit(c.room, c.group.size(), std::size_t(c.group.size() - 1));
+}
 bool has_many(const Conditions& c) {
     return c.group.size() >= lines_from && c.bytes < short_block;
 }
@@ -29,15 +33,23 @@ bool is_near_and_fits(const Conditions& c) {
 }  // namespace
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> area, rings, lines, pairs;
+extern AlgorithmMaker<Arguments> area, pieces, rings, lines, pairs;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "alltoall",
          .help = "Algorithm of alltoall by block size.",
-         .defaults = "host: area<128KiB pairs; crowded: area<256KiB pairs; links: rings<1MiB pairs",
+         .defaults = "host: area<128KiB pairs; crowded: area<2MiB pairs; "
+                     "links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
-        {{area_row("each rank takes its blocks from shared memory", "lines"), area},
+        {{area_row("each rank takes its blocks from shared memory", "pieces"), area},
+         {{.name = "pieces",
+           .help = "each rank takes its blocks from shared memory, piece by piece",
+           .applies = in_pieces,
+           .pays = InPieces::pays,
+           .instead = "lines",
+           .area = true},
+          pieces},
          {{.name = "rings",
            .help = "blocks move from neighbour to neighbour",
            .applies = is_even,
