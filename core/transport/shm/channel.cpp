@@ -53,6 +53,25 @@ OutSlotQueue::OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk
     if (goes_round()) most_fetched_ = base::most_fetched();
 }
 
+std::byte* OutSlotQueue::in_round(std::size_t bytes, std::size_t front) {
+    block_ = 0;
+    const bool alone = in_flight_ < count() - last_in_round_;
+    if (alone && at_in_round() >= short_burst && at_in_round() - burst_ <= short_burst) {
+        restart();
+        block_ = restarts;
+    }
+    if (alone) burst_ = at_in_round();
+    last_in_round_ = count();
+    std::size_t distance = (0 - front) % base::cache_line & ~std::size_t{restarts};
+    if (distance + bytes > bulk_bytes()) distance = 0;
+    block_ = std::uint8_t(block_ | distance);
+    const std::size_t whole = distance + bytes;
+    place_ = next_in_round(whole) + distance;
+    fresh_ = !used_before(whole);
+    pass_in_round(whole);
+    return place_;
+}
+
 void OutSlotQueue::reclaim_blocks() {
     for (; returned_ != 0; --returned_) {
         TORUSMP_ASSERT(oldest_ < slots() && free_count_ <= slots(), oldest_, free_count_, slots());

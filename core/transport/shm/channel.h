@@ -143,29 +143,12 @@ class OutSlotQueue : public SlotQueue {
     OutSlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride,
                  std::size_t round_bytes);
 
-    // Where to put the payload of the next packet; must be followed by advance().
-    // In a round, what follows the first `front` bytes begins on a cache line, if there is room.
-    std::byte* payload(std::size_t bytes, std::size_t front = 0) {
+    // Where to put the payload of the next packet; must be followed by advance(). In a round, what
+    // follows the first `front` bytes begins on a cache line, if there is room.
+    [[gnu::always_inline]] std::byte* payload(std::size_t bytes, std::size_t front = 0) {
         TORUSMP_ASSERT(bytes <= inline_bytes || bytes <= bulk_bytes(), bytes, bulk_bytes());
-        if (goes_round()) {
-            // The place is free, because the caller holds a credit, so fewer payloads than slots
-            // are in use.
-            if (bytes <= inline_bytes) return line() + sizeof(PacketHeader);
-            block_ = 0;
-            if (in_flight_ < count() - last_in_round_) begin_burst();
-            last_in_round_ = count();
-            return place(bytes, front);
-        }
-        // Always, not only if a block is needed: the last block of this slot may just have been
-        // returned.
-        reclaim();
-        if (bytes <= inline_bytes) {
-            block_ = no_block;
-            return line() + sizeof(PacketHeader);
-        }
-        TORUSMP_ASSERT(free_count_ != 0, free_count_, slots(), bytes);
-        block_ = free_[free_count_ - 1];
-        return bulk(block_);
+        if (!goes_round()) return in_block(bytes);
+        return bytes <= inline_bytes ? line() + sizeof(PacketHeader) : in_round(bytes, front);
     }
     // Whether the time to write a payload that payload() has placed in the round is typical.
     bool is_timed() const { return goes_round() && !fresh_; }
@@ -211,24 +194,21 @@ class OutSlotQueue : public SlotQueue {
     static constexpr std::size_t short_burst = std::size_t{128} << 10;
     // More lines than this are written sooner if they stay in this core's cache.
     static constexpr std::size_t most_demoted = 1024;
-    // The next payload will be the only one on its way.
-    void begin_burst() {
-        if (at_in_round() >= short_burst && at_in_round() - burst_ <= short_burst) {
-            restart();
-            block_ = restarts;
+    std::byte* in_block(std::size_t bytes) {
+        // Always, not only if a block is needed: the last block of this slot may just have been
+        // returned.
+        reclaim();
+        if (bytes <= inline_bytes) {
+            block_ = no_block;
+            return line() + sizeof(PacketHeader);
         }
-        burst_ = at_in_round();
+        TORUSMP_ASSERT(free_count_ != 0, free_count_, slots(), bytes);
+        block_ = free_[free_count_ - 1];
+        return bulk(block_);
     }
-    std::byte* place(std::size_t bytes, std::size_t front) {
-        std::size_t distance = (0 - front) % base::cache_line & ~std::size_t{restarts};
-        if (distance + bytes > bulk_bytes()) distance = 0;
-        block_ = std::uint8_t(block_ | distance);
-        const std::size_t whole = distance + bytes;
-        place_ = next_in_round(whole) + distance;
-        fresh_ = !used_before(whole);
-        pass_in_round(whole);
-        return place_;
-    }
+    // The place is free, because the caller holds a credit, so fewer payloads than slots are in
+    // use.
+    std::byte* in_round(std::size_t bytes, std::size_t front);
     void reclaim() {
         if (returned_ == 0) return;
         if (free_count_ != slots()) return reclaim_blocks();
