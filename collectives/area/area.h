@@ -242,11 +242,12 @@ class Area {
     void populate_for(std::size_t bytes);
     std::uint32_t slowest_reader(int reader) const;
     static void copy(void* to, const void* from, std::size_t bytes, std::optional<Rate>& rate) {
-        if (bytes < long_bytes) [[likely]] {
+        Rate* const due = bytes >= long_bytes && rate ? rate->due(bytes) : nullptr;
+        if (due == nullptr) [[likely]] {
             if (bytes != 0) std::memcpy(to, from, bytes);
             return;
         }
-        const Rate::Sample sample(rate ? rate->due(bytes) : nullptr, bytes);
+        const Rate::Sample sample(due, bytes);
         std::memcpy(to, from, bytes);
         // A copy ends when its lines have come from the other core, for which the stamp waits, too.
         std::atomic_thread_fence(std::memory_order_seq_cst);

@@ -100,7 +100,7 @@ class SlotQueue {
     // page faults, for which short jobs are not paid back, so many turns go through half of the
     // round only.
     void grow() {
-        constexpr std::uint32_t many = 256;
+        constexpr std::uint32_t many = 1024;
         ++turns_;
         if (turns_ == 1) end_of_round_ = std::max(end_of_round_, round_bytes_ / 2);
         if (turns_ == many) end_of_round_ = round_bytes_;

@@ -157,7 +157,7 @@ TEST_CASE("payloads that are alone on their way stay in the first pages", "[shm]
     // If one is always on its way, they go through the whole round in the end.
     places.insert(queue.send(bytes, std::byte{1}).payload);
     queue.receive(bytes);
-    for (int i = 0; i < 40'000; ++i) {
+    for (int i = 0; i < 150'000; ++i) {
         places.insert(queue.send(bytes, std::byte{1}).payload);
         queue.receive(bytes);
         queue.give_back(1);
@@ -195,7 +195,7 @@ TEST_CASE("payloads in memory that was never used before are not timed", "[shm][
     std::size_t fresh = 1, sent = 0;
     for (; sent < least / bytes + 4; ++sent) fresh += queue.send_is_timed(bytes) ? 0 : 1;
     CHECK(fresh < sent);
-    for (; sent < 20'000; ++sent) fresh += queue.send_is_timed(bytes) ? 0 : 1;
+    for (; sent < 60'000; ++sent) fresh += queue.send_is_timed(bytes) ? 0 : 1;
     CHECK(fresh == 40);
     for (int i = 0; i < 80; ++i) CHECK(queue.send_is_timed(bytes));
 }
