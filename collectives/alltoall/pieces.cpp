@@ -14,8 +14,9 @@ class ByPieces final : public AlgorithmOf<Arguments, InPieces> {
 
     void start() override {
         begin_pieces(Kind::alltoall, std::size_t(size() - 1));
-        std::memcpy(call_.in + call_.in_blocks.offset(member()),
-                    call_.out + call_.out_blocks.offset(member()), block_of(member()));
+        if (const std::size_t own = block_of(member()); own != 0)
+            std::memcpy(call_.in + call_.in_blocks.offset(member()),
+                        call_.out + call_.out_blocks.offset(member()), own);
     }
 
   private:
