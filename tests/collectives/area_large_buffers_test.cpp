@@ -71,7 +71,8 @@ class MixedCall {
         return true;
     }
     bool ended_well() const {
-        return well(broadcasts_) && well(scatters_) && well(sums_) && well(gathers_);
+        return all_well(broadcasts_) && all_well(scatters_) && all_well(sums_) &&
+               all_well(gathers_);
     }
 
   private:
@@ -92,12 +93,6 @@ class MixedCall {
         float sum = 0;
         for (std::size_t m = 0; m < members; ++m) sum += value(m, i);
         return sum;
-    }
-    template <class Schedules>
-    static bool well(const Schedules& schedules) {
-        for (const auto& each : schedules)
-            if (!each.complete() || each.error() != Error::none) return false;
-        return true;
     }
 
     int number_;
@@ -131,14 +126,8 @@ TEST_CASE("contents of every length reuse their places in turn, in calls that ov
         mixed.emplace_back(i, i == 60   ? most
                               : i == 61 ? most + 4
                                         : sizes[std::size_t(job.random().below(sizes.size()))]);
-    std::array<int, members> next{};
-    for (int left = members * calls; left > 0;) {
-        const auto member = std::size_t(job.random().below(members));
-        if (next[member] == calls) continue;
-        mixed[std::size_t(next[member]++)].start(*groups[member]);
-        --left;
-        if (job.random().below(3) == 0) job.turn();
-    }
+    start_in_any_order(job, members, calls,
+                       [&](std::size_t member, std::size_t i) { mixed[i].start(*groups[member]); });
     job.settle();
     for (const MixedCall& call : mixed) {
         REQUIRE(call.ended_well());
@@ -291,16 +280,10 @@ TEST_CASE("calls over hosts have large buffers for each of their parts") {
             broadcasts[rank].emplace_back(*groups.back());
         }
     }
-    std::array<int, ranks> next{};
-    for (int left = ranks * calls; left > 0;) {
-        const auto rank = std::size_t(job.random().below(ranks));
-        if (next[rank] == calls) continue;
-        const auto i = std::size_t(next[rank]++);
-        --left;
+    start_in_any_order(job, ranks, calls, [&](std::size_t rank, std::size_t i) {
         allreduces[rank][i].start(sums[rank][i].data(), count, float_sum);
         broadcasts[rank][i].start(values[rank][i].data(), count * sizeof(float), int(i % ranks));
-        if (job.random().below(3) == 0) job.turn();
-    }
+    });
     job.settle();
     for (std::size_t rank = 0; rank < ranks; ++rank)
         for (std::size_t i = 0; i < calls; ++i) {

@@ -165,16 +165,9 @@ TEST_CASE(
             schedules[std::size_t(member)].emplace_back(*groups.back());
         }
     }
-    std::array<int, 4> next{};
-    int left = 4 * calls;
-    while (left > 0) {
-        const auto member = std::size_t(job.random().below(4));
-        if (next[member] == calls) continue;
-        const auto i = std::size_t(next[member]++);
-        --left;
+    start_in_any_order(job, 4, calls, [&](std::size_t member, std::size_t i) {
         schedules[member][i].start(blocks[member][i].data(), blocks[member][i].size(), int(i % 4));
-        if (job.random().below(3) == 0) job.turn();
-    }
+    });
     job.settle();
     for (std::size_t member = 0; member < 4; ++member)
         for (std::size_t i = 0; i < calls; ++i) {
@@ -260,16 +253,10 @@ TEST_CASE("uneven blocks use the area if they fit and messages if not, in calls 
             schedules[member].emplace_back(*groups.back());
         }
     }
-    std::array<int, members> next{};
-    for (int left = members * calls; left > 0;) {
-        const auto member = std::size_t(job.random().below(members));
-        if (next[member] == calls) continue;
-        const auto i = std::size_t(next[member]++);
-        --left;
+    start_in_any_order(job, members, calls, [&](std::size_t member, std::size_t i) {
         schedules[member][i].start(in[member][i].bytes.data(), in[member][i].blocks(),
                                    out[member][i].bytes.data(), out[member][i].blocks());
-        if (job.random().below(3) == 0) job.turn();
-    }
+    });
     job.settle();
     for (int m = 0; m < members; ++m)
         for (int i = 0; i < calls; ++i) {

@@ -53,19 +53,13 @@ class Call {
                     return false;
         return true;
     }
-    bool ended_well() const { return well(gathers_) && well(exchanges_); }
+    bool ended_well() const { return all_well(gathers_) && all_well(exchanges_); }
     std::size_t length() const { return sizes_[0]; }
 
   private:
     bool gathers() const { return number_ % 2 == 0; }
     std::uint64_t seed(std::size_t from, std::size_t to) const {
         return std::uint64_t(number_) * 100 + from * 10 + to;
-    }
-    template <class Schedules>
-    static bool well(const Schedules& schedules) {
-        for (const auto& each : schedules)
-            if (!each.complete() || each.error() != Error::none) return false;
-        return true;
     }
 
     int number_;
@@ -87,14 +81,8 @@ TEST_CASE("blocks of every length pass through the area in pieces, in calls that
         groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
     for (int i = 0; i < calls; ++i)
         open.emplace_back(i, sizes[std::size_t(job.random().below(sizes.size()))]);
-    std::array<int, members> next{};
-    for (int left = members * calls; left > 0;) {
-        const auto member = std::size_t(job.random().below(members));
-        if (next[member] == calls) continue;
-        open[std::size_t(next[member]++)].start(*groups[member]);
-        --left;
-        for (auto turns = job.random().below(3); turns > 0; --turns) job.turn();
-    }
+    start_in_any_order(job, members, calls,
+                       [&](std::size_t member, std::size_t i) { open[i].start(*groups[member]); });
     // A piece in shared memory is no event, so the simulated world rests while pieces are left.
     const auto ended = [](const Call& call) { return call.ended_well(); };
     const auto all_ended = [&] { return std::all_of(open.begin(), open.end(), ended); };

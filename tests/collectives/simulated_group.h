@@ -61,6 +61,28 @@ inline std::string_view name_of(Wanted algorithm) {
     return algorithm == nullptr ? "automatic" : algorithm->name;
 }
 
+// Each member starts `calls` calls in order, while the others are ahead or behind:
+// start(member, number of the call).
+template <class Start>
+void start_in_any_order(Job& job, int members, int calls, Start&& start) {
+    std::vector<int> next(std::size_t(members), 0);
+    for (int left = members * calls; left > 0;) {
+        const auto member = std::size_t(job.random().below(std::uint64_t(members)));
+        if (next[member] == calls) continue;
+        start(member, std::size_t(next[member]++));
+        --left;
+        if (job.random().below(3) == 0) job.turn();
+    }
+}
+
+// Whether all have ended, without an error.
+template <class Schedules>
+bool all_well(const Schedules& schedules) {
+    for (const auto& schedule : schedules)
+        if (!schedule.complete() || schedule.error() != core::Error::none) return false;
+    return true;
+}
+
 // Declare it before the Job that it works on, because requests must outlive the Job.
 template <class ScheduleType>
 struct SimulatedGroup {
@@ -76,11 +98,7 @@ struct SimulatedGroup {
     }
     int size() const { return int(groups.size()); }
     ScheduleType& operator[](int member) { return schedules[std::size_t(member)]; }
-    bool complete() const {
-        for (const auto& schedule : schedules)
-            if (!schedule.complete() || schedule.error() != core::Error::none) return false;
-        return true;
-    }
+    bool complete() const { return all_well(schedules); }
 };
 
 }  // namespace torusmp::collectives::testing
