@@ -96,8 +96,9 @@ struct Options {
     // The page on which the rank publishes its state; it must outlive the Runtime. Null if none.
     ControlPage* page = nullptr;
 
-    // Whether a message of that many bytes travels in one packet.
+    // Whether a message of that many bytes travels in one packet, and the first size that does not.
     bool is_eager(std::size_t bytes) const { return bytes <= eager_limit; }
+    std::size_t first_large() const { return eager_limit + 1; }
     // The largest size of a packet's body, in bytes: an eager message, or a piece of a large one of
     // that size.
     std::size_t body() const {

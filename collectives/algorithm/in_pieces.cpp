@@ -33,14 +33,22 @@ bool InPieces::open() {
 }
 
 void InPieces::put_pieces() {
-    for (const std::uint32_t all = pieces_of(member()); put_ < all; ++put_) {
-        for (int m = 0; put_ >= places && m < size(); ++m)
-            if (m != member() && counter(own_, m).load(std::memory_order_acquire) + places <= put_)
-                return await(m);
+    for (const std::uint32_t all = pieces_of(member()); put_ < all && has_free_place(); ++put_) {
         put(place_of(own_, put_), part_of(member(), put_));
         counter(own_, member()).store(put_ + 1, std::memory_order_release);
         ring();
     }
+}
+
+bool InPieces::has_free_place() {
+    if (put_ < places) return true;
+    for (int m = 0; m < size(); ++m) {
+        if (m == member() || counter(own_, m).load(std::memory_order_acquire) + places > put_)
+            continue;
+        await(m);
+        return false;
+    }
+    return true;
 }
 
 bool InPieces::take_pieces(int from) {

@@ -19,9 +19,15 @@ class InPieces : public ThroughArea {
     static bool fit(std::size_t room, int members, std::size_t columns) {
         return piece_in(room, members, columns) != 0;
     }
-
-    // Where each member has a core, copies by the kernel overlap, and are made once only.
-    static bool pays(const Conditions& c) { return c.group.situation() == Situation::crowded; }
+    // The algorithm's row in the table of an operation.
+    static AlgorithmRow row(std::string_view help, bool (*applies)(const Conditions&)) {
+        return {.name = "pieces",
+                .help = help,
+                .applies = applies,
+                .pays = pays,
+                .instead = "lines",
+                .area = true};
+    }
 
   protected:
     explicit InPieces(Messages& messages) : ThroughArea(messages) {}
@@ -58,9 +64,14 @@ class InPieces : public ThroughArea {
         return *reinterpret_cast<Counter*>(room + std::size_t(member) * line);
     }
 
+    // Where each member has a core, copies by the kernel overlap, and are made once only.
+    static bool pays(const Conditions& c) { return c.group.situation() == Situation::crowded; }
+
     bool move() final;
     bool open();
     void put_pieces();
+    // Whether all others have taken the piece in whose place the next one goes.
+    bool has_free_place();
     // Returns whether all pieces of that member are taken.
     bool take_pieces(int from);
     std::size_t room_bytes() const { return counters_bytes(size()) + places * columns_ * piece_; }

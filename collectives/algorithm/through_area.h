@@ -98,7 +98,7 @@ class ThroughArea : public Algorithm {
     // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents
     // of `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
     bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
-    // The part of a length that a stamp carries.
+    // What a stamp carries of a length that may exceed its room.
     static constexpr std::size_t agreed(std::size_t bytes) { return bytes & 0xffffffff; }
     // Wakes that member if it sleeps, or all.
     void ring(int member) { area().ring(member); }

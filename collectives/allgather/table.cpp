@@ -3,7 +3,6 @@
 #include "collectives/allgather/allgather.h"
 
 namespace torusmp::collectives::allgather {
-
 namespace {
 
 bool in_pieces(const Conditions& c) {
@@ -22,12 +21,8 @@ const AlgorithmsFor<Arguments>& algorithms() {
          .defaults = "host: area<512KiB lines; crowded: area; links: lines<64KiB rings",
          .example = "links: rings"},
         {{area_row("every rank reads the blocks from shared memory", "pieces"), area},
-         {{.name = "pieces",
-           .help = "every rank reads the blocks from shared memory, piece by piece",
-           .applies = in_pieces,
-           .pays = InPieces::pays,
-           .instead = "lines",
-           .area = true},
+         {InPieces::row("every rank reads the blocks from shared memory, piece by piece",
+                        in_pieces),
           pieces},
          {{.name = "rings", .help = "blocks move from neighbour to neighbour over all links"},
           rings},

@@ -25,7 +25,7 @@ Connections::Connections(Commons& commons, const InterfaceFactory& make_interfac
     : commons_(commons), options_(commons.options), link_transports_(std::move(link_transports)) {
     loopback_ = std::make_unique<Loopback>(options_.credits);
     peers_.resize(std::size_t(options_.torus.size()));
-    for (Peer& peer : peers_) peer.holds_from = options_.eager_limit + 1;
+    for (Peer& peer : peers_) peer.holds_from = options_.first_large();
     for (Rank rank = 0; rank < size(); ++rank) peer(rank).rank = rank;
     local_.resize(peers_.size());
     for (const Rank rank : options_.direct) local_[std::size_t(rank)] = true;

@@ -103,7 +103,7 @@ void DeclaredChannels::start(ReceiveFlow& flow, ReceiveRequest& request, Buffer 
     flow.start(request);
     if (buffer.bytes < commons_.options.direct_limit || buffer.bytes == 0) return;
     const transport::RemoteMemory memory = receives_.open(request, peer);
-    // Below the eager limit an RTR pays only if the sender can store right into our memory.
+    // For an eager message an RTR pays only if the sender can store right into our memory.
     if (commons_.options.is_eager(buffer.bytes) &&
         (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory))) {
         receives_.close(request);

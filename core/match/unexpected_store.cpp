@@ -116,7 +116,7 @@ bool UnexpectedStore::on_hold(Peer& peer, const transport::PacketHeader& header,
                               const std::byte* payload) {
     HoldBody body;
     if (!read_body(header, payload, body)) return false;
-    peer.holds_from = body.hold != 0 ? 0 : commons_.options.eager_limit + 1;
+    peer.holds_from = body.hold != 0 ? 0 : commons_.options.first_large();
     return true;
 }
 

@@ -106,19 +106,15 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
 
 // Returns whether core has held the packet.
 bool ShmChannel::deliver_bulk(Sink& sink, SlotQueue& queue, const PacketHeader& header) {
-    if (!queue.goes_round())
-        return sink.on_packet(*this, header, queue.bulk(header.transport_byte)) == Verdict::held;
-    if ((header.transport_byte & SlotQueue::restarts) != 0) queue.restart();
-    const std::size_t distance = SlotQueue::distance_in(header.transport_byte);
-    const std::size_t whole = distance + header.length;
-    const std::byte* const payload = queue.next_in_round(whole) + distance;
+    const std::byte* const payload = queue.find(header);
+    if (!queue.goes_round()) return sink.on_packet(*this, header, payload) == Verdict::held;
     bool held = false;
     {
-        const bool timed = queue.used_before(whole);
+        const bool timed = queue.used_before(SlotQueue::room_of(header));
         const Rate::Sample sample(timed ? read_rate_.due(header.length) : nullptr, header.length);
         held = sink.on_packet(*this, header, payload) == Verdict::held;
     }
-    if (!held) queue.pass_in_round(whole);
+    if (!held) queue.pass(header);
     return held;
 }
 

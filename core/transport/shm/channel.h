@@ -32,13 +32,6 @@ inline constexpr Capabilities capabilities{
 // blocks as there are slots, or one behind the other (a round): see OutSlotQueue.
 class SlotQueue {
   public:
-    // A bit of transport_byte, in a round, for a payload with which the round begins anew. The bits
-    // above are the distance of the payload from a cache line.
-    static constexpr std::uint8_t restarts = 1;
-    static constexpr std::size_t distance_in(std::uint8_t transport_byte) {
-        return transport_byte & ~unsigned(restarts);
-    }
-
     SlotQueue() = default;
     // `round_bytes` is 0 if payloads are in blocks.
     SlotQueue(std::byte* lines, std::size_t slots, std::size_t bulk_stride, std::size_t round_bytes)
@@ -71,11 +64,19 @@ class SlotQueue {
     // Whether a packet that arrives can have put its payload beside its line.
     bool has_place(const PacketHeader& header) const {
         if (!goes_round()) return header.length <= bulk_stride_ && header.transport_byte < slots_;
-        return header.length <= bulk_stride_ &&
-               distance_in(header.transport_byte) <= bulk_stride_ - header.length;
+        return room_of(header) <= bulk_stride_;
     }
-    // The next payload goes to the begin. Precondition: no payload is in use.
-    void restart() { at_ = 0; }
+    // Where the packet that arrives has put its payload. In a round, to be followed by pass().
+    std::byte* find(const PacketHeader& header) {
+        if (!goes_round()) return bulk(header.transport_byte);
+        if ((header.transport_byte & restarts) != 0) restart();
+        return next_in_round(room_of(header)) + distance_in(header.transport_byte);
+    }
+    void pass(const PacketHeader& header) { pass_in_round(room_of(header)); }
+    // The bytes that a payload takes in a round.
+    static std::size_t room_of(const PacketHeader& header) {
+        return distance_in(header.transport_byte) + std::size_t{header.length};
+    }
     std::uint32_t stamp() const { return count_ + 1; }
     // Whether the packet whose turn it is has arrived.
     bool filled() const { return written(slot_) == stamp(); }
@@ -91,6 +92,14 @@ class SlotQueue {
     }
 
   protected:
+    // A bit of transport_byte, in a round, for a payload with which the round begins anew. The bits
+    // above are the distance of the payload from a cache line.
+    static constexpr std::uint8_t restarts = 1;
+    static constexpr std::size_t distance_in(std::uint8_t transport_byte) {
+        return transport_byte & ~unsigned(restarts);
+    }
+    // The next payload goes to the begin. Precondition: no payload is in use.
+    void restart() { at_ = 0; }
     std::size_t at_in_round() const { return at_; }
     std::uint32_t count() const { return count_; }
 
