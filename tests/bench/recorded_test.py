@@ -134,6 +134,15 @@ class Quiet(Recorded):
         subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"], check=True)
         self.assertGreaterEqual(self.script.quiet.own_seconds() - own, 0.45)
 
+    def test_daemons_that_a_launcher_leaves_behind_do_not_count_as_other_programs(self):
+        busy = [sys.executable, "-c", "import time\nwhile time.process_time() < 0.5: pass"]
+        leave = f"import subprocess\nsubprocess.Popen({busy!r})"
+        measure = (f"import sys, subprocess\nsys.path.insert(0, {str(SOURCE / 'bench/peers')!r})\nimport quiet\n"
+                   f"beside = quiet.Beside()\nsubprocess.run([sys.executable, '-c', {leave!r}])\n"
+                   "beside.processors()\nprint(quiet.own_seconds() - beside.own)")
+        done = subprocess.run([sys.executable, "-c", measure], stdout=subprocess.PIPE, text=True, check=True)
+        self.assertGreaterEqual(float(done.stdout), 0.45)
+
     def measured(self, samples, beside=0.0):
         return {"beside": beside, "result": {"measures": [
             {"name": "shm.latency.8", "samples": {"ours": samples, "mpich": [1, 5, 9]}}]}}
