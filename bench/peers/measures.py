@@ -245,7 +245,7 @@ def testbed_measures():
     for torus, lattice in (("2x2x2", "8x8x8x16"), ("3x3x2", "12x12x8x16")):
         yield on(Shape(torus), f"wilson.{torus}", "wilson", "us", program="wilson", settings=(),
                  options=("--lattice", lattice, "--grid", torus + "x1", "--tolerance", "0",
-                          "--iterations", "40"))
+                          "--iterations", "200"))
 
 
 # The operations of collectives.c, with the sizes of a block or of a vector.
