@@ -17,7 +17,8 @@ enum class PacketKind : std::uint8_t {
     // sequenced
     eager,       // a whole message; context and tag match it
     rts,         // RtsBody: a message waits at the sender; context and tag match it
-    matched,     // MatchedBody: the sender took our announced or ready memory for its message
+    matched,     // MatchedBody, and perhaps the first bytes: the sender took our announced or ready
+                 // memory for its message
     rtr,         // RtrBody: a posted receive, sent ahead to the sender
     refuse,      // EpochBody: announcements were refused; all made since then are void
     withdraw,    // ReceiveHandleBody: a receive is being cancelled; return its announcement

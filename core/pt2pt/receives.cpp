@@ -77,6 +77,8 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
     if (request == nullptr || request->peer_ != peer.rank || body.bytes > request->buffer_.bytes ||
         body.bytes == 0)
         return false;
+    const std::size_t behind = header.length - sizeof body;  // of the message, from its begin
+    if (behind > body.bytes || (behind != 0 && body.whole != 0)) return false;
     if (request->flow_ != nullptr) {
         if (request->posted()) {
             if (request->flow_->first != request) return false;
@@ -94,6 +96,8 @@ bool Receives::on_matched(Peer& peer, const PacketHeader& header, const std::byt
     request->status_.bytes = body.bytes;
     request->expected_ = body.bytes;
     request->become(ReceiveRequest::Stage::arriving, commons_.rank());
+    if (behind != 0) request->buffer_.unpack(0, payload + sizeof body, behind);
+    request->landed_ += behind;
     if (request->landed_ > request->expected_) return false;
     if (body.whole != 0)
         finish(*request);

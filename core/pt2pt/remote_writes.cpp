@@ -107,22 +107,20 @@ void RemoteWrites::begin(SendRequest& request, const Target& target, bool tell_m
                   whole                           ? "is written"
                   : transfer == Transfer::pending ? "is being written"
                                                   : "goes in packets");
+    if (transfer == Transfer::refused)
+        return streams_.start(request, peer, connection, target, tell_matched && !ahead);
     if (tell_matched && !ahead)
         sender_.send(peer, PacketKind::matched,
                      MatchedBody{target.receive_handle, whole ? 1u : 0u, request.buffer_.bytes});
     else if (whole)
         tell_written(request, connection);
     if (whole) return sends_.finish(request);
-    if (transfer == Transfer::pending) {
-        request.become(SendRequest::Stage::writing, commons_.rank());
-        if (request.parts_out_ != 0) {
-            for (std::size_t i = 0; i < cables.size(); ++i)
-                if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *cables[i]);
-            if (request.parts_left_ == 0) sends_.finish(request);
-        }
-        return;
+    request.become(SendRequest::Stage::writing, commons_.rank());
+    if (request.parts_out_ != 0) {
+        for (std::size_t i = 0; i < cables.size(); ++i)
+            if ((request.parts_out_ >> i & 1) != 0) tell_written(request, *cables[i]);
+        if (request.parts_left_ == 0) sends_.finish(request);
     }
-    streams_.start(request, peer, connection, target);
 }
 
 void RemoteWrites::on_part_end(Connection& connection, std::uint32_t send_handle, bool ok) {

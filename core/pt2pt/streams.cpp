@@ -36,17 +36,38 @@ class PooledRail final : public Rail {
 
 }  // namespace
 
-void Streams::start(SendRequest& request, Peer& peer, Connection& way, const Target& target) {
+void Streams::start(SendRequest& request, Peer& peer, Connection& way, const Target& target,
+                    bool tell_matched) {
     TORUSMP_ASSERT(request.rails_ == nullptr, commons_.rank(), peer.rank);
     request.become(SendRequest::Stage::stream, commons_.rank());
     request.sender_ = this;
     request.position_ = 0;
     request.target_ = target.memory;
+    if (tell_matched && !begin_with_match(request, peer, way))
+        sender_.send(peer, PacketKind::matched,
+                     MatchedBody{target.receive_handle, 0, request.buffer_.bytes});
     if (peer.ways_out != 0 && request.link_ == nullptr &&
         request.buffer_.bytes >= commons_.options.spread_limit)
         spread(request, peer, target.converging);
     else
         sender_.enqueue(way, request, PacketSender::Queue::stream);
+}
+
+// Sends the match and the first piece in one packet, if the way is a direct connection that can
+// take it now. A large message has more than one piece.
+bool Streams::begin_with_match(SendRequest& request, Peer& peer, Connection& way) {
+    if (way.link || way.peer != peer.rank || way.fragment >= request.buffer_.bytes ||
+        !sender_.may_leave(way))
+        return false;
+    const MatchedBody body{request.receive_handle_, 0, request.buffer_.bytes};
+    transport::PacketHeader header = sender_.header_to(peer, PacketKind::matched, 0);
+    header.sequence = peer.send_sequence++;
+    sender_.transmit_packed(way, header, std::as_bytes(std::span(&body, 1)), request.buffer_, 0,
+                            way.fragment);
+    ++way.statistics.streamed;
+    way.statistics.bytes_streamed += header.length;
+    request.position_ = way.fragment;
+    return true;
 }
 
 // Enters a message into the queues of all links on which it may leave.

@@ -22,9 +22,12 @@ class Streams final : private SendRequest::Sender {
         : commons_(commons), connections_(connections), sender_(sender), sends_(sends) {}
 
     // Sends the message to its receive handle. The last relay uses the memory of `target`.
-    void start(SendRequest& request, Peer& peer, Connection& way, const Target& target);
+    // `tell_matched` as in RemoteWrites::begin().
+    void start(SendRequest& request, Peer& peer, Connection& way, const Target& target,
+               bool tell_matched);
 
   private:
+    bool begin_with_match(SendRequest& request, Peer& peer, Connection& way);
     bool emit(SendRequest& request, Connection& connection) override;
     void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
     void spread(SendRequest& request, Peer& peer, bool converging);

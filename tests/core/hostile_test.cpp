@@ -175,6 +175,21 @@ TEST_CASE("a packet that breaks the protocol closes the connection with the reas
         REQUIRE(
             closed(4, from_enemy(PacketKind::matched), bytes_of(MatchedBody{first_id, 0, ~0ull})));
     }
+    SECTION("a match with more bytes than its message, or than are left") {
+        const auto match = [](std::uint32_t whole, std::uint64_t of, std::size_t behind) {
+            auto body = bytes_of(MatchedBody{first_id, whole, of});
+            body.resize(body.size() + behind, std::byte{0xaa});
+            return body;
+        };
+        REQUIRE(closed(4, from_enemy(PacketKind::matched), match(0, 7, 8)));
+        REQUIRE(closed(4, from_enemy(PacketKind::matched), match(1, 8, 8)));
+        PacketHeader matched = from_enemy(PacketKind::matched);
+        matched.sequence = 0;
+        auto data = bytes_of(DataBody{first_id, 0, 0});
+        data.resize(data.size() + 100, std::byte{0xaa});
+        REQUIRE(attack_with(4, {{from_enemy(PacketKind::data), data}, {matched, match(0, 150, 60)}})
+                    .closed);
+    }
     SECTION("a dead link of a rank that does not exist") {
         REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{4, 0})));
         REQUIRE(closed(0, from_enemy(PacketKind::link_dead), bytes_of(LinkBody{1, 2})));

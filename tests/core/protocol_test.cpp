@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
+#include <list>
 #include <string>
 
 #include "core/packets.h"
@@ -342,6 +343,50 @@ TEST_CASE("a message of the eager limit is one packet, a longer one is not", "[c
         REQUIRE(send.complete());
         REQUIRE(receive.complete());
         CHECK(packets() - before == (bytes == limit ? 1 : 3));  // request, answer and data
+    }
+}
+
+TEST_CASE("over a direct connection the match of an announced receive brings the first piece",
+          "[core][protocol]") {
+    const bool credit = GENERATE(true, false);
+    const bool strided = GENERATE(true, false);
+    constexpr std::size_t bytes = 9 * limit;
+    Memory out(bytes, strided);
+    Memory in(bytes, strided);
+    out.write(7);
+    SendRequest send;
+    ReceiveRequest receive;
+    JobOptions options = line(2, sim::Remote::refused, sim::Remote::refused);
+    options.dims = {2};
+    options.direct = true;
+    Job job(options);
+    std::size_t matches = 0, carried = 0;
+    job.world().set_interposer(
+        [&](std::size_t, const torusmp::transport::PacketHeader& header, std::vector<std::byte>&) {
+            if (header.kind != std::uint8_t(PacketKind::matched)) return;
+            ++matches;
+            carried += header.length - sizeof(MatchedBody);
+        });
+    std::vector<std::byte> small(40);
+    job[1].receive(receive, in.buffer(), 0, 0, 0);
+    job.settle();
+    std::list<SendRequest> others;
+    if (!credit) job.stop(1);
+    // Small messages take all.
+    while (!credit && (others.empty() || others.back().complete()))
+        job[0].send(others.emplace_back(), Buffer(small.data(), small.size()), 1, 7, 1);
+    job[0].send(send, out.buffer(), 1, 0, 0);
+    if (!credit) job.go_on(1);
+    job.settle();
+    REQUIRE(send.complete());
+    REQUIRE(receive.complete());
+    CHECK(in.holds(bytes, 7));
+    CHECK(matches == 1);
+    CHECK((carried != 0) == credit);
+    CHECK(carried < bytes);
+    while (job[1].probe(0, 7, 1)) {
+        ReceiveRequest rest;
+        job[1].receive_block(rest, small, 0, 7, 1);
     }
 }
 

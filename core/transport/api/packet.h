@@ -15,7 +15,7 @@ namespace torusmp::transport {
 
 // The version of everything that crosses a network: packets, their bodies, frames and handshakes.
 // Raised with every change to any of them.
-inline constexpr std::uint32_t wire_version = 9;
+inline constexpr std::uint32_t wire_version = 10;
 
 // Credits of up to eight virtual channels, one 8-bit lane each, virtual channel 0 in the lowest.
 // Words are added lane by lane with one integer addition. No valid lane has its top bit set, so

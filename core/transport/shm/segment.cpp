@@ -25,7 +25,7 @@
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr std::uint32_t address_magic = 0x746f7233;          // "tor3"
+constexpr std::uint32_t address_magic = 0x746f7234;          // "tor4"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
 // The heap may be small: allocations that do not fit use private memory.
 constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
