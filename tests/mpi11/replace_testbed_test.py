@@ -52,7 +52,7 @@ class Replaced(TestbedTest):
             f"{self.testbed}-{a} e{b} - {self.testbed}-{b} e{a}" for a, b in pairs)]
 
     def lose(self, victims, places, *options):
-        """A victim is "host 2", or ranks that die; each place is (host, rank)."""
+        """A victim is "host 2", or ranks that die; each place is (host, rank), where there may be two hosts."""
         with tempfile.TemporaryDirectory() as folder:
             ready = os.path.join(folder, "ready")
             words = [victim.split()[0] for victim in victims]
@@ -72,7 +72,9 @@ class Replaced(TestbedTest):
                 job.communicate()
         found = re.findall(r"(?m)^torusmp: a new process on host \S+-(\d+) takes the place of rank (\d+)$", errors)
         self.assertRegex(output, rf"^whole: \d+ members after {len(victims)} deaths\n$", errors)
-        self.assertEqual([(int(host), int(rank)) for host, rank in found], places, errors)
+        self.assertEqual([int(rank) for _, rank in found], [rank for _, rank in places], errors)
+        for (host, _), (expected, _) in zip(found, places):
+            self.assertIn(int(host), expected if isinstance(expected, tuple) else (expected,), errors)
         self.assertEqual(job.returncode, 0, errors)
 
     def test_hosts_of_a_full_mesh_vanish_and_a_spare_takes_over_then_a_living_host(self):
@@ -90,11 +92,12 @@ class Replaced(TestbedTest):
         self.lose(["2+3"], [(3, 2), (1, 3)], *mesh, "--spares", f"{self.testbed}-3", "-ppn", "2")
 
     def test_two_ranks_on_a_torus_of_which_the_other_hosts_are_spares(self):
-        """The second new process is two hops away, over hosts that only relay messages."""
+        """The second new process is two hops away, over hosts that only relay messages. Host 2, whose process has
+        died, is free again when its agent has ended, which may be after host 3 has died."""
         self.testbed = self.name()
         tool("up", "2x2x2", "--name", self.testbed)
         hosts = [f"{self.testbed}-{node}" for node in (2, 3, 4, 5, 6, 7)]
-        self.lose(["host 1", "1", "host 3"], [(2, 1), (3, 1), (2, 1)], "--spares", ",".join(hosts))
+        self.lose(["host 1", "1", "host 3"], [(2, 1), (3, 1), ((2, 4), 1)], "--spares", ",".join(hosts))
 
     def test_a_torus_with_one_spare_loses_relays(self):
         """Each dead process relayed packets of others, in the first job and in the following jobs."""
