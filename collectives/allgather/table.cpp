@@ -18,7 +18,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allgather",
          .help = "Algorithm of allgather by the total size of all blocks.",
-         .defaults = "host: area<512KiB lines; crowded: area; links: lines<64KiB rings",
+         .defaults = "host: area<1025KiB lines; crowded: area; links: lines<64KiB rings",
          .example = "links: rings"},
         {{area_row("every rank reads the blocks from shared memory", "pieces"), area},
          {InPieces::row("every rank reads the blocks from shared memory, piece by piece",

@@ -39,7 +39,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "alltoall",
          .help = "Algorithm of alltoall by block size.",
-         .defaults = "host: area<128KiB pairs; crowded: area<2MiB pairs; "
+         .defaults = "host: area<513KiB pairs; crowded: area<2MiB pairs; "
                      "links: rings<1MiB pairs",
          .example = "links: rings<64KiB pairs"},
         {{area_row("each rank takes its blocks from shared memory", "pieces"), area},

@@ -31,7 +31,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool give() {
         if (has_left()) return messages_ended();
         const std::size_t bytes = call_.out_bytes;
-        if (bytes <= most_left() && !messages_pay(call_.root, bytes, size() - 1, bytes))
+        if (bytes <= largest() && !messages_pay(call_.root, bytes, size() - 1, bytes))
             return leave_copy_for(call_.root, call_.out, bytes);
         if (claim_for(call_.root, 0) == nullptr) return false;
         post_send(call_.root, call_.own_block());
