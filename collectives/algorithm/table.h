@@ -61,12 +61,12 @@ inline bool fits_area(const Conditions& c) {
     return c.room != 0 && c.share <= c.room;
 }
 
-// For algorithms in which one member adds all contributions: with a core for each member, other
-// algorithms add in parallel.
+// For algorithms in which one member adds all contributions: with a core for each of more than two
+// members, other algorithms add in parallel.
 inline bool adds_little(const Conditions& c) {
     constexpr std::size_t little = 512 * 1024;
-    return c.group.situation() == Situation::crowded || c.share <= Area::room_bytes ||
-           c.share <= little / std::size_t(c.group.size() - 1);
+    return !more_than_two(c) || c.group.situation() == Situation::crowded ||
+           c.share <= Area::room_bytes || c.share <= little / std::size_t(c.group.size() - 1);
 }
 
 struct AlgorithmRow {

@@ -32,13 +32,39 @@ bool ThroughArea::is_only_root(std::size_t bytes) {
     return true;
 }
 
+bool ThroughArea::grow_for(int to, const std::byte* from, std::size_t bytes) {
+    const bool for_all = to == Area::all;
+    std::byte* const room = claim_for(to, bytes);
+    if (room == nullptr) return false;
+    area().set_grown(messages_->call(), 0);
+    for_all ? leave_for_all(bytes) : leave_for(to, bytes);
+    for (std::size_t at = 0; at < bytes;) {
+        const std::size_t piece = std::min(growth, bytes - at);
+        copy_into(room + at, from + at, piece);
+        at += piece;
+        area().set_grown(messages_->call(), at);
+        for_all ? ring() : ring(to);
+    }
+    return true;
+}
+
+bool ThroughArea::take_as_grown(int from, std::size_t bytes, std::size_t offset,
+                                core::Buffer into) {
+    const std::size_t there = std::min(std::max(grown(from, bytes), offset) - offset, into.bytes);
+    const std::byte* const contents = contents_of(from, bytes) + offset;
+    copy_from(into.base + part_taken_, contents + part_taken_, there - part_taken_);
+    part_taken_ = there;
+    if (part_taken_ < into.bytes) {
+        await(from);
+        return false;
+    }
+    part_taken_ = 0;
+    return true;
+}
+
 bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blocks) {
     if (left_) return true;
-    if (!messages_pay(to, bytes, blocks, bytes)) {
-        if (!copy_in(to, from, bytes)) return false;
-        to == Area::all ? leave_for_all(bytes) : leave_for(to, bytes);
-        return true;
-    }
+    if (!messages_pay(to, bytes, blocks, bytes, true)) return leave_growing_for(to, from, bytes);
     if (claim_for(to, 0) == nullptr) return false;
     const core::Buffer contents(from, bytes);
     // Each member begins with the next one, so that they do not all send to the same member first.
@@ -53,15 +79,14 @@ bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blo
 bool ThroughArea::take(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
     const Left left = left_where(from, bytes);
     if (left == Left::nothing) return false;
-    if (left == Left::message)
-        post_receive(from, into);
-    else
-        copy_from(into.base, contents_of(from, bytes) + offset, into.bytes);
+    if (left == Left::contents) return take_grown(from, bytes, offset, into);
+    post_receive(from, into);
     return true;
 }
 
 void ThroughArea::reserve_requests() {
-    if (!std::exchange(posts_, true)) use_requests(std::size_t(size() - 1), std::size_t(size() - 1));
+    if (!std::exchange(posts_, true))
+        use_requests(std::size_t(size() - 1), std::size_t(size() - 1));
 }
 
 void ThroughArea::post_send(int to, core::Buffer block) {

@@ -35,6 +35,7 @@ class ThroughArea : public Algorithm {
     void begin_call(Kind kind, int root = -1) {
         kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
         next_ = 0;
+        part_taken_ = 0;
         left_ = false;
         posts_ = false;
         sending_.clear();
@@ -79,8 +80,10 @@ class ThroughArea : public Algorithm {
 
     // Whether contents of `written` bytes, of which each reader reads `blocks` blocks of `block`
     // bytes, should rather be sent block by block. Asked before this member has left anything.
-    bool messages_pay(int to, std::size_t written, int blocks, std::size_t block) {
-        return area().messages_pay(to, written, blocks, block);
+    // `grow`: readers would find them while they grow.
+    bool messages_pay(int to, std::size_t written, int blocks, std::size_t block,
+                      bool grow = false) {
+        return area().messages_pay(to, written, blocks, block, grow);
     }
     // A bit of a stamp: the contents come as messages.
     static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
@@ -90,6 +93,26 @@ class ThroughArea : public Algorithm {
     }
     void copy_from(void* to, const std::byte* contents, std::size_t bytes) {
         area().copy_out(to, contents, bytes);
+    }
+    // As leave_copy_for(), but readers find long contents while they grow: they read them with
+    // take_grown(), or up to grown(). Where ranks share cores, a reader does not run while the
+    // writer does, and finds the whole.
+    bool leave_growing_for(int to, const std::byte* from, std::size_t bytes) {
+        if (bytes > growth && group().situation() != Situation::crowded)
+            return left_ || grow_for(to, from, bytes);
+        return to == Area::all ? leave_copy_for_all(from, bytes) : leave_copy_for(to, from, bytes);
+    }
+    // How many bytes of the contents of that length, which a member has left, are there.
+    std::size_t grown(int from, std::size_t bytes) {
+        const Area::Slot* const slot = look(from);
+        return slot == nullptr ? 0 : Area::grown(*slot, bytes);
+    }
+    // Takes a part of contents that a member has left, as far as they have grown. Returns true when
+    // it has taken all; until then it takes no other part.
+    bool take_grown(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
+        if (bytes > Area::room_bytes) return take_as_grown(from, bytes, offset, into);
+        copy_from(into.base, contents_of(from, bytes) + offset, into.bytes);
+        return true;
     }
     // Leaves a copy for one member or for all, of which each reader reads `blocks`, or sends it and
     // notes this in the area, whichever is sooner read. Returns false while there is not enough
@@ -191,6 +214,8 @@ class ThroughArea : public Algorithm {
 
   private:
     Area& area() const { return *messages_->area(); }
+    // Contents grow by this many bytes.
+    static constexpr std::size_t growth = std::size_t{32} << 10;
     void stamp(std::size_t bytes) {
         area().stamp(messages_->call(), kind_ | bytes);
         left_ = true;
@@ -200,6 +225,8 @@ class ThroughArea : public Algorithm {
         if (room != nullptr) copy_into(room, from, bytes);
         return room != nullptr;
     }
+    bool grow_for(int to, const std::byte* from, std::size_t bytes);
+    bool take_as_grown(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // The request for a message between this member and that one.
     std::size_t request_of(int other) const {
         return std::size_t(other < member() ? other : other - 1);
@@ -261,6 +288,7 @@ class ThroughArea : public Algorithm {
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are
     int next_ = 0;                // the member whose slot comes next
+    std::size_t part_taken_ = 0;  // bytes of the part that take_grown() takes
     Scratch sums_;                // one per dimension
     std::byte* partial_ = nullptr;
     std::size_t sum_bytes_ = 0;

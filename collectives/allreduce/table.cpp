@@ -12,11 +12,6 @@ bool parts_pay(const Conditions& c) {
     return more_than_two(c) ? c.bytes >= parts_from : c.group.direct() && c.bytes >= halves_from;
 }
 
-// Two ranks add both vectors each; with more, parts are added sooner.
-bool area_pays(const Conditions& c) {
-    return !more_than_two(c) || adds_little(c);
-}
-
 // If ranks share cores, fewer messages matter more than fewer steps.
 bool cores_for_all(const Conditions& c) {
     return !c.group.runtime().options().shares_cores;
@@ -35,7 +30,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
                      "crowded: area<1025KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{area_row("ranks add in shared memory", "scatter", area_pays), area},
+        {{area_row("ranks add in shared memory", "scatter", adds_little), area},
          {{.name = "exchange",
            .help = "all ranks of a line exchange vectors, dimension by dimension",
            .pays = cores_for_all,

@@ -192,6 +192,7 @@ std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) 
         if (!is_past(before) && !look_past(before)) return nullptr;
     std::fill(taken.begin(), taken.end(), Use{call, reader});
     use = {call, reader};
+    set_grown(call, largest_);
     return large_place(member_, call, bytes);
 }
 
@@ -223,13 +224,15 @@ std::uint32_t Area::slowest_reader(int reader) const {
     return slowest != 0 ? slowest : progress_[member_].write_rate.load(std::memory_order_relaxed);
 }
 
-bool Area::messages_pay(int reader, std::size_t written, int blocks, std::size_t block) {
+bool Area::messages_pay(int reader, std::size_t written, int blocks, std::size_t block, bool grow) {
     if (block < long_bytes || span_ == 0) return false;
     const double by_kernel = group_.runtime().shared().copy_rate();
     const double write = progress_[member_].write_rate.load(std::memory_order_relaxed);
     if (by_kernel == 0 || write == 0) return false;
     const double blocks_read = double(blocks) * double(block);
-    const double here = double(written) / write + blocks_read / slowest_reader(reader);
+    const double writing = double(written) / write;
+    const double reading = blocks_read / slowest_reader(reader);
+    const double here = grow ? std::max(writing, reading) : writing + reading;
     const double sent = blocks_read / by_kernel + blocks * message_time;
     return messages_.is_faster(here / sent) && !messages_.tries_ours();
 }

@@ -59,9 +59,13 @@ class Area {
     struct alignas(128) Slot {
         std::atomic<std::uint64_t> stamp;  // the call that these contents belong to
         std::uint64_t what;                // the kind of call, set by the algorithm of the writer
-        std::byte payload[inline_bytes];
+        std::byte payload[inline_bytes];   // of large contents: the bytes that are there
+        std::atomic_ref<std::uint64_t> grown() const {
+            return std::atomic_ref(
+                *reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(payload)));
+        }
     };
-    static_assert(sizeof(Slot) == 128);
+    static_assert(sizeof(Slot) == 128 && offsetof(Slot, payload) % sizeof(std::uint64_t) == 0);
 
     // The number of slots of a ring, which is the number of calls that a rank can be ahead of
     // others with which it shares a core (each switch between them costs as much as many calls).
@@ -143,6 +147,16 @@ class Area {
         slot.stamp.store(call, std::memory_order_release);
         __builtin_prefetch(&slot_of(member_, (call + calls_ahead) & mask_), 1);
     }
+    // Large contents may be stamped before they are there, so that readers need not wait for all of
+    // them. Set after claim(), and before the first stamp to 0; to be followed by ring().
+    void set_grown(std::uint64_t call, std::size_t bytes) {
+        slot_of(member_, call & mask_).grown().store(bytes, std::memory_order_release);
+    }
+    // How many of these bytes are there.
+    static std::size_t grown(const Slot& slot, std::size_t bytes) {
+        if (bytes <= room_bytes) return bytes;
+        return std::min<std::size_t>(slot.grown().load(std::memory_order_acquire), bytes);
+    }
     // Wakes this member if it sleeps, or all.
     void ring(int member) {
         fence();
@@ -183,8 +197,9 @@ class Area {
 
     // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block`
     // bytes, would be read sooner if each block were a message, which the kernel copies only once.
-    // By the rates of copies so far: of this member, and of the readers (one or all).
-    bool messages_pay(int reader, std::size_t written, int blocks, std::size_t block);
+    // By the rates of copies so far: of this member, and of the readers (one or all). `grow`: they
+    // copy at the same time.
+    bool messages_pay(int reader, std::size_t written, int blocks, std::size_t block, bool grow);
     // Copies contents of a call. Long ones are timed.
     void copy_in(std::byte* room, const void* from, std::size_t bytes) {
         copy(room, from, bytes, write_rate_);

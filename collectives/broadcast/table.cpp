@@ -10,7 +10,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "broadcast",
          .help = "Algorithm of broadcast by size.",
-         .defaults = "host: area<257KiB scatter; crowded: area<1025KiB lines; "
+         .defaults = "host: area<1025KiB scatter; crowded: area<1025KiB lines; "
                      "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
         {{area_row("every rank reads from shared memory", "lines"), area},

@@ -31,8 +31,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool give() {
         if (has_left()) return messages_ended();
         const std::size_t bytes = call_.out_bytes;
-        if (bytes <= largest() && !messages_pay(call_.root, bytes, size() - 1, bytes))
-            return leave_copy_for(call_.root, call_.out, bytes);
+        if (bytes <= largest() && !messages_pay(call_.root, bytes, size() - 1, bytes, true))
+            return leave_growing_for(call_.root, call_.out, bytes);
         if (claim_for(call_.root, 0) == nullptr) return false;
         post_send(call_.root, call_.own_block());
         leave_for(call_.root, sends);
@@ -49,9 +49,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
                 expect_message(next_, place);
             } else if (*said > place.bytes) {
                 cut_short(next_);
-            } else {
-                copy_from(call_.in + call_.in_blocks.offset(next_), contents_of(next_, *said),
-                          *said);
+            } else if (!take_grown(next_, *said, 0, {place.base, *said})) {
+                return false;
             }
         }
         for (std::size_t i = 0; i < coming_.size(); ++i) {

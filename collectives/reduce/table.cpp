@@ -17,7 +17,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "reduce",
          .help = "Algorithm of reduce by vector size.",
-         .defaults = "host: area<513KiB scatter; crowded: area<1025KiB lines; "
+         .defaults = "host: area<1025KiB scatter; crowded: area<1025KiB lines; "
                      "links: tree<32KiB disjoint",
          .example = "links: tree<64KiB disjoint"},
         {{area_row("the root adds in shared memory", "scatter", adds_little), area},
