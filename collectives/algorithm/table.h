@@ -66,7 +66,7 @@ inline bool fits_area(const Conditions& c) {
 inline bool adds_little(const Conditions& c) {
     constexpr std::size_t little = 512 * 1024;
     return !more_than_two(c) || c.group.situation() == Situation::crowded ||
-           c.share <= Area::room_bytes || c.share <= little / std::size_t(c.group.size() - 1);
+           c.share <= Area::short_bytes || c.share <= little / std::size_t(c.group.size() - 1);
 }
 
 struct AlgorithmRow {

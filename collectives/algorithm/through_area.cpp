@@ -22,7 +22,7 @@ void ThroughArea::misfit(int from, std::size_t found, std::size_t expected) {
 // If there are two roots, each leaves its contents before it looks, so at least one finds the
 // other's.
 bool ThroughArea::is_only_root(std::size_t bytes) {
-    if (bytes <= Area::room_bytes) return true;
+    if (bytes <= Area::short_bytes) return true;
     std::atomic_thread_fence(std::memory_order_seq_cst);
     for (int other = 0; other < size(); ++other) {
         if (other == member() || area().look(other, messages_->call()) == nullptr) continue;

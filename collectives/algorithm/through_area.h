@@ -105,12 +105,12 @@ class ThroughArea : public Algorithm {
     // How many bytes of the contents of that length, which a member has left, are there.
     std::size_t grown(int from, std::size_t bytes) {
         const Area::Slot* const slot = look(from);
-        return slot == nullptr ? 0 : Area::grown(*slot, bytes);
+        return slot == nullptr ? 0 : area().grown(*slot, bytes);
     }
     // Takes a part of contents that a member has left, as far as they have grown. Returns true when
     // it has taken all; until then it takes no other part.
     bool take_grown(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
-        if (bytes > Area::room_bytes) return take_as_grown(from, bytes, offset, into);
+        if (bytes > Area::short_bytes) return take_as_grown(from, bytes, offset, into);
         copy_from(into.base, contents_of(from, bytes) + offset, into.bytes);
         return true;
     }

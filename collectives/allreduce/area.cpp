@@ -23,7 +23,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         begin_call(Kind::allreduce);
         bytes_ = call_.bytes();
         first_ = grid().member_at(0);
-        const bool is_short = bytes_ != 0 && bytes_ <= Area::room_bytes;
+        const bool is_short = bytes_ != 0 && bytes_ <= Area::short_bytes;
         each_adds_ = size() <= few && (group().situation() == Situation::host || is_short);
     }
 

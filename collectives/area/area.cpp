@@ -45,6 +45,7 @@ Area::Area(Group& group, core::Tag tag, unsigned slots, std::uint64_t before)
       before_(before),
       mask_(slots - 1),
       room_mask_(std::min(slots, most_rooms) - 1),
+      room_bytes_(room_bytes(group.size())),
       member_(group.member()),
       size_(group.size()),
       words_((group.size() + 63) / 64),
@@ -81,7 +82,7 @@ std::size_t Area::rings_bytes() const {
 }
 
 std::size_t Area::rooms_bytes() const {
-    return std::size_t(size_) * (room_mask_ + 1) * room_bytes;
+    return std::size_t(size_) * (room_mask_ + 1) * room_bytes_;
 }
 
 void Area::use(std::byte* memory, std::size_t largest, bool moves) {
@@ -119,7 +120,7 @@ void Area::open() {
     if (runtime.shared().make(*block_, with_large, size_ - 1))
         use(block_->memory(), largest_, moves);
     else if (runtime.shared().make(*block_, least, size_ - 1))
-        use(block_->memory(), room_bytes, false);
+        use(block_->memory(), room_bytes_, false);
     else
         do_without();
     if (largest_ != 0) std::memset(block_->memory(), 0, rings_bytes());

@@ -41,8 +41,12 @@ class Area {
     static constexpr std::size_t inline_bytes = 112;
     static constexpr int most_members = 256;
     // Longer contents have rooms of their own beside the slots. Rooms are few, so that the memory
-    // in use stays in the cache.
-    static constexpr std::size_t room_bytes = 4096;
+    // in use stays in the cache, and shorter if members are many. Which contents are short does not
+    // depend on that: algorithms treat them in another way.
+    static constexpr std::size_t short_bytes = 4096;
+    static constexpr std::size_t room_bytes(int members) {
+        return members <= 16 ? 4 * short_bytes : short_bytes;
+    }
     static constexpr unsigned most_rooms = 16;
     // Still longer contents have large buffers, if memory permits. The length of a large buffer is
     // such that all large buffers together do not exceed a limit. If each member has a core,
@@ -53,7 +57,7 @@ class Area {
     static std::size_t large_bytes(int members, unsigned slots) {
         const std::size_t all = slots == slots_of_one ? most_in_large / 8 : most_in_large;
         const std::size_t even = all / large_buffers / std::size_t(members);
-        return std::min(longest_large, even / room_bytes * room_bytes);
+        return std::min(longest_large, even / short_bytes * short_bytes);
     }
 
     struct alignas(128) Slot {
@@ -127,7 +131,7 @@ class Area {
     std::byte* claim(std::uint64_t call, std::size_t bytes, int reader) {
         TORUSMP_ASSERT(bytes <= largest_ && !active_.empty() && call >= active_.front(), call,
                        bytes, largest_, active_.size(), member_);
-        if (bytes > room_bytes) [[unlikely]]
+        if (bytes > room_bytes_) [[unlikely]]
             return claim_large(call, bytes, reader);
         if (call > active_.front() + (bytes > inline_bytes ? room_mask_ : mask_)) return nullptr;
         Use& use = uses_[call & mask_];
@@ -153,8 +157,8 @@ class Area {
         slot_of(member_, call & mask_).grown().store(bytes, std::memory_order_release);
     }
     // How many of these bytes are there.
-    static std::size_t grown(const Slot& slot, std::size_t bytes) {
-        if (bytes <= room_bytes) return bytes;
+    std::size_t grown(const Slot& slot, std::size_t bytes) const {
+        if (bytes <= room_bytes_) return bytes;
         return std::min<std::size_t>(slot.grown().load(std::memory_order_acquire), bytes);
     }
     // Wakes this member if it sleeps, or all.
@@ -185,14 +189,15 @@ class Area {
     // Every reader must call this during its call, or pass_over() if it does not read the contents.
     std::byte* contents(int member, std::uint64_t call, std::size_t bytes) {
         if (bytes <= inline_bytes) return slot_of(member, call & mask_).payload;
-        if (bytes > room_bytes) [[unlikely]]
+        if (bytes > room_bytes_) [[unlikely]]
             return read_large(member, call, bytes);
-        return rooms_ + (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes;
+        return rooms_ +
+               (std::size_t(member) * (room_mask_ + 1) + (call & room_mask_)) * room_bytes_;
     }
 
     // Writers of large contents learn soon that this member is done with them.
     void pass_over(std::uint64_t call, std::size_t bytes) {
-        if (bytes > room_bytes) tell_soon(call);
+        if (bytes > room_bytes_) tell_soon(call);
     }
 
     // Whether contents of `written` bytes, of which a reader reads `blocks` blocks of `block`
@@ -297,6 +302,7 @@ class Area {
     const std::uint64_t before_;
     const std::size_t mask_;       // slots of a ring less 1
     const std::size_t room_mask_;  // rooms for longer contents less 1
+    const std::size_t room_bytes_;
     const int member_;
     const int size_;
     const int words_;

@@ -25,7 +25,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         }
         if (!all_left(call_.bytes)) return false;
         const Operation& operation = call_.operation;
-        if (call_.bytes > Area::room_bytes && operation.commutative && !operation.whole) {
+        if (call_.bytes > Area::short_bytes && operation.commutative && !operation.whole) {
             sum_lines(own, offset);
             return true;
         }

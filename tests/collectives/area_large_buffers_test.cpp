@@ -108,10 +108,22 @@ class MixedCall {
 
 TEST_CASE("contents of every length reuse their places in turn, in calls that overlap") {
     const std::size_t most = Area::large_bytes(members, Area::slots_of(members));
-    REQUIRE(most > Area::room_bytes);
-    const std::array<std::size_t, 12> sizes{
-        8,   Area::room_bytes, 112,  5000,  400, Area::room_bytes + 4, 80'000, 0,
-        200, 20'000,           9000, 30'000};
+    constexpr std::size_t room = Area::room_bytes(members);
+    REQUIRE(most > room);
+    const std::array<std::size_t, 14> sizes{8,
+                                            Area::short_bytes,
+                                            112,
+                                            5000,
+                                            Area::short_bytes + 4,
+                                            400,
+                                            room,
+                                            80'000,
+                                            0,
+                                            room + 4,
+                                            200,
+                                            20'000,
+                                            9000,
+                                            30'000};
     constexpr int calls = 150;
     const std::uint64_t seed = GENERATE(range(1, 6));
     std::vector<std::unique_ptr<Group>> groups;
@@ -137,7 +149,7 @@ TEST_CASE("contents of every length reuse their places in turn, in calls that ov
 
 TEST_CASE(
     "a call that fails before a member has reached its large buffer does not block later calls") {
-    constexpr std::size_t bytes = 9000;
+    constexpr std::size_t bytes = 19000;
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
     Job job(job_of({members}, true));
@@ -195,7 +207,8 @@ TEST_CASE("two members that both call as the root of long contents get an error"
 }
 
 TEST_CASE("a member without a block of long sums is soon known to be done with them") {
-    constexpr std::size_t count = 2000;
+    constexpr std::size_t count = 5000;
+    static_assert(2 * count * sizeof(float) > Area::room_bytes(members));
     const std::array<std::size_t, members> counts{0, count, 0, count};
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<ReduceScatter> schedules;
@@ -254,7 +267,8 @@ TEST_CASE("calls with a tag of their own have large buffers of their own") {
 TEST_CASE("calls over hosts have large buffers for each of their parts") {
     constexpr int ranks = 6;
     constexpr int calls = 60;
-    constexpr std::size_t count = 3000;
+    constexpr std::size_t count = 5000;
+    static_assert(count * sizeof(float) > Area::room_bytes(ranks));
     Policy policy;
     for (const AlgorithmTable* table :
          {static_cast<const AlgorithmTable*>(&broadcast::algorithms()),

@@ -128,7 +128,7 @@ TEST_CASE("members that disagree about the length of blocks in pieces get an err
 TEST_CASE("pieces need an area with room for them") {
     const std::size_t room = Area::large_bytes(8, Area::slots_of(8));
     CHECK(InPieces::fit(room, 8, 7));
-    CHECK(!InPieces::fit(Area::room_bytes, 8, 7));
+    CHECK(!InPieces::fit(Area::short_bytes, 8, 7));
     CHECK(!InPieces::fit(0, 8, 1));
     CHECK(InPieces::fit(8 * 64 + 2 * 4096, 8, 1));
     CHECK(!InPieces::fit(8 * 64 + 2 * 4096 - 1, 8, 1));
