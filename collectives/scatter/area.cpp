@@ -3,6 +3,7 @@
 // blocks, and those that are sooner read from messages, and notes this in the area, since the others
 // do not know their lengths.
 #include <algorithm>
+#include <utility>
 
 #include "collectives/algorithm/through_area.h"
 #include "collectives/scatter/scatter.h"
@@ -23,7 +24,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         begin_call(Kind::scatter, call_.root);
         expect(Fit::at_most);
         posted_ = 0;
-        cut_short_ = member() == call_.root && !call_.keep_own_block();
+        cut_short_ = false;
+        kept_ = false;
     }
 
   private:
@@ -35,6 +37,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     bool give() {
         if (!has_left() && !leave_blocks()) return false;
+        // Now, because the others wait for their blocks.
+        if (!std::exchange(kept_, true)) cut_short_ = !call_.keep_own_block();
         for (std::size_t i = 0; i < posted_; ++i)
             if (!sent(i)) return false;
         return true;
@@ -109,6 +113,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     std::size_t posted_ = 0;  // messages
+    bool kept_ = false;       // the root's own block is in place
     bool cut_short_ = false;  // this member's block is longer than the room for it
 };
 
