@@ -290,7 +290,8 @@ LINKS = [("8 B half round trip", "tcp.latency.8"), ("1 KiB half round trip", "tc
          ("all 48 link ends of 2x2x2, 1 MiB, 200 Mbit/s a link (wire: 1191 MB/s)",
           "aggregate.links.1MiB"),
          ("one node on six links, 1 MiB, 1 Gbit/s a link (wire: 745 MB/s)", "aggregate.node.1MiB"),
-         ("`wilson` on 2x2x2 nodes, an iteration", "wilson.2x2x2")]
+         ("`wilson` on 2x2x2 nodes, an iteration", "wilson.2x2x2"),
+         ("`wilson` on 3x3x2 nodes, an iteration", "wilson.3x3x2")]
 SMALL = [(f"{what.replace('_', '-')}{f' {size} B' if size else ''}", f"collectives.{what}.{size}.shm.2")
          for what, size in (("broadcast", 8), ("reduce", 8), ("scan", 8), ("scatter", 64),
                             ("gather", 64), ("allgather", 64), ("alltoall", 64),
