@@ -9,10 +9,12 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
+import quiet
 from console import Problem, Steps, TooSlow, progress, warn
 from mpis import PEERS
 from testbeds import Shape, Testbed
 
+ENDS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 GRACE = 5  # seconds for a peer to end after its last line
 
 
@@ -97,11 +99,12 @@ def run(command, timeout, lines=None, library=None):
     """Output and wall seconds. A job that hangs is ended with everything it started. `lines`: one
     that has printed so many is over, also if it does not end in time: some peers take minutes to
     end where ranks outnumber cores."""
-    start = time.monotonic()
+    began = time.monotonic()
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
-                                 text=True, env=environment(library), start_new_session=True)
+        child = start(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, text=True,
+                      env=environment(library), start_new_session=True)
         try:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
             over = wait_for(child, timeout, out, lines)
         except BaseException as reason:
             end_session(child)
@@ -115,7 +118,18 @@ def run(command, timeout, lines=None, library=None):
             raise Problem(f"exit code {child.returncode}: {' '.join(command)}\n"
                           f"{err.read()[-2000:]}")
         out.seek(0)
-        return out.read(), time.monotonic() - start
+        return out.read(), time.monotonic() - began
+
+
+def start(command, **keywords):
+    """Starts a process and leaves the signals that end this program blocked: one that came before the caller knows
+    the process would leave it behind."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
+    try:
+        return subprocess.Popen(command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS), **keywords)
+    except BaseException:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
+        raise
 
 
 def wait_for(child, timeout, out, lines):
@@ -149,11 +163,12 @@ def end_session(child, patience=5):
         try:
             os.killpg(child.pid, how)
             child.wait(timeout=patience)
-            return
+            break
         except subprocess.TimeoutExpired:
             continue
         except ProcessLookupError:
-            return
+            break
+    quiet.wait_for_orphans()
 
 
 def values_in(job, output, seconds, best, whole=True):

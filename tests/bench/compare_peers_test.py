@@ -400,14 +400,21 @@ class Failures(Comparison):
         self.assertEqual(lines["collectives.scan.16KiB.shm.8"]["ours"], "failed")
 
     def test_a_comparison_that_is_ended_ends_its_job(self):
-        self.build_tree("echo $$ > pid.tmp\nmv pid.tmp pid\nexec sleep 1000\n")
+        self.end_comparison("")
+
+    def test_a_comparison_that_is_ended_while_it_starts_a_job_ends_that(self):
+        self.end_comparison("kill -TERM $PPID\n")
+
+    def end_comparison(self, first):
+        self.build_tree(f"echo $$ > pid.tmp\nmv pid.tmp pid\n{first}exec sleep 1000\n")
         child = subprocess.Popen([SCRIPT, "--no-build", "--build-dir", self.work, "--only",
                                   "relay.hop.8"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  text=True, cwd=self.work, env=self.without_mpi())
         deadline = time.monotonic() + 120
         while not (self.work / "pid").exists() and time.monotonic() < deadline:
             time.sleep(0.05)
-        child.terminate()
+        if not first:
+            child.terminate()
         _, err = child.communicate(timeout=60)
         self.assertEqual(child.returncode, 1, err)
         self.assertIn("interrupted", err)
