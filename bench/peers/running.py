@@ -126,7 +126,8 @@ def start(command, **keywords):
     the process would leave it behind."""
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDS)
     try:
-        return subprocess.Popen(command, preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS), **keywords)
+        return subprocess.Popen(command, **keywords,
+                                preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS))
     except BaseException:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDS)
         raise
