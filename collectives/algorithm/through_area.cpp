@@ -33,17 +33,16 @@ bool ThroughArea::is_only_root(std::size_t bytes) {
 }
 
 bool ThroughArea::grow_for(int to, const std::byte* from, std::size_t bytes) {
-    const bool for_all = to == Area::all;
     std::byte* const room = claim_for(to, bytes);
     if (room == nullptr) return false;
     area().set_grown(messages_->call(), 0);
-    for_all ? leave_for_all(bytes) : leave_for(to, bytes);
+    leave_for(to, bytes);
     for (std::size_t at = 0; at < bytes;) {
         const std::size_t piece = std::min(growth, bytes - at);
         copy_into(room + at, from + at, piece);
         at += piece;
         area().set_grown(messages_->call(), at);
-        for_all ? ring() : ring(to);
+        ring(to);
     }
     return true;
 }
@@ -72,7 +71,7 @@ bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blo
         const int other = (member() + k) % size();
         if (to == Area::all || to == other) post_send(other, contents);
     }
-    to == Area::all ? leave_for_all(bytes | sends) : leave_for(to, bytes | sends);
+    leave_for(to, bytes | sends);
     return true;
 }
 

@@ -62,19 +62,16 @@ class ThroughArea : public Algorithm {
     // Publishes the contents written to that room.
     void leave_for(int to, std::size_t bytes) {
         stamp(bytes);
-        area().ring(to);
+        ring(to);
     }
-    void leave_for_all(std::size_t bytes) {
-        stamp(bytes);
-        area().ring();
-    }
+    void leave_for_all(std::size_t bytes) { leave_for(Area::all, bytes); }
     // Claims room, copies the contents and publishes them. Returns false while there is not enough
     // room.
     bool leave_copy_for(int to, const void* from, std::size_t bytes) {
         return left_ || (copy_in(to, from, bytes) && (leave_for(to, bytes), true));
     }
     bool leave_copy_for_all(const void* from, std::size_t bytes) {
-        return left_ || (copy_in(Area::all, from, bytes) && (leave_for_all(bytes), true));
+        return leave_copy_for(Area::all, from, bytes);
     }
     bool has_left() const { return left_; }
 
@@ -100,7 +97,7 @@ class ThroughArea : public Algorithm {
     bool leave_growing_for(int to, const std::byte* from, std::size_t bytes) {
         if (bytes > growth && group().situation() != Situation::crowded)
             return left_ || grow_for(to, from, bytes);
-        return to == Area::all ? leave_copy_for_all(from, bytes) : leave_copy_for(to, from, bytes);
+        return leave_copy_for(to, from, bytes);
     }
     // How many bytes of the contents of that length, which a member has left, are there.
     std::size_t grown(int from, std::size_t bytes) {
@@ -124,8 +121,8 @@ class ThroughArea : public Algorithm {
     // What a stamp carries of a length that may exceed its room.
     static constexpr std::size_t agreed(std::size_t bytes) { return bytes & 0xffffffff; }
     // Wakes that member if it sleeps, or all.
-    void ring(int member) { area().ring(member); }
-    void ring() { area().ring(); }
+    void ring(int member) { member == Area::all ? area().ring() : area().ring(member); }
+    void ring() { ring(Area::all); }
     // That member is awaited, for reports.
     void await(int member) { messages_->await(group().rank_of(member)); }
     // Whether all messages of give(), take() and the two below are complete.

@@ -171,7 +171,7 @@ void Area::throw_away(const Setup& setup, core::Rank maker) {
 // buffer the place depends on the number of the call and on the size, rounded to a power of two.
 std::size_t Area::begin_in_large(std::uint64_t call, std::size_t bytes) const {
     const std::size_t stride = std::bit_ceil(bytes);
-    if (bytes < long_bytes || 2 * stride > span_) return 0;
+    if (2 * stride > span_) return 0;
     return std::size_t(call / large_buffers) % (span_ / stride) * stride;
 }
 
@@ -182,7 +182,7 @@ std::byte* Area::large_place(int member, std::uint64_t call, std::size_t bytes) 
 
 std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) {
     if (call >= active_.front() + large_buffers) return nullptr;
-    populate_for(bytes);
+    populate();
     Use& use = uses_[call & mask_];
     if (!is_past(use) && !look_past(use)) return nullptr;
     const std::size_t part = (largest_ + large_parts - 1) / large_parts;
@@ -200,15 +200,15 @@ std::byte* Area::claim_large(std::uint64_t call, std::size_t bytes, int reader) 
 // There are few large buffers, so their writers must learn soon that this reader is done. Small
 // calls in between cost nothing extra.
 std::byte* Area::read_large(int member, std::uint64_t call, std::size_t bytes) {
-    populate_for(bytes);
+    populate();
     tell_soon(call);
     return large_place(member, call, bytes);
 }
 
 // Contents that move touch new pages for many calls, whose page faults would take longer than the
 // copies.
-void Area::populate_for(std::size_t bytes) {
-    if (populated_ || span_ == 0 || bytes < long_bytes) return;
+void Area::populate() {
+    if (populated_ || span_ == 0) return;
     for (std::size_t buffer = 0; buffer < std::size_t(size_) * large_buffers; ++buffer)
         core::SharedMemory::populate({large_buffers_ + buffer * largest_, span_});
     populated_ = true;

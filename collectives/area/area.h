@@ -44,16 +44,17 @@ class Area {
     // in use stays in the cache, and shorter if members are many. Which contents are short does not
     // depend on that: algorithms treat them in another way.
     static constexpr std::size_t short_bytes = 4096;
+    // Copies of this length and more are timed.
+    static constexpr std::size_t long_bytes = std::size_t{16} << 10;
     static constexpr std::size_t room_bytes(int members) {
-        return members <= 16 ? 4 * short_bytes : short_bytes;
+        return members <= most_movers ? long_bytes : short_bytes;
     }
     static constexpr unsigned most_rooms = 16;
     // Still longer contents have large buffers, if memory permits. The length of a large buffer is
-    // such that all large buffers together do not exceed a limit. If each member has a core,
-    // contents of `long_bytes` and more move through their large buffer from call to call: a line
-    // that a reader still has in its private cache is slow to write.
+    // such that all large buffers together do not exceed a limit. If each member has a core, the
+    // contents move through their large buffer from call to call: a line that a reader still has
+    // in its private cache is slow to write.
     static constexpr unsigned large_buffers = 2;
-    static constexpr std::size_t long_bytes = std::size_t{16} << 10;
     static std::size_t large_bytes(int members, unsigned slots) {
         const std::size_t all = slots == slots_of_one ? most_in_large / 8 : most_in_large;
         const std::size_t even = all / large_buffers / std::size_t(members);
@@ -259,7 +260,7 @@ class Area {
     std::size_t begin_in_large(std::uint64_t call, std::size_t bytes) const;
     std::byte* large_place(int member, std::uint64_t call, std::size_t bytes) const;
     std::byte* read_large(int member, std::uint64_t call, std::size_t bytes);
-    void populate_for(std::size_t bytes);
+    void populate();
     std::uint32_t slowest_reader(int reader) const;
     static void copy(void* to, const void* from, std::size_t bytes, std::optional<Rate>& rate) {
         Rate* const due = bytes >= long_bytes && rate ? rate->due(bytes) : nullptr;

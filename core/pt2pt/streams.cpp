@@ -62,11 +62,7 @@ bool Streams::begin_with_match(SendRequest& request, Peer& peer, Connection& way
     const MatchedBody body{request.receive_handle_, 0, request.buffer_.bytes};
     transport::PacketHeader header = sender_.header_to(peer, PacketKind::matched, 0);
     header.sequence = peer.send_sequence++;
-    sender_.transmit_packed(way, header, std::as_bytes(std::span(&body, 1)), request.buffer_, 0,
-                            way.fragment);
-    ++way.statistics.streamed;
-    way.statistics.bytes_streamed += header.length;
-    request.position_ = way.fragment;
+    send_piece(request, way, header, std::as_bytes(std::span(&body, 1)));
     return true;
 }
 
@@ -116,6 +112,17 @@ transport::RemoteAddress Streams::place_of(const SendRequest& request, Peer& pee
             request.target_.as<transport::PortKeys>().by_port[port - 1u]};
 }
 
+// Sends the next piece behind that body.
+void Streams::send_piece(SendRequest& request, Connection& connection,
+                         transport::PacketHeader& header, transport::ConstBytes body) {
+    const std::size_t left = request.buffer_.bytes - request.position_;
+    const std::size_t piece = std::min(left, connection.fragment);
+    sender_.transmit_packed(connection, header, body, request.buffer_, request.position_, piece);
+    ++connection.statistics.streamed;
+    connection.statistics.bytes_streamed += header.length;
+    request.position_ += piece;
+}
+
 // Sends one piece. Returns true if it was the last, or the peer is dead.
 bool Streams::emit(SendRequest& request, Connection& connection) {
     Peer& peer = connections_.peer(request.peer_);
@@ -127,16 +134,10 @@ bool Streams::emit(SendRequest& request, Connection& connection) {
         request.stage() == SendRequest::Stage::stream && request.position_ <= request.buffer_.bytes,
         commons_.rank(), peer.rank, request.stage(), request.position_, request.buffer_.bytes);
     TORUSMP_ASSERT(connection.fragment != 0, commons_.rank(), connection.peer);
-    const std::size_t left = request.buffer_.bytes - request.position_;
-    const std::size_t piece = std::min(left, connection.fragment);
     const transport::RemoteAddress place = place_of(request, peer, connection);
     const DataBody body{request.receive_handle_, 0, request.position_, place.address, place.key, 0};
     transport::PacketHeader header = sender_.header_to(peer, PacketKind::data, 0);
-    sender_.transmit_packed(connection, header, std::as_bytes(std::span(&body, 1)), request.buffer_,
-                            request.position_, piece);
-    ++connection.statistics.streamed;
-    connection.statistics.bytes_streamed += header.length;
-    request.position_ += piece;
+    send_piece(request, connection, header, std::as_bytes(std::span(&body, 1)));
     if (request.position_ < request.buffer_.bytes) return false;
     sends_.finish(request);
     return true;

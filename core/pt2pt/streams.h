@@ -28,6 +28,8 @@ class Streams final : private SendRequest::Sender {
 
   private:
     bool begin_with_match(SendRequest& request, Peer& peer, Connection& way);
+    void send_piece(SendRequest& request, Connection& connection, transport::PacketHeader& header,
+                    transport::ConstBytes body);
     bool emit(SendRequest& request, Connection& connection) override;
     void drop(SendRequest& request, Error error) override { sends_.finish(request, error); }
     void spread(SendRequest& request, Peer& peer, bool converging);
