@@ -90,7 +90,8 @@ ShmChannel::ShmChannel(const Segment& own, Port& local, const Segment& peer, Por
       read_rate_(local.read_rate, timed_every),
       write_rate_(remote.write_rate, timed_every),
       cross_memory_(cross_memory),
-      copy_(local.copy, pid_t(peer.address().pid)),
+      memories_{pid_t(peer.address().pid), own.heap(), peer.heap(), peer.control().heap_address},
+      copy_(local.copy, memories_),
       reachable_(reaches(peer)),
       peer_(peer),
       peer_control_(peer.control()),
@@ -245,6 +246,14 @@ Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {
     return transfer;
 }
 
+// Whether a copy between two heaps is long enough for both ends.
+bool ShmChannel::is_shared_plainly(const Move& move) const {
+    return move.bytes >= SharedCopy::shortest_plain && !copy_.busy() &&
+           cross_memory_.is_shared(move.bytes, false) &&
+           memories_.is_plain(move.inward ? move.to : move.from, move.inward ? move.from : move.to,
+                              move.bytes);
+}
+
 // Core waits for the end of copies that have a cookie. In a stream of short messages, to share each
 // costs more than it gains.
 bool ShmChannel::is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const {
@@ -275,6 +284,10 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
                            std::optional<std::uint64_t> /*notice*/) {
     const std::size_t bytes = bytes_in(local);
     if (std::byte* block = map(remote, offset, bytes)) {
+        if (cookie != 0 && local.size() == 1) {
+            const Move move{address_of(local[0]), remote.address + offset, bytes, false};
+            if (is_shared_plainly(move)) return share(move, cookie);
+        }
         for (const ConstBytes& piece : local) {
             std::memcpy(block, piece.data(), piece.size());
             block += piece.size();
@@ -293,6 +306,10 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
                           std::span<const Bytes> local, std::uint64_t cookie) {
     const std::size_t bytes = bytes_in(local);
     if (const std::byte* block = map(remote, offset, bytes)) {
+        if (cookie != 0 && local.size() == 1) {
+            const Move move{remote.address + offset, address_of(local[0]), bytes, true};
+            if (is_shared_plainly(move)) return share(move, cookie);
+        }
         for (const Bytes& piece : local) {
             std::memcpy(piece.data(), block, piece.size());
             block += piece.size();

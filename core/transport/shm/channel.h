@@ -256,9 +256,7 @@ class ShmChannel final : public Channel {
     }
     int poll(Sink& sink);
     // Takes part in what the peer copies, if it does.
-    void help() {
-        if (reachable_) shm::help(remote_.copy, pid_t(peer_.address().pid));
-    }
+    void help() { shm::help(remote_.copy, memories_); }
     // Reports a pending copy that has ended.
     void end_copy(Sink& sink);
 
@@ -296,6 +294,7 @@ class ShmChannel final : public Channel {
     Transfer timed(std::size_t bytes, auto&& copy) const;
     // Whether the peer may take part in the copy.
     bool is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const;
+    bool is_shared_plainly(const Move& move) const;
     Transfer share(const Move& move, std::uint64_t cookie);
 
     // The stores must be visible before the check whether the peer sleeps. prepare_sleep() is the
@@ -326,6 +325,7 @@ class ShmChannel final : public Channel {
     static constexpr unsigned timed_every = 8;
     Rate read_rate_, write_rate_;  // of payloads, at this end
     CrossMemory& cross_memory_;
+    BothMemories memories_;
     SharedCopy copy_;
     bool reachable_;
     const Segment& peer_;

@@ -14,6 +14,7 @@ std::unique_ptr<Interface> make(const config::Settings& settings, const Surround
                                 const std::vector<PortOptions>& ports) {
     return std::make_unique<ShmInterface>(
         ports, InterfaceOptions{.copy = settings[setting::copy],
+                                .large_blocks = settings[setting::large_blocks],
                                 .oversubscribed = surroundings.oversubscribed,
                                 .by_descriptor = surroundings.beside_others});
 }

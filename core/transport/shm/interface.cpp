@@ -43,15 +43,24 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
       cross_memory_(options.copy, options.oversubscribed),
       segment_(Segment::create(ports, options.by_descriptor,
                                round_bytes(ports.size(), options.oversubscribed))),
-      heap_(*segment_) {
+      heap_(std::make_unique<Heap>(*segment_)) {
     // If ranks rarely sleep, the sleeper orders its sleep against the sends of others, with
     // membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the time, and
     // each sender uses a fence.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
     segment_->control().sleeper_fences = registered_ && !options_.oversubscribed ? 1 : 0;
+    if (const std::size_t end = end_of_large_blocks(options.large_blocks); end > least_large_block)
+        base::large_blocks.begin(*heap_, least_large_block, end, heap_->memory().data(),
+                                 heap_->memory().size());
 }
 
-ShmInterface::~ShmInterface() = default;
+ShmInterface::~ShmInterface() {
+    if (base::large_blocks.keeper() != heap_.get()) return;
+    // The program may use its blocks for as long as it runs.
+    base::large_blocks.stop();
+    static_cast<void>(heap_.release());
+    static_cast<void>(segment_.release());
+}
 
 std::vector<std::byte> ShmInterface::address() const {
     const auto bytes = std::as_bytes(std::span(&segment_->address(), 1));
@@ -125,7 +134,7 @@ RemoteMemory ShmInterface::register_memory(Bytes memory, const Channel* /*channe
     RemoteMemory remote{
         std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
     Key key{KeyKind::process, 0};
-    if (heap_.contains(memory.data(), memory.size()))
+    if (heap_->contains(memory.data(), memory.size()))
         key = {KeyKind::heap, std::uint64_t(memory.data() - segment_->heap().data())};
     remote.set(key);
     return remote;
@@ -140,7 +149,7 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 }
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
-    if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
+    if (void* const memory = heap_->allocate(bytes, alignment)) return memory;
     // Limits may make the heap small; private memory works too, but is slower.
     const std::size_t align = std::max<std::size_t>(alignment, 64);
     const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
@@ -148,8 +157,8 @@ void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
 }
 
 void ShmInterface::free(void* memory) {
-    if (memory == nullptr || heap_.contains(memory, 0))
-        heap_.free(memory);
+    if (memory == nullptr || heap_->contains(memory, 0))
+        heap_->free(memory);
     else
         std::free(memory);
 }

@@ -24,6 +24,7 @@ namespace torusmp::transport::shm {
 
 struct InterfaceOptions {
     CopyMode copy = setting::copy.initial();  // of large messages to private memory
+    Malloc large_blocks = Malloc::separate;   // of the program
     bool oversubscribed = false;              // ranks outnumber cores
     bool by_descriptor = false;  // sleep on descriptor(), together with other interfaces
 };
@@ -58,7 +59,7 @@ class ShmInterface final : public Interface {
     InterfaceOptions options_;
     CrossMemory cross_memory_;
     std::unique_ptr<Segment> segment_;
-    Heap heap_;
+    std::unique_ptr<Heap> heap_;
     bool reaches_all_ = true;  // the kernel permits access to the memory of all peers
     bool registered_ = false;  // with membarrier, so that sleepers can fence it
     std::uint32_t knocks_seen_ = 0;

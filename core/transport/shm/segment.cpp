@@ -25,7 +25,7 @@
 namespace torusmp::transport::shm {
 namespace {
 
-constexpr std::uint32_t address_magic = 0x746f7234;          // "tor4"
+constexpr std::uint32_t address_magic = 0x746f7235;          // "tor5"
 constexpr std::uint64_t control_magic = 0x746f7275736d7031;  // "torusmp1"
 // The heap may be small: allocations that do not fit use private memory.
 constexpr std::uint64_t smallest_heap = std::uint64_t{1} << 20;
@@ -214,6 +214,8 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
     control->nonce = address.nonce;
     control->heap_offset = layout.heap_offset;
     control->heap_bytes = mapping.second - layout.heap_offset;
+    control->heap_address =
+        std::uint64_t(reinterpret_cast<std::uintptr_t>(mapping.first)) + layout.heap_offset;
     control->probe_address = std::uint64_t(reinterpret_cast<std::uintptr_t>(segment->probe_.get()));
     control->port_count = std::uint32_t(ports.size());
     std::size_t next = 0;
@@ -330,8 +332,18 @@ void Segment::show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) 
         madvise(memory.data() + begin, end - begin, shown ? MADV_DODUMP : MADV_DONTDUMP);
 }
 
-void Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {
-    fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset), off_t(bytes));
+bool Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {
+    return fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset),
+                     off_t(bytes)) == 0;
+}
+
+// A child whose heap is still its parent's would destroy the parent's data, so it ends.
+void Segment::make_heap_private() const {
+    const Bytes memory = heap();
+    const void* const made =
+        mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_, off_t(control().heap_offset));
+    if (made == MAP_FAILED) std::abort();
 }
 
 Segment::~Segment() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shared memory of one rank: a control page, the slot queues that peers fill, and the heap from
-// which QMP_allocate_memory is served.
+// The shared memory of one rank: a control page, the slot queues that peers fill, and the heap,
+// from which the program gets memory.
 //
 // Each rank creates one anonymous memory file; peers open it through /proc/PID/fd, so no name can
 // be left behind, and the kernel frees it with its last user. The file is sparse: a slot queue
@@ -73,6 +73,7 @@ struct Control {
     std::uint64_t nonce;
     std::uint64_t heap_offset;
     std::uint64_t heap_bytes;
+    std::uint64_t heap_address;   // in the owner's process
     std::uint64_t probe_address;  // of a word in the owner's private memory that holds `nonce`
     std::uint32_t port_count;
     std::uint32_t
@@ -123,8 +124,10 @@ class Segment {
     // initially no part of a segment is.
     static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;
     void show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const;
-    // Returns the pages of a stretch of the file to the system.
-    void discard(std::uint64_t offset, std::uint64_t bytes) const;
+    // Returns the pages of a stretch of the file to the system; false if it does not take them.
+    bool discard(std::uint64_t offset, std::uint64_t bytes) const;
+    // In the child of a fork: from now on what it writes to the heap is seen by nobody else.
+    void make_heap_private() const;
 
   private:
     Segment(int descriptor, std::byte* base, const Address& address);

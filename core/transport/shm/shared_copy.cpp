@@ -2,6 +2,7 @@
 #include "core/transport/shm/shared_copy.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/assert.h"
 #include "base/pause.h"
@@ -12,6 +13,7 @@ namespace {
 
 // A piece takes about 10 us at most. Shorter ones cost more calls of the kernel.
 constexpr std::size_t longest_piece = std::size_t{256} << 10;
+constexpr std::size_t longest_plain_piece = std::size_t{128} << 10;
 constexpr std::uint32_t most_pieces_at_once = 4;
 // Turns of the wait for the end of the other rank's piece, about 100 us.
 constexpr int most_turns = 2000;
@@ -24,22 +26,49 @@ std::uint32_t pieces_of(const Move& move, std::uint64_t piece) {
     return std::uint32_t((move.bytes + piece - 1) / piece);
 }
 
-Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes, pid_t other) {
-    if (move.inward) {
-        const Bytes here{reinterpret_cast<std::byte*>(move.to + at), bytes};
-        return copy_from(other, move.from + at, {&here, 1});
+Bytes at_address(std::uint64_t address, std::uint64_t bytes) {
+    return {reinterpret_cast<std::byte*>(address), bytes};
+}
+
+Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes,
+              const BothMemories& memories) {
+    const Bytes own = at_address((move.inward ? move.to : move.from) + at, bytes);
+    const std::uint64_t others = (move.inward ? move.from : move.to) + at;
+    const ConstBytes from = own;
+    if (std::byte* const there = memories.mapped(others, bytes)) {
+        move.inward ? std::memcpy(own.data(), there, bytes) : std::memcpy(there, own.data(), bytes);
+        return Transfer::done;
     }
-    const ConstBytes here{reinterpret_cast<const std::byte*>(move.from + at), bytes};
-    return copy_to(other, move.to + at, {&here, 1});
+    return move.inward ? copy_from(memories.other, others, {&own, 1})
+                       : copy_to(memories.other, others, {&from, 1});
+}
+
+bool lies_in(std::uint64_t begin, std::uint64_t bytes, std::uint64_t heap,
+             std::uint64_t heap_bytes) {
+    return begin >= heap && bytes <= heap_bytes && begin - heap <= heap_bytes - bytes;
 }
 
 }  // namespace
 
+std::byte* BothMemories::mapped(std::uint64_t address, std::uint64_t bytes) const {
+    if (!lies_in(address, bytes, other_address, other_heap.size())) return nullptr;
+    return other_heap.data() + (address - other_address);
+}
+
+bool BothMemories::is_plain(std::uint64_t own, std::uint64_t others, std::uint64_t bytes) const {
+    const auto heap = std::uint64_t(reinterpret_cast<std::uintptr_t>(own_heap.data()));
+    return lies_in(own, bytes, heap, own_heap.size()) && mapped(others, bytes) != nullptr;
+}
+
 void SharedCopy::begin(const Move& move) {
-    TORUSMP_ASSERT(!busy() && pieces_in(plan_->left.load()) == 0, other_, move.bytes);
+    TORUSMP_ASSERT(!busy() && pieces_in(plan_->left.load()) == 0, memories_.other, move.bytes);
     move_ = move;
     refused_ = false;
-    const std::uint64_t piece = std::min<std::uint64_t>(longest_piece, (move.bytes + 1) / 2);
+    const std::uint64_t own = move.inward ? move.to : move.from;
+    const std::uint64_t others = move.inward ? move.from : move.to;
+    const bool plain = memories_.is_plain(own, others, move.bytes);
+    const std::uint64_t piece =
+        std::min<std::uint64_t>(plain ? longest_plain_piece : longest_piece, (move.bytes + 1) / 2);
     plan_->from.store(move.from, std::memory_order_relaxed);
     plan_->to.store(move.to, std::memory_order_relaxed);
     plan_->bytes.store(move.bytes, std::memory_order_relaxed);
@@ -67,7 +96,7 @@ Transfer SharedCopy::finish(std::uint64_t cookie) {
         ours += taken;
         if (refused_) continue;
         const std::uint64_t bytes = std::min(taken * piece, move_.bytes - at);
-        refused_ = copy(move_, at, bytes, other_) != Transfer::done;
+        refused_ = copy(move_, at, bytes, memories_) != Transfer::done;
         left = plan_->left.load(std::memory_order_relaxed);
     }
     by_other_ = pieces - ours;
@@ -88,7 +117,7 @@ bool SharedCopy::ended_by_other() const {
 Transfer SharedCopy::result() const {
     if (refused_) return Transfer::refused;
     if (plan_->refused.load(std::memory_order_relaxed) == 0) return Transfer::done;
-    return copy(move_, 0, move_.bytes, other_);
+    return copy(move_, 0, move_.bytes, memories_);
 }
 
 std::optional<SharedCopy::Result> SharedCopy::poll() {
@@ -98,7 +127,7 @@ std::optional<SharedCopy::Result> SharedCopy::poll() {
     return ended;
 }
 
-void help(CopyPlan& plan, pid_t starter) {
+void help(CopyPlan& plan, const BothMemories& memories) {
     std::uint64_t left = plan.left.load(std::memory_order_acquire);
     while (pieces_in(left) != 0) {
         // The plan of the copy whose number is in `left`, if the exchange succeeds.
@@ -112,7 +141,7 @@ void help(CopyPlan& plan, pid_t starter) {
             continue;
         const std::uint64_t at = (pieces_of(move, piece) - pieces_in(left)) * piece;
         if (at >= move.bytes ||
-            copy(move, at, std::min(piece, move.bytes - at), starter) != Transfer::done)
+            copy(move, at, std::min(piece, move.bytes - at), memories) != Transfer::done)
             plan.refused.store(1, std::memory_order_relaxed);
         plan.ended.fetch_add(1, std::memory_order_release);
         left = plan.left.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A copy between the private memories of two ranks by the kernel, of which both ranks make a part:
-// two cores copy up to twice as fast as one.
+// A copy between the memories of two ranks, of which both ranks make a part: two cores copy up to
+// twice as fast as one. Memory that both have mapped is copied plainly, other memory by the kernel.
 //
 // One rank starts the copy, takes piece after piece and copies it; the other one does the same with
 // the pieces that are left, if it polls in the meantime. So the copy never waits for a rank that
@@ -17,6 +17,19 @@
 #include "core/transport/api/channel.h"
 
 namespace torusmp::transport::shm {
+
+// The memories of two ranks, as one of them reaches the other's.
+struct BothMemories {
+    pid_t other;  // its process
+    Bytes own_heap{};
+    Bytes other_heap{};               // as it is mapped here
+    std::uint64_t other_address = 0;  // of its heap, in that process
+
+    // A stretch of the other's memory as it is mapped here; null if it is not in its heap.
+    std::byte* mapped(std::uint64_t address, std::uint64_t bytes) const;
+    // Whether the copy takes no help of the kernel at either end.
+    bool is_plain(std::uint64_t own, std::uint64_t others, std::uint64_t bytes) const;
+};
 
 // What both ranks know of a copy; in the segment of the rank that starts it, one for each port.
 struct alignas(64) CopyPlan {
@@ -40,12 +53,16 @@ struct Move {
 // The side of the rank that starts copies.
 class SharedCopy {
   public:
-    // Shorter copies do not gain from being shared: one alone, and one of many in a row.
+    // Shorter copies do not gain from being shared: by the kernel one alone, and one of many in a
+    // row; and plain ones.
     static constexpr std::size_t shortest = std::size_t{32} << 10;
     static constexpr std::size_t shortest_of_many = std::size_t{256} << 10;
+    static constexpr std::size_t shortest_plain = std::size_t{512} << 10;
 
-    SharedCopy(CopyPlan& plan, pid_t other)
-        : plan_(&plan), other_(other), number_(std::uint32_t(plan.left.load() / number_unit)) {}
+    SharedCopy(CopyPlan& plan, const BothMemories& memories)
+        : plan_(&plan),
+          memories_(memories),
+          number_(std::uint32_t(plan.left.load() / number_unit)) {}
 
     bool busy() const { return cookie_.has_value(); }
     // Copies; `call` asks the other rank to help. If that rank has not ended its last piece after a
@@ -73,7 +90,7 @@ class SharedCopy {
     Transfer result() const;
 
     CopyPlan* plan_;
-    pid_t other_;
+    BothMemories memories_;
     std::uint32_t number_;        // of the last copy
     std::uint32_t by_other_ = 0;  // pieces of the present copy that the other rank has taken
     bool refused_ = false;        // a piece of ours
@@ -81,7 +98,7 @@ class SharedCopy {
     std::optional<std::uint64_t> cookie_;  // of a pending copy
 };
 
-// The other side: copies pieces of what that process has started, until none is left.
-void help(CopyPlan& plan, pid_t starter);
+// The other side: copies pieces of what the other rank has started, until none is left.
+void help(CopyPlan& plan, const BothMemories& memories);
 
 }  // namespace torusmp::transport::shm

@@ -40,15 +40,20 @@ bool kernel_copies() {
 }
 
 TEST_CASE("a shared copy moves every byte, whether or not the other rank helps", "[shm][copy]") {
-    if (!kernel_copies()) return;
+    const bool plain = GENERATE(false, true);
+    if (!plain && !kernel_copies()) return;
     CopyPlan plan{};
-    SharedCopy copy(plan, getpid());
+    // If all memory is of a heap that lies at the same place in both ranks, no process is asked.
+    const Bytes all{reinterpret_cast<std::byte*>(std::uintptr_t{64}), SIZE_MAX / 2};
+    const BothMemories memories =
+        plain ? BothMemories{nobody, all, all, 64} : BothMemories{getpid()};
+    SharedCopy copy(plan, memories);
     std::atomic<bool> stop{false};
     std::thread helper;
     const bool helped = GENERATE(false, true);
     if (helped)
         helper = std::thread([&] {
-            while (!stop) help(plan, getpid());
+            while (!stop) help(plan, memories);
         });
     std::mt19937 random(31);
     int pending = 0;
@@ -63,7 +68,7 @@ TEST_CASE("a shared copy moves every byte, whether or not the other rank helps",
             if (ended->cookie == 7 && ended->ok) transfer = Transfer::done;
         }
         if (transfer != Transfer::done || pair.to != pair.from) {
-            CAPTURE(i, bytes, helped, pending);
+            CAPTURE(i, bytes, plain, helped, pending);
             FAIL_CHECK("the copy is not complete");
             break;
         }
@@ -76,7 +81,7 @@ TEST_CASE("a shared copy moves every byte, whether or not the other rank helps",
 TEST_CASE("a copy is pending while the other rank has a piece", "[shm][copy]") {
     if (!kernel_copies()) return;
     CopyPlan plan{};
-    SharedCopy copy(plan, getpid());
+    SharedCopy copy(plan, {getpid()});
     Pair pair(600 << 10);
     // The other rank takes the first piece, and then stands still.
     CHECK(copy.run(pair.move(true), 9, [&] { --plan.left; }) == Transfer::pending);
@@ -99,17 +104,17 @@ TEST_CASE("a copy is pending while the other rank has a piece", "[shm][copy]") {
 TEST_CASE("if the kernel refuses the other rank's piece, its starter copies all", "[shm][copy]") {
     if (!kernel_copies()) return;
     CopyPlan plan{};
-    SharedCopy copy(plan, getpid());
+    SharedCopy copy(plan, {getpid()});
     for (const bool inward : {false, true}) {
         Pair pair(1 << 20);
-        CHECK(copy.run(pair.move(inward), 1, [&] { help(plan, nobody); }) == Transfer::done);
+        CHECK(copy.run(pair.move(inward), 1, [&] { help(plan, {nobody}); }) == Transfer::done);
         CHECK(pair.to == pair.from);
     }
 }
 
 TEST_CASE("a copy with a process that has ended is refused", "[shm][copy]") {
     CopyPlan plan{};
-    SharedCopy copy(plan, nobody);
+    SharedCopy copy(plan, {nobody});
     Pair pair(1 << 20);
     CHECK(copy.run(pair.move(true), 1, [] {}) == Transfer::refused);
     CHECK_FALSE(copy.busy());
@@ -149,6 +154,38 @@ TEST_CASE("a rank that polls helps with what its peer copies", "[shm][copy]") {
     }
     stop = true;
     helper.join();
+}
+
+TEST_CASE("a rank helps to copy between heaps, and nothing outside of them is touched",
+          "[shm][copy]") {
+    Linked linked(CopyMode::packets);
+    constexpr std::size_t bytes = 3 << 20;
+    auto* const ours = static_cast<std::byte*>(linked.a.allocate(bytes, 64));
+    auto* const theirs = static_cast<std::byte*>(linked.b.allocate(bytes, 64));
+    const auto from = pattern(bytes, 4);
+    std::copy(from.begin(), from.end(), ours);
+    const RemoteMemory remote = linked.a.register_memory({ours, bytes}, linked.to_b);
+    testing::Recorder at_a, at_b;
+    std::atomic<bool> stop{false};
+    std::thread helper([&] {
+        while (!stop) linked.a.poll(at_a);
+    });
+    for (int i = 0; i < 20; ++i) {
+        std::fill(theirs, theirs + bytes, std::byte{0});
+        constexpr std::size_t margin = 100;
+        const Bytes inner{theirs + margin, bytes - 2 * margin};
+        const Transfer transfer = linked.to_a->read(remote, margin, {&inner, 1}, 5);
+        CHECK(transfer != Transfer::refused);
+        while (transfer == Transfer::pending && at_b.transfers.empty()) linked.b.poll(at_b);
+        at_b.transfers.clear();
+        CHECK(std::equal(inner.begin(), inner.end(), from.begin() + margin));
+        CHECK(theirs[margin - 1] == std::byte{0});
+        CHECK(theirs[bytes - margin] == std::byte{0});
+    }
+    stop = true;
+    helper.join();
+    linked.a.free(ours);
+    linked.b.free(theirs);
 }
 
 TEST_CASE("a receiver's choice for one message does not bind the senders of later ones",
