@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gives the program its large blocks of memory: a keeper, such as a transport whose peers have
+// Who gives the program its large blocks of memory: a provider, such as a transport whose peers have
 // mapped them, or else the C library. The functions of the C library ask here first
 // (library/malloc.cpp).
 //
-// There is at most one keeper in the life of a process, and it is never destroyed: the program may
+// There is at most one provider in the life of a process, and it is never destroyed: the program may
 // free its blocks at any time. Any thread may call.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace torusmp::base {
 
-class BlockKeeper {
+class BlockProvider {
   public:
     // Null if there is no room: the C library gives the block.
     virtual void* allocate(std::size_t bytes, std::size_t alignment) = 0;
@@ -30,39 +30,39 @@ class BlockKeeper {
     virtual void after_fork(bool child) = 0;
 
   protected:
-    ~BlockKeeper() = default;
+    ~BlockProvider() = default;
 };
 
 class LargeBlocks {
   public:
-    // The keeper gives blocks of at least `least` and less than `end` bytes, all of them within
-    // `memory_bytes` from `memory`. False, without effect, if there was a keeper before.
-    bool begin(BlockKeeper& keeper, std::size_t least, std::size_t end, const void* memory,
+    // The provider gives blocks of at least `least` and less than `end` bytes, all of them within
+    // `memory_bytes` from `memory`. False, without effect, if there was a provider before.
+    bool begin(BlockProvider& provider, std::size_t least, std::size_t end, const void* memory,
                std::size_t memory_bytes);
-    // No more blocks are given. The keeper still frees those that it has given.
+    // No more blocks are given. The provider still frees those that it has given.
     void stop() { range_.store(0, std::memory_order_relaxed); }
 
-    // The keeper if it gives blocks of this size, else null.
-    BlockKeeper* keeper_for(std::size_t bytes) const {
+    // The provider if it gives blocks of this size, else null.
+    BlockProvider* provider_for(std::size_t bytes) const {
         const bool given =
             bytes - least_.load(std::memory_order_relaxed) < range_.load(std::memory_order_acquire);
-        return given ? keeper_.load(std::memory_order_relaxed) : nullptr;
+        return given ? provider_.load(std::memory_order_relaxed) : nullptr;
     }
-    // The keeper if it has given this block, else null.
-    BlockKeeper* keeper_of(const void* block) const {
+    // The provider if it has given this block, else null.
+    BlockProvider* provider_of(const void* block) const {
         const bool given =
             reinterpret_cast<std::uintptr_t>(block) - memory_.load(std::memory_order_relaxed) <
             memory_bytes_.load(std::memory_order_acquire);
-        return given ? keeper_.load(std::memory_order_relaxed) : nullptr;
+        return given ? provider_.load(std::memory_order_relaxed) : nullptr;
     }
-    BlockKeeper* keeper() const { return keeper_.load(std::memory_order_acquire); }
+    BlockProvider* provider() const { return provider_.load(std::memory_order_acquire); }
 
   private:
     std::atomic<std::size_t> least_{0};
     std::atomic<std::size_t> range_{0};
     std::atomic<std::uintptr_t> memory_{0};
     std::atomic<std::size_t> memory_bytes_{0};
-    std::atomic<BlockKeeper*> keeper_{nullptr};
+    std::atomic<BlockProvider*> provider_{nullptr};
 };
 
 // Constant from the start: the C library's functions are called before any constructor.

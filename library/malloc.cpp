@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The C library's functions for memory, in place of its own: large blocks come from the keeper of
+// The C library's functions for memory, in place of its own: large blocks come from the provider of
 // base/large_blocks.h, if there is one, and all others from the C library. In libtorusmp.so only,
 // and without effect where another library or the program itself comes first with its own, as a
 // sanitizer does.
@@ -27,14 +27,14 @@ void __libc_free(void* block);
 
 namespace {
 
-using torusmp::base::BlockKeeper;
+using torusmp::base::BlockProvider;
 using torusmp::base::large_blocks;
 
 // What malloc() promises for any type.
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 
 std::size_t usable(void* block) {
-    if (const BlockKeeper* const keeper = large_blocks.keeper_of(block)) return keeper->size(block);
+    if (const BlockProvider* const provider = large_blocks.provider_of(block)) return provider->size(block);
     using Size = std::size_t (*)(void*);
     static const auto next = reinterpret_cast<Size>(dlsym(RTLD_NEXT, "malloc_usable_size"));
     return block == nullptr || next == nullptr ? 0 : next(block);
@@ -54,45 +54,45 @@ void* moved(void* block, std::size_t bytes) {
 extern "C" {
 
 void* malloc(std::size_t bytes) noexcept {
-    if (BlockKeeper* const keeper = large_blocks.keeper_for(bytes)) [[unlikely]]
-        if (void* const block = keeper->allocate(bytes, usual_alignment)) return block;
+    if (BlockProvider* const provider = large_blocks.provider_for(bytes)) [[unlikely]]
+        if (void* const block = provider->allocate(bytes, usual_alignment)) return block;
     return __libc_malloc(bytes);
 }
 
 void free(void* block) noexcept {
-    if (BlockKeeper* const keeper = large_blocks.keeper_of(block)) [[unlikely]]
-        return keeper->free(block);
+    if (BlockProvider* const provider = large_blocks.provider_of(block)) [[unlikely]]
+        return provider->free(block);
     __libc_free(block);
 }
 
 void* calloc(std::size_t count, std::size_t bytes) noexcept {
     std::size_t all = 0;
     if (!__builtin_mul_overflow(count, bytes, &all))
-        if (BlockKeeper* const keeper = large_blocks.keeper_for(all)) [[unlikely]]
-            if (void* const block = keeper->allocate_cleared(all)) return block;
+        if (BlockProvider* const provider = large_blocks.provider_for(all)) [[unlikely]]
+            if (void* const block = provider->allocate_cleared(all)) return block;
     return __libc_calloc(count, bytes);
 }
 
 void* realloc(void* block, std::size_t bytes) noexcept {
-    BlockKeeper* const keeper = large_blocks.keeper_of(block);
-    if (keeper != nullptr) [[unlikely]] {
+    BlockProvider* const provider = large_blocks.provider_of(block);
+    if (provider != nullptr) [[unlikely]] {
         if (bytes == 0) {
-            keeper->free(block);
+            provider->free(block);
             return nullptr;
         }
-        return keeper->resize(block, bytes) ? block : moved(block, bytes);
+        return provider->resize(block, bytes) ? block : moved(block, bytes);
     }
-    // A block that has grown large moves to the keeper.
-    if (block != nullptr && large_blocks.keeper_for(bytes) != nullptr &&
-        large_blocks.keeper_for(usable(block)) == nullptr)
+    // A block that has grown large moves to the provider.
+    if (block != nullptr && large_blocks.provider_for(bytes) != nullptr &&
+        large_blocks.provider_for(usable(block)) == nullptr)
         return moved(block, bytes);
     return block == nullptr ? malloc(bytes) : __libc_realloc(block, bytes);
 }
 
 void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
     if ((alignment & (alignment - 1)) == 0)
-        if (BlockKeeper* const keeper = large_blocks.keeper_for(bytes)) [[unlikely]]
-            if (void* const block = keeper->allocate(bytes, alignment)) return block;
+        if (BlockProvider* const provider = large_blocks.provider_for(bytes)) [[unlikely]]
+            if (void* const block = provider->allocate(bytes, alignment)) return block;
     return __libc_memalign(alignment, bytes);
 }
 

@@ -8,7 +8,7 @@ namespace torusmp::collectives {
 // Handled like a message that does not fit its receive.
 void ThroughArea::misfit(int from, const Area::Slot& slot, std::size_t expected) {
     const std::uint64_t sizes = ~(~std::uint64_t{0} << 40);
-    const std::size_t found = slot.what & sizes & ~sends;
+    const std::size_t found = slot.what & sizes & ~(sends | lent);
     if ((slot.what & ~sizes) != kind_ || found == expected)
         return messages_->break_off(core::Error::mismatch, group().rank_of(from));
     misfit(from, found, expected);
@@ -63,7 +63,10 @@ bool ThroughArea::take_as_grown(int from, std::size_t bytes, std::size_t offset,
 
 bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blocks) {
     if (left_) return true;
-    if (!messages_pay(to, bytes, blocks, bytes, true)) return leave_growing_for(to, from, bytes);
+    if (lends(to, bytes, bytes) && lend(to, bytes, {{from, bytes}})) return true;
+    const bool sends_it = halves_pay(bytes) && is_within_reach(from, bytes);
+    if (!sends_it && !messages_pay(to, bytes, blocks, bytes, true))
+        return leave_growing_for(to, from, bytes);
     if (claim_for(to, 0) == nullptr) return false;
     const core::Buffer contents(from, bytes);
     // Each member begins with the next one, so that they do not all send to the same member first.
@@ -75,10 +78,15 @@ bool ThroughArea::give(int to, const std::byte* from, std::size_t bytes, int blo
     return true;
 }
 
-bool ThroughArea::take(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
-    const Left left = left_where(from, bytes);
+bool ThroughArea::take(Left left, int from, std::size_t bytes, std::size_t offset,
+                       core::Buffer into) {
     if (left == Left::nothing) return false;
     if (left == Left::contents) return take_grown(from, bytes, offset, into);
+    if (left == Left::lent) {
+        const std::byte* const there = borrow(from, bytes);
+        if (there != nullptr) std::memcpy(into.base, there + offset, into.bytes);
+        return there != nullptr;
+    }
     post_receive(from, into);
     return true;
 }
@@ -100,12 +108,66 @@ void ThroughArea::post_receive(int from, core::Buffer block) {
     receiving_.push_back(from);
 }
 
+Area::Lent ThroughArea::name_of(core::Buffer memory) const {
+    return group().runtime().shared().lend({memory.base, memory.bytes});
+}
+
+bool ThroughArea::lend(int to, std::uint64_t word, std::initializer_list<core::Buffer> memories) {
+    for (const core::Buffer& memory : memories)
+        if (!is_within_reach(memory.base, memory.bytes)) return false;
+    std::byte* room = claim_for(to, memories.size() * sizeof(Area::Lent));
+    if (room == nullptr) return false;
+    for (const core::Buffer& memory : memories) {
+        const Area::Lent name = name_of(memory);
+        std::memcpy(room, &name, sizeof name);
+        room += sizeof name;
+    }
+    leave_for(to, word | lent);
+    lent_to_ = to;
+    return true;
+}
+
+const std::byte* ThroughArea::borrow(int from, std::size_t bytes, std::size_t index,
+                                     std::size_t count) {
+    Area::Lent name;
+    std::memcpy(&name, contents_of(from, count * sizeof name) + index * sizeof name, sizeof name);
+    const std::byte* const there =
+        name.length == bytes ? group().runtime().shared().borrow(group().rank_of(from), name)
+                             : nullptr;
+    if (there == nullptr) misfit(from, std::size_t(name.length), bytes);
+    borrowed_ = true;
+    return there;
+}
+
+void ThroughArea::set_step(Area::Step step) {
+    area().set_step(messages_->call(), step);
+    ring();
+}
+
+bool ThroughArea::has_step(int other, Area::Step step) {
+    if (area().has_step(other, messages_->call(), step)) return true;
+    await(other);
+    return false;
+}
+
+bool ThroughArea::readers_ended() {
+    if (*lent_to_ != Area::all) return has_step(*lent_to_, Area::Step::read);
+    for (int reader = 0; reader < size(); ++reader)
+        if (reader != member() && !has_step(reader, Area::Step::read)) return false;
+    return true;
+}
+
 bool ThroughArea::messages_ended() {
     for (const int to : sending_)
         if (!sent(request_of(to))) return false;
     for (const int from : receiving_)
         if (!received(request_of(from))) return false;
     return !failed();
+}
+
+bool ThroughArea::transfers_ended() {
+    if (std::exchange(borrowed_, false)) set_step(Area::Step::read);
+    return messages_ended() && (!lent_to_ || readers_ended());
 }
 
 }  // namespace torusmp::collectives

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -17,6 +18,11 @@ namespace torusmp::collectives {
 class ThroughArea : public Algorithm {
   protected:
     explicit ThroughArea(Messages& messages) : Algorithm(messages), messages_(&messages) {}
+
+    // Of a message of this length both ends copy a half.
+    static constexpr std::size_t halves_from = std::size_t{512} << 10;
+    // Contents grow by this many bytes.
+    static constexpr std::size_t growth = std::size_t{32} << 10;
 
     // The kind of call. Readers compare it with the kind in a writer's stamp.
     enum class Kind : std::uint32_t {
@@ -34,10 +40,13 @@ class ThroughArea : public Algorithm {
     // Call this in start(). `root` is -1 if the call has none.
     void begin_call(Kind kind, int root = -1) {
         kind_ = std::uint64_t(kind) << 56 | std::uint64_t(std::uint16_t(root)) << 40;
+        rooted_ = root >= 0;
         next_ = 0;
         part_taken_ = 0;
         left_ = false;
         posts_ = false;
+        lent_to_.reset();
+        borrowed_ = false;
         sending_.clear();
         receiving_.clear();
     }
@@ -74,6 +83,7 @@ class ThroughArea : public Algorithm {
         return leave_copy_for(Area::all, from, bytes);
     }
     bool has_left() const { return left_; }
+    bool has_lent() const { return lent_to_.has_value(); }
 
     // Whether contents of `written` bytes, of which each reader reads `blocks` blocks of `block`
     // bytes, should rather be sent block by block. Asked before this member has left anything.
@@ -84,6 +94,36 @@ class ThroughArea : public Algorithm {
     }
     // A bit of a stamp: the contents come as messages.
     static constexpr std::uint64_t sends = std::uint64_t{1} << 33;
+    // A bit of a stamp: what is left are names of memory that the others read.
+    static constexpr std::uint64_t lent = std::uint64_t{1} << 34;
+    // Whether memory of that length should be lent to one member or to all, if each reads `read`
+    // bytes of it: there is one copy instead of two, but its owner waits for the readers. Where
+    // ranks share cores, only the root may wait.
+    bool lends(int to, std::size_t bytes, std::size_t read) const {
+        if (group().situation() == Situation::crowded)
+            return to == Area::all && rooted_ && bytes >= lend_crowded_from && read >= lend_from;
+        return bytes >= lend_from && read >= lend_from / 2 && !halves_pay(read);
+    }
+    // Whether a message is better than anything in the area, because both its ends copy a half.
+    bool halves_pay(std::size_t bytes) const {
+        return rooted_ && size() == 2 && bytes >= halves_from &&
+               group().situation() == Situation::host;
+    }
+    bool is_within_reach(const std::byte* memory, std::size_t bytes) const {
+        return name_of({memory, bytes}).length != 0;
+    }
+    // Lends memory to one member or to all; `word`: of the stamp. Returns false if nothing was
+    // left, because they cannot reach it or there is no room yet. To be followed by
+    // transfers_ended().
+    bool lend(int to, std::uint64_t word, std::initializer_list<core::Buffer> memories);
+    // One of the `count` memories that a member has lent in this call; null if it is not that long,
+    // and the call breaks off. To be followed by transfers_ended().
+    const std::byte* borrow(int from, std::size_t bytes, std::size_t index = 0,
+                            std::size_t count = 1);
+    // How far this member has come with what it has borrowed, for all others; and whether another
+    // member has come so far.
+    void set_step(Area::Step step);
+    bool has_step(int other, Area::Step step);
     // Copies contents, long ones timed.
     void copy_into(std::byte* room, const void* from, std::size_t bytes) {
         area().copy_in(room, from, bytes);
@@ -113,11 +153,16 @@ class ThroughArea : public Algorithm {
     }
     // Leaves a copy for one member or for all, of which each reader reads `blocks`, or sends it and
     // notes this in the area, whichever is sooner read. Returns false while there is not enough
-    // room. To be followed by messages_ended().
+    // room. To be followed by transfers_ended().
     bool give(int to, const std::byte* from, std::size_t bytes, int blocks);
     // Takes what member `from` has left, or sends: `into.bytes` bytes at `offset` of its contents
-    // of `bytes` bytes. Returns false while there is nothing. To be followed by messages_ended().
-    bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
+    // of `bytes` bytes. Returns false while there is nothing. To be followed by transfers_ended().
+    bool take(int from, std::size_t bytes, std::size_t offset, core::Buffer into) {
+        return take(left_where(from, bytes), from, bytes, offset, into);
+    }
+    // The same, where left_where() has found something that is not lent, or nothing.
+    enum class Left { nothing, contents, message, lent };
+    bool take(Left left, int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // What a stamp carries of a length that may exceed its room.
     static constexpr std::size_t agreed(std::size_t bytes) { return bytes & 0xffffffff; }
     // Wakes that member if it sleeps, or all.
@@ -127,6 +172,10 @@ class ThroughArea : public Algorithm {
     void await(int member) { messages_->await(group().rank_of(member)); }
     // Whether all messages of give(), take() and the two below are complete.
     bool messages_ended();
+    // Whether all that the functions above and the two below have begun is complete: messages have
+    // arrived, and nobody reads what this member has lent. To be called once this member has read
+    // all that it has borrowed.
+    bool transfers_ended();
     void post_send(int to, core::Buffer block);
     void post_receive(int from, core::Buffer block);
     // Whether this root, which has left this many bytes, is the only root. If another member also
@@ -146,14 +195,14 @@ class ThroughArea : public Algorithm {
         return area().contents(from, messages_->call(), bytes);
     }
     // Where contents of that many bytes are.
-    enum class Left { nothing, contents, message };
     Left left_where(int from, std::size_t bytes) {
         const Area::Slot* const slot = look(from);
         if (slot == nullptr) return Left::nothing;
-        if ((slot->what & ~sends) != (kind_ | bytes)) [[unlikely]] {
+        if ((slot->what & ~(sends | lent)) != (kind_ | bytes)) [[unlikely]] {
             misfit(from, *slot, bytes);
             return Left::nothing;
         }
+        if ((slot->what & lent) != 0) return Left::lent;
         return (slot->what & sends) != 0 ? Left::message : Left::contents;
     }
     // The value that the writer passed to leave_for(), less than 2^40; used for contents whose
@@ -171,8 +220,12 @@ class ThroughArea : public Algorithm {
     std::byte* contents_of(int from, std::size_t bytes) {
         return area().contents(from, messages_->call(), bytes);
     }
-    // For a member that reads nothing of contents of that length, which others have left for all.
-    void pass_over(std::size_t bytes) { area().pass_over(messages_->call(), bytes); }
+    // For a member that reads nothing of contents of that length, which others have left for all,
+    // or lent. To be followed by transfers_ended().
+    void pass_over(std::size_t bytes) {
+        area().pass_over(messages_->call(), bytes);
+        borrowed_ = borrowed_ || lends(Area::all, bytes, bytes);
+    }
     // The contents of that member have another size than expected: the call breaks off.
     void misfit(int from, std::size_t found, std::size_t expected);
     // Calls take(member, its contents) for all other members in turn, as far as contents have
@@ -211,8 +264,6 @@ class ThroughArea : public Algorithm {
 
   private:
     Area& area() const { return *messages_->area(); }
-    // Contents grow by this many bytes.
-    static constexpr std::size_t growth = std::size_t{32} << 10;
     void stamp(std::size_t bytes) {
         area().stamp(messages_->call(), kind_ | bytes);
         left_ = true;
@@ -222,6 +273,11 @@ class ThroughArea : public Algorithm {
         if (room != nullptr) copy_into(room, from, bytes);
         return room != nullptr;
     }
+    // Memory of this length and more is lent.
+    static constexpr std::size_t lend_from = std::size_t{8} << 10;
+    static constexpr std::size_t lend_crowded_from = std::size_t{64} << 10;
+    Area::Lent name_of(core::Buffer memory) const;
+    bool readers_ended();
     bool grow_for(int to, const std::byte* from, std::size_t bytes);
     bool take_as_grown(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // The request for a message between this member and that one.
@@ -280,7 +336,10 @@ class ThroughArea : public Algorithm {
 
     Messages* messages_;
     std::uint64_t kind_ = 0;  // kind of call in the high bits, root in the low bits
+    bool rooted_ = false;
     bool left_ = false;
+    std::optional<int> lent_to_;  // the member that reads what this one has lent, or Area::all
+    bool borrowed_ = false;       // this member reads what others have lent
     bool posts_ = false;          // requests are reserved
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are

@@ -18,14 +18,13 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   private:
     bool move() override {
         const Blocks& blocks = call_.in_blocks;
-        if (!give(Area::all, call_.own, blocks.size(member()), size() - 1))
-            return false;
+        if (!give(Area::all, call_.own, blocks.size(member()), size() - 1)) return false;
         for (; next_ < size(); ++next_) {
             if (next_ == member()) continue;
             const std::size_t bytes = blocks.size(next_);
             if (!take(next_, bytes, 0, {call_.in + blocks.offset(next_), bytes})) return false;
         }
-        return messages_ended();
+        return transfers_ended();
     }
 
     int next_ = 0;  // the member whose block comes next

@@ -6,6 +6,9 @@
 // member may have its turn before others on its core have left theirs, and all lose a turn. (A
 // barrier has nothing to add. The first member leaves it first, which suits the roots of what
 // follows.)
+#include <utility>
+#include <vector>
+
 #include "collectives/algorithm/through_area.h"
 #include "collectives/allreduce/allreduce.h"
 
@@ -25,22 +28,28 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         first_ = grid().member_at(0);
         const bool is_short = bytes_ != 0 && bytes_ <= Area::short_bytes;
         each_adds_ = size() <= few && (group().situation() == Situation::host || is_short);
+        next_ = 0;
+        added_ = false;
+        values_.clear();
+        if (each_adds_ && lends(Area::all, bytes_, bytes_))
+            values_.assign(std::size_t(size()), nullptr);
     }
 
   private:
     Group& grid() const { return *call_.grid; }
 
     bool move() override {
+        if (!values_.empty()) return add_lent();
         if (each_adds_) {
             if (!leave_copy_for_all(call_.values, bytes_) || !all_left(bytes_)) return false;
-            add();
+            add([this](int from) { return left_by(from, bytes_); });
             return true;
         }
         if (member() == first_) {
             if (!all_left(bytes_)) return false;
             std::byte* const room = claim_for_all(bytes_);
             if (room == nullptr) return false;
-            add();
+            add([this](int from) { return left_by(from, bytes_); });
             if (bytes_ != 0) std::memcpy(room, call_.result, bytes_);
             leave_for_all(bytes_);
             return true;
@@ -52,19 +61,44 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
-    void add() {
+    // Values that the sum overwrites cannot be lent.
+    bool leave() {
+        return has_left() ||
+               (call_.values != call_.result &&
+                lend(Area::all, bytes_, {{call_.values, bytes_}})) ||
+               leave_copy_for_all(call_.values, bytes_);
+    }
+    bool add_lent() {
+        if (!leave()) return false;
+        for (; next_ < size(); ++next_) {
+            if (next_ == member()) continue;
+            const Left left = left_where(next_, bytes_);
+            if (left == Left::nothing) return false;
+            values_[std::size_t(next_)] =
+                left == Left::lent ? borrow(next_, bytes_) : contents_of(next_, bytes_);
+            if (failed()) return false;
+        }
+        if (!std::exchange(added_, true))
+            add([this](int from) { return values_[std::size_t(from)]; });
+        return transfers_ended();
+    }
+    template <class From>
+    void add(From&& from_other) {
         if (bytes_ == 0) return;
         // The own values are read where they are, unless the sum overwrites them before their turn.
         const bool stay = call_.values != call_.result || grid().place() <= 1;
         fold_grid(grid(), call_.operation, call_.result, call_.count, [&](int from) {
-            if (from != member()) return left_by(from, bytes_);
-            return stay ? call_.values : contents_of(from, bytes_);
+            if (from != member()) return from_other(from);
+            return stay ? call_.values : static_cast<const std::byte*>(contents_of(from, bytes_));
         });
     }
 
     std::size_t bytes_ = 0;
     int first_ = 0;
     bool each_adds_ = false;
+    int next_ = 0;                          // the member whose values come next
+    std::vector<const std::byte*> values_;  // by member, if they may be lent
+    bool added_ = false;
 };
 
 }  // namespace

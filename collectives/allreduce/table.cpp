@@ -20,17 +20,23 @@ bool cores_for_all(const Conditions& c) {
 }  // namespace
 
 // Each is defined in its own file.
-extern AlgorithmMaker<Arguments> area, exchange, star, lines, scatter, disjoint;
+extern AlgorithmMaker<Arguments> area, parts, exchange, star, lines, scatter, disjoint;
 
 const AlgorithmsFor<Arguments>& algorithms() {
     static const AlgorithmsFor<Arguments> table(
         {.operation = "allreduce",
          .help = "Algorithm of allreduce by vector size.",
-         .defaults = "host: area<1025KiB scatter; "
+         .defaults = "host: area<513KiB parts<1025KiB scatter; "
                      "crowded: area<1025KiB scatter; "
                      "links: exchange<2KiB lines<32KiB disjoint",
          .example = "links: exchange<4KiB disjoint"},
-        {{area_row("ranks add in shared memory", "scatter", adds_little), area},
+        {{area_row("ranks add in shared memory", "parts", adds_little), area},
+         {{.name = "parts",
+           .help = "each rank adds one part of the vector in shared memory",
+           .applies = [](const Conditions& c) { return fits_area(c) && has_parts(c); },
+           .instead = "scatter",
+           .area = true},
+          parts},
          {{.name = "exchange",
            .help = "all ranks of a line exchange vectors, dimension by dimension",
            .pays = cores_for_all,

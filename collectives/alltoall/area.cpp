@@ -30,9 +30,12 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     bool move() override {
         if (!has_left() && !(even_ ? leave_even() : leave_uneven())) return false;
-        return (even_ ? take_even() : take_uneven()) && messages_ended();
+        return (even_ ? take_even() : take_uneven()) && transfers_ended();
     }
     bool leave_even() {
+        if (lends(Area::all, all_, block_) &&
+            lend(Area::all, all_, {{call_.out, block_ * std::size_t(size())}}))
+            return true;
         const bool by_messages = messages_pay(Area::all, all_, int(others()), block_);
         std::byte* const room = claim_for_all(by_messages ? 0 : all_);
         if (room == nullptr) return false;
@@ -48,9 +51,18 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
     bool take_even() {
         for (; from_ < size(); ++from_)
-            if (from_ != member() && !take(from_, all_, block_ * column(member(), from_),
-                                           {call_.in + call_.in_blocks.offset(from_), block_}))
+            if (from_ != member() &&
+                !take_block({call_.in + call_.in_blocks.offset(from_), block_}))
                 return false;
+        return true;
+    }
+    bool take_block(core::Buffer into) {
+        const Left left = left_where(from_, all_);
+        if (left != Left::lent)
+            return take(left, from_, all_, block_ * column(member(), from_), into);
+        const std::byte* const blocks = borrow(from_, block_ * std::size_t(size()));
+        if (blocks == nullptr) return false;
+        std::memcpy(into.base, blocks + block_ * std::size_t(member()), block_);
         return true;
     }
     void post_sends() {

@@ -78,7 +78,12 @@ bool Area::fits(const Group& group) {
 // Layout behind the head: a line for each member, then the rings, then the rooms and large buffers
 // for contents that do not fit in a slot; these use memory only once they are touched.
 std::size_t Area::rings_bytes() const {
-    return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot));
+    return sizeof(Head) + std::size_t(size_) * (sizeof(Progress) + (mask_ + 1) * sizeof(Slot)) +
+           steps_bytes();
+}
+
+std::size_t Area::steps_bytes() const {
+    return std::size_t(size_) * (mask_ + 1) * sizeof(std::uint64_t);
 }
 
 std::size_t Area::rooms_bytes() const {
@@ -89,6 +94,8 @@ void Area::use(std::byte* memory, std::size_t largest, bool moves) {
     head_ = reinterpret_cast<Head*>(memory);
     progress_ = reinterpret_cast<Progress*>(memory + sizeof(Head));
     slots_ = reinterpret_cast<Slot*>(progress_ + size_);
+    steps_ =
+        reinterpret_cast<std::atomic<std::uint64_t>*>(slots_ + std::size_t(size_) * (mask_ + 1));
     rooms_ = memory + rings_bytes();
     large_buffers_ = rooms_ + rooms_bytes();
     must_fence_ = group_.runtime().shared().must_fence();

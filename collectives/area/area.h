@@ -162,6 +162,21 @@ class Area {
         if (bytes <= room_bytes_) return bytes;
         return std::min<std::size_t>(slot.grown().load(std::memory_order_acquire), bytes);
     }
+    // ---- lent contents ----
+    // A member may lend its memory instead of leaving contents. What it leaves is the name.
+    using Lent = core::SharedMemory::Name;
+    // A borrower publishes how far it has come with a call; once it has Step::read, it no longer
+    // reads what others have lent. To be followed by ring().
+    enum class Step : std::uint64_t { added = 1, read = 2 };
+    void set_step(std::uint64_t call, Step step) {
+        step_of(member_, call).store(call * steps + std::uint64_t(step), std::memory_order_release);
+    }
+    // Whether that member has come so far, or is past that call.
+    bool has_step(int member, std::uint64_t call, Step step) const {
+        return step_of(member, call).load(std::memory_order_acquire) >=
+               call * steps + std::uint64_t(step);
+    }
+
     // Wakes this member if it sleeps, or all.
     void ring(int member) {
         fence();
@@ -255,6 +270,7 @@ class Area {
     void use(std::byte* memory, std::size_t largest, bool moves);
     void do_without();
     std::size_t rings_bytes() const;
+    std::size_t steps_bytes() const;
     std::size_t rooms_bytes() const;
     std::byte* claim_large(std::uint64_t call, std::size_t bytes, int reader);
     std::size_t begin_in_large(std::uint64_t call, std::size_t bytes) const;
@@ -297,6 +313,10 @@ class Area {
     Slot& slot_of(int member, std::size_t lane) const {
         return slots_[std::size_t(member) * (mask_ + 1) + lane];
     }
+    static constexpr std::uint64_t steps = 4;
+    std::atomic<std::uint64_t>& step_of(int member, std::uint64_t call) const {
+        return steps_[std::size_t(member) * (mask_ + 1) + (call & mask_)];
+    }
 
     Group& group_;
     const core::Tag tag_;
@@ -314,6 +334,7 @@ class Area {
     bool populated_ = false;
     bool must_fence_ = true;
     Slot* slots_ = nullptr;
+    std::atomic<std::uint64_t>* steps_ = nullptr;  // by member and slot
     Head* head_ = nullptr;
     Progress* progress_ = nullptr;  // by member
     std::byte* rooms_ = nullptr;

@@ -19,9 +19,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool move() override {
         if (member() == call_.root)
             return give(Area::all, call_.buffer, call_.bytes, 1) && is_only_root(call_.bytes) &&
-                   messages_ended();
+                   transfers_ended();
         if (!taken_) taken_ = take(call_.root, call_.bytes, 0, {call_.buffer, call_.bytes});
-        return taken_ && messages_ended();
+        return taken_ && transfers_ended();
     }
 
     bool taken_ = false;

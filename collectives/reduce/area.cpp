@@ -24,9 +24,8 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   private:
     bool move() override {
         if (member() != call_.root)
-            return give(call_.root, call_.values, bytes_, size() - 1) && messages_ended();
-        if (!find_values() || !messages_ended()) return false;
-        return add();
+            return give(call_.root, call_.values, bytes_, size() - 1) && transfers_ended();
+        return find_values() && messages_ended() && add() && transfers_ended();
     }
     // Adds as much as there is of all. Returns true when that is the whole.
     bool add() {
@@ -70,6 +69,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             values.left = left == Left::contents;
             if (values.left) {
                 values.at = contents_of(next_, bytes_);
+            } else if (left == Left::lent) {
+                values.at = borrow(next_, bytes_);
+                if (failed()) return false;
             } else {
                 const std::size_t each = Scratch::rounded(bytes_);
                 std::byte* const into =

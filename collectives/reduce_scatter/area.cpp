@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every member leaves its vector, from which each other member adds up its own block: long vectors
 // in the order in which `lines` adds, so that the bits are the same, others in member order.
+#include <vector>
+
 #include "collectives/algorithm/through_area.h"
 #include "collectives/reduce_scatter/reduce_scatter.h"
 
@@ -11,19 +13,31 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
   public:
     using AlgorithmOf::AlgorithmOf;
 
-    void start() override { begin_call(Kind::reduce_scatter); }
+    void start() override {
+        begin_call(Kind::reduce_scatter);
+        next_ = 0;
+        added_ = false;
+        values_.assign(std::size_t(size()), nullptr);
+        values_[std::size_t(member())] = call_.values;
+    }
 
   private:
     bool move() override {
         if (call_.bytes == 0) return true;
+        if (!added_ && !add()) return false;
+        added_ = true;
+        return transfers_ended();
+    }
+
+    bool add() {
         const std::size_t own = call_.sizes[std::size_t(member())];
         const std::size_t offset = call_.offsets[std::size_t(member())];
-        if (!leave_copy_for_all(call_.values, call_.bytes)) return false;
+        if (!leave()) return false;
         if (own == 0) {  // no other member is waited for
             pass_over(call_.bytes);
             return true;
         }
-        if (!all_left(call_.bytes)) return false;
+        if (!find_values()) return false;
         const Operation& operation = call_.operation;
         if (call_.bytes > Area::short_bytes && operation.commutative && !operation.whole) {
             sum_lines(own, offset);
@@ -45,10 +59,26 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
-    // The vector of that member, which has left it.
-    const std::byte* values_of(int from) {
-        return from == member() ? call_.values : left_by(from, call_.bytes);
+    // An operation that needs all elements reads where the result may be.
+    bool leave() {
+        return has_left() ||
+               (lends(Area::all, call_.bytes, call_.bytes / std::size_t(size())) &&
+                !call_.operation.whole &&
+                lend(Area::all, call_.bytes, {{call_.values, call_.bytes}})) ||
+               leave_copy_for_all(call_.values, call_.bytes);
     }
+    bool find_values() {
+        for (; next_ < size(); ++next_) {
+            if (next_ == member()) continue;
+            const Left left = left_where(next_, call_.bytes);
+            if (left == Left::nothing) return false;
+            values_[std::size_t(next_)] =
+                left == Left::lent ? borrow(next_, call_.bytes) : contents_of(next_, call_.bytes);
+            if (failed()) return false;
+        }
+        return true;
+    }
+    const std::byte* values_of(int from) const { return values_[std::size_t(from)]; }
     // Memory for a sum: the result, unless that is shorter or part of the values.
     std::byte* memory_for(std::size_t bytes) {
         const bool fits = bytes == call_.sizes[std::size_t(member())];
@@ -62,6 +92,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (sum != call_.result) std::memcpy(call_.result, sum, own);
     }
 
+    int next_ = 0;                          // the member whose vector comes next
+    std::vector<const std::byte*> values_;  // by member
+    bool added_ = false;
     Scratch sum_;
 };
 

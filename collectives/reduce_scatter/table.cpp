@@ -19,7 +19,7 @@ const AlgorithmsFor<Arguments>& algorithms() {
         {.operation = "reduce_scatter",
          .help = "Algorithm of reduce-scatter by vector size.",
          .defaults =
-             "host: area<256KiB lines; crowded: area<1025KiB lines; links: lines<64KiB rings",
+             "host: area<1025KiB lines; crowded: area<1025KiB lines; links: lines<64KiB rings",
          .example = "links: rings"},
         {{area_row("each rank adds its block in shared memory", "lines"), area},
          {{.name = "rings",

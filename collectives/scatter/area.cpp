@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The root leaves small blocks in the area, where each member reads its own. It sends larger
-// blocks, and those that are sooner read from messages, and notes this in the area, since the others
-// do not know their lengths.
+// blocks, and those that are sooner read from messages, and notes this in the area, since the
+// others do not know their lengths.
 #include <algorithm>
 #include <utility>
 
@@ -41,7 +41,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (!std::exchange(kept_, true)) cut_short_ = !call_.keep_own_block();
         for (std::size_t i = 0; i < posted_; ++i)
             if (!sent(i)) return false;
-        return true;
+        return transfers_ended();
     }
     bool leave_blocks() {
         const Blocks& blocks = call_.out_blocks;
@@ -54,7 +54,10 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             stride = length_bytes + Scratch::rounded(stride);
             word = stride | uneven;
         }
-        const bool fits = stride <= most_left() / others &&
+        if (blocks.is_even() && lends(Area::all, stride * others, stride) &&
+            lend(Area::all, stride, {{call_.out, stride * std::size_t(size())}}))
+            return is_only_root(stride * others);
+        const bool fits = !sends_halves(stride) && stride <= most_left() / others &&
                           !messages_pay(Area::all, stride * others, 1, stride);
         std::byte* at = claim_for_all(fits ? stride * others : 0);
         if (at == nullptr) return false;
@@ -76,6 +79,9 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         leave_for_all(word);
         return is_only_root(fits ? stride * others : 0);
     }
+    bool sends_halves(std::size_t bytes) const {
+        return halves_pay(bytes) && is_within_reach(call_.out, call_.out_blocks.total(size()));
+    }
     void send_blocks() {
         use_requests(std::size_t(size()), 0);
         for (int to = 0; to < size(); ++to)
@@ -93,6 +99,7 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
             return take_message();
         }
         const std::size_t stride = *said & (uneven - 1);
+        if ((*said & lent) != 0) return take_lent(stride);
         const int index = member() < call_.root ? member() : member() - 1;
         const std::byte* block =
             contents_of(call_.root, stride * std::size_t(size() - 1)) + stride * std::size_t(index);
@@ -104,6 +111,13 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         cut_short_ = bytes > call_.in_bytes;
         if (!cut_short_) copy_from(call_.in, block, bytes);
         return true;
+    }
+    bool take_lent(std::size_t bytes) {
+        const std::byte* const blocks = borrow(call_.root, bytes * std::size_t(size()));
+        if (blocks == nullptr) return false;
+        cut_short_ = bytes > call_.in_bytes;
+        if (!cut_short_) std::memcpy(call_.in, blocks + bytes * std::size_t(member()), bytes);
+        return transfers_ended();
     }
     bool take_message() {
         const core::Status* const status = arrived(0);

@@ -72,6 +72,17 @@ bool SharedMemory::map(SharedBlock& block, Rank maker, const Name& name) {
     return true;
 }
 
+SharedMemory::Name SharedMemory::lend(transport::Bytes memory) const {
+    transport::Interface& interface = *connections_.interfaces().front();
+    const Name name = interface.register_memory(memory, nullptr);
+    return interface.is_mapped(name) ? name : Name{};
+}
+
+const std::byte* SharedMemory::borrow(Rank owner, const Name& name) const {
+    const Connection& connection = connections_.to(connections_.peer(owner));
+    return connection.channel->map(name, 0, std::size_t(name.length));
+}
+
 void SharedMemory::wake(Rank rank) {
     Peer& peer = connections_.peer(rank);
     if (!peer.dead) connections_.to(peer).channel->wake_peer();
@@ -83,8 +94,7 @@ void SharedMemory::populate(transport::Bytes memory) {
     const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
     const std::uintptr_t first = (begin + page - 1) / page * page;
     const std::uintptr_t last = (begin + memory.size()) / page * page;
-    if (last > first)
-        madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE);
+    if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_POPULATE_WRITE);
 }
 
 void SharedMemory::let_go(const SharedBlock& block) {

@@ -58,6 +58,12 @@ class SharedMemory {
     // Maps the block that `maker` has created. Returns false if it cannot be mapped.
     bool map(SharedBlock& block, Rank maker, const Name& name);
 
+    // The name under which the other ranks of this host reach such memory of this rank; length 0 if
+    // they do not.
+    Name lend(transport::Bytes memory) const;
+    // The memory that `owner` has lent, as it is mapped here; null if it is not.
+    const std::byte* borrow(Rank owner, const Name& name) const;
+
     // Whether a store into a block needs a fence before the check whether other ranks sleep. If
     // not, those ranks provide it when they go to sleep (transport::Interface).
     bool must_fence() const { return !connections_.interfaces().front()->sleepers_fence(); }

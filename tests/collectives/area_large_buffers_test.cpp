@@ -152,7 +152,9 @@ TEST_CASE(
     constexpr std::size_t bytes = 19000;
     SimulatedGroup<Broadcast> simulated;
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
-    Job job(job_of({members}, true));
+    JobOptions options = job_of({members}, true);
+    options.world.all_mapped = GENERATE(false, true);
+    Job job(options);
     simulated.sign_on(job, all_ranks(job));
     for (std::uint64_t round = 1; round < 40; ++round) {
         for (int m = 0; m < members; ++m)
@@ -180,7 +182,9 @@ TEST_CASE("two members that both call as the root of long contents get an error"
     std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(members * bytes));
     SimulatedGroup<Broadcast> broadcast;
     SimulatedGroup<Scatter> scatter;
-    Job job(job_of({members}, true));
+    JobOptions options = job_of({members}, true);
+    options.world.all_mapped = GENERATE(false, true);
+    Job job(options);
     broadcast.sign_on(job, all_ranks(job), 7);
     scatter.sign_on(job, all_ranks(job), 8);
     const auto start = [&](int member) {
@@ -206,13 +210,42 @@ TEST_CASE("two members that both call as the root of long contents get an error"
     CHECK(found >= 1);
 }
 
+TEST_CASE("a call in which a member has lent memory ends there when all others have read it") {
+    constexpr std::size_t bytes = 40000;
+    JobOptions options = job_of({members}, true);
+    options.world.all_mapped = true;
+    Job job(options);
+    SimulatedGroup<Broadcast> simulated;
+    simulated.sign_on(job, all_ranks(job));
+    std::vector<std::vector<std::byte>> blocks(members, std::vector<std::byte>(bytes));
+    for (std::uint64_t round = 1; round < 10; ++round) {
+        const int root = int(round) % members;
+        const auto start = [&](int member) {
+            simulated[member].start(blocks[std::size_t(member)].data(), bytes, root,
+                                    area_of(broadcast::algorithms()));
+        };
+        core::testing::fill(blocks[std::size_t(root)].data(), bytes, round);
+        start(root);
+        for (int step = 1; step < members; ++step) {
+            job.settle();
+            CHECK_FALSE(simulated[root].complete());
+            start((root + step) % members);
+        }
+        job.settle();
+        REQUIRE(simulated.complete());
+        for (const auto& block : blocks) REQUIRE(core::testing::filled(block.data(), bytes, round));
+    }
+}
+
 TEST_CASE("a member without a block of long sums is soon known to be done with them") {
     constexpr std::size_t count = 5000;
     static_assert(2 * count * sizeof(float) > Area::room_bytes(members));
     const std::array<std::size_t, members> counts{0, count, 0, count};
     std::vector<std::unique_ptr<Group>> groups;
     std::deque<ReduceScatter> schedules;
-    Job job(job_of({members}, true));
+    JobOptions options = job_of({members}, true);
+    options.world.all_mapped = GENERATE(false, true);
+    Job job(options);
     for (int m = 0; m < members; ++m) {
         groups.push_back(std::make_unique<Group>(job[m], all_ranks(job), 7));
         schedules.emplace_back(*groups.back());

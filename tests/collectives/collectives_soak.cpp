@@ -57,6 +57,7 @@ JobOptions options_of(std::uint64_t seed, std::vector<int> dims, Random& random)
     options.credits = options.relay_credits = 2;
     options.direct = random.below(4) == 0;
     options.world.mapped = random.below(2) == 0;  // direct: groups have areas
+    options.world.all_mapped = options.world.mapped && random.below(2) == 0;
     if (random.below(3) == 0) options.periodic = {random.below(2) == 0, true, random.below(2) == 0};
     options.world.packet = {Time(1000), Time(std::int64_t(2000 + random.below(100'000)))};
     if (random.below(2) == 0) {

@@ -33,6 +33,7 @@ inline JobOptions job_of(std::vector<int> dims, bool direct, std::uint64_t seed 
     options.direct = direct;
     options.world.mapped = direct;  // as between ranks of one host, so groups have areas
     options.seed = seed;
+    options.world.all_mapped = direct && seed % 3 == 0;  // groups lend memory
     return options;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of a segment: memory that all peers have mapped. It serves QMP_allocate_memory and, if
-// it is the keeper of the program's large blocks, malloc().
+// it is the provider of the program's large blocks, malloc().
 //
 // The smallest hole that is large enough is used; neighbours are merged on free. The bookkeeping is
 // private to the owner; any thread may call. Made for large buffers, not for small objects.
@@ -24,7 +24,7 @@
 
 namespace torusmp::transport::shm {
 
-class Heap final : public base::BlockKeeper {
+class Heap final : public base::BlockProvider {
   public:
     // As much as the C library keeps at most.
     static constexpr std::uint64_t most_kept = std::uint64_t{64} << 20;

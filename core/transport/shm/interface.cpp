@@ -55,7 +55,7 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
 }
 
 ShmInterface::~ShmInterface() {
-    if (base::large_blocks.keeper() != heap_.get()) return;
+    if (base::large_blocks.provider() != heap_.get()) return;
     // The program may use its blocks for as long as it runs.
     base::large_blocks.stop();
     static_cast<void>(heap_.release());

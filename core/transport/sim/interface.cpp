@@ -269,6 +269,7 @@ double Interface::copy_rate() {
 
 bool Interface::is_mapped(const RemoteMemory& memory) const {
     if (!world_.options_.mapped) return false;
+    if (world_.options_.all_mapped) return true;
     auto block = allocations_.upper_bound(memory.address);
     if (block == allocations_.begin()) return false;
     --block;

@@ -63,7 +63,9 @@ bool World::is_exposed(const End& end, const Motion& motion) const {
 }
 
 bool World::mapped(const End& end, const RemoteMemory& remote) const {
-    return reachable(end, remote) && end.peer->interface->is_mapped(remote) && !end.link->dead &&
+    const bool named =
+        options_.all_mapped ? end.peer->interface != nullptr : reachable(end, remote);
+    return named && end.peer->interface->is_mapped(remote) && !end.link->dead &&
            end.peer->interface->exposed_.count(seal_of(end, remote)) != 0;
 }
 

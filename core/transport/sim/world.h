@@ -63,6 +63,8 @@ struct WorldOptions {
     bool places = false;         // Capabilities::places
     // Memory from allocate() is mapped by the peers: writing or reading it is immediate.
     bool mapped = false;
+    // And so is all other memory, as the program's large blocks are within a host.
+    bool all_mapped = false;
     double copy_rate = 0;          // Interface::copy_rate()
     Time cable_within{5'000'000};  // a reconnected link waits this long for its cable
     Time down_within{1'000'000};   // both ends of a dead link are notified within this time

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of a segment as the keeper of the program's large blocks.
+// The heap of a segment as the provider of the program's large blocks.
 #include <sys/wait.h>
 #include <unistd.h>
 

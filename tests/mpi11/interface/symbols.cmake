@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The library exports each function of mpi.h as a weak MPI_ and a strong PMPI_ name, the same for
-# Fortran, and only its public names.
+# Fortran, and only its public names beside malloc() and its relatives.
 include(${CMAKE_CURRENT_LIST_DIR}/names.cmake)
 execute_process(COMMAND ${NM} -D --defined-only --format=posix ${LIBRARY}
                 OUTPUT_VARIABLE table COMMAND_ERROR_IS_FATAL ANY)
@@ -8,6 +8,9 @@ string(REGEX MATCHALL "[^\n]+" lines "${table}")
 foreach(list weak strong fortran_weak fortran_strong f08 other)
   set(${list} "")
 endforeach()
+# Those that take the place of the C library's (library/malloc.cpp) have no version.
+set(of_memory
+  "(malloc|calloc|realloc|free|memalign|aligned_alloc|posix_memalign|malloc_usable_size|free_sized|free_aligned_sized)")
 foreach(line ${lines})
   string(REGEX MATCH "^([^ @]+)[^ ]* ([A-Za-z]) " matched "${line}")
   set(name ${CMAKE_MATCH_1})
@@ -25,6 +28,7 @@ foreach(line ${lines})
   elseif(name MATCHES "^pmpix?_" AND kind STREQUAL "T")
     string(SUBSTRING ${name} 1 -1 name)
     list(APPEND fortran_strong ${name})
+  elseif(line MATCHES "^${of_memory} T ")
   elseif(NOT name MATCHES "^(QMP_|TORUSMP_|torusmp_f|torusmp_replace_?$|P?MPIX_)" AND NOT kind STREQUAL "A")
     list(APPEND other "${line}")
   endif()
