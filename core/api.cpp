@@ -62,8 +62,10 @@ void Runtime::send(SendRequest& request, const Buffer& buffer, Rank dest, Contex
 }
 
 bool Runtime::send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag) {
-    if (!progress_.locks()) [[likely]]
+    if (!progress_.locks()) [[likely]] {
+        core_->messages.look_for_announcement(message.size(), dest, [this] { progress_.poll(); });
         return core_->messages.send_at_once(message, dest, context, tag);
+    }
     const Guard guard(progress_);
     return core_->messages.send_at_once(message, dest, context, tag);
 }

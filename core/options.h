@@ -54,7 +54,9 @@ struct Options {
     // Shortcuts.
     int shortcuts = 0;
     std::uint32_t shortcut_after = 8;
-    std::size_t direct_limit = 2048;  // bytes; flows store from here on where memory is mapped
+    // Bytes. Where memory is mapped, flows store from here on, and other messages from there on.
+    std::size_t direct_limit = 2048;
+    std::size_t store_limit = 4096;
     // Receive slots of a connection, for packets of its own ends, and for each further virtual
     // channel.
     int credits = transport::default_credits;

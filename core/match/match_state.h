@@ -39,6 +39,8 @@ struct MatchState {
     std::vector<Announcement> held;  // the peer's announcements, oldest first
     std::uint32_t held_epoch = 0;    // announcements of earlier epochs are void
 
+    bool crossed = false;  // the last announcement came just after its message had left
+
     std::uint32_t announced = 0;  // our announcements that the peer may hold
     std::uint32_t epoch = 0;      // the epoch of the announcements we make
 };

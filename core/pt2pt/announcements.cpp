@@ -25,12 +25,21 @@ bool Announcements::worth_it(const ReceiveRequest& request) {
     return before == nullptr || before->announced_;
 }
 
+bool Announcements::may_be_stored(const ReceiveRequest& request) {
+    if (request.peer_ == any_source || request.peer_ == commons_.rank()) return false;
+    const Connection& connection = connections_.to(connections_.peer(request.peer_));
+    return connection.peer == request.peer_ && connection.interface->can().maps;
+}
+
 void Announcements::announce(ReceiveRequest& request) {
     Peer& peer = connections_.peer(request.peer_);
     MatchState& match = states_[peer.rank];
     const transport::RemoteMemory memory = receives_.open(request, peer);
     TORUSMP_ASSERT(request.posted() && match.announced < most_announced, commons_.rank(), peer.rank,
                    request.posted(), match.announced);
+    if (commons_.options.is_eager(request.buffer_.bytes) &&
+        (request.exposed_at_ == nullptr || !request.exposed_at_->is_mapped(memory)))
+        return receives_.close(request);
     request.announced_ = true;
     ++match.announced;
     TORUSMP_TRACE(message, debug, commons_.rank(),
@@ -70,6 +79,7 @@ bool Announcements::on_rtr(Peer& peer, const PacketHeader& header, const std::by
         MatchState::Sent& sent = match.log[i % MatchState::log_size];
         if (sent.taken || sent.context != header.context || sent.tag != header.tag) continue;
         sent.taken = true;
+        match.crossed = true;
         return true;
     }
     TORUSMP_ASSERT(match.held.size() <= most_held, commons_.rank(), peer.rank, match.held.size());

@@ -40,7 +40,16 @@ class Announcements {
 
     // Whether this receive of a large message should be announced when it is posted.
     bool worth_it(const ReceiveRequest& request);
+    // Whether this receive of a small message may be in memory that its sender has mapped.
+    bool may_be_stored(const ReceiveRequest& request);
+    // Announces the receive; that of a small message only if its sender has mapped the memory.
     void announce(ReceiveRequest& request);
+    // Whether an announcement is probably on its way that is worth a poll before a message is sent.
+    bool is_coming(Rank peer) {
+        const MatchState& match = states_[peer];
+        return match.crossed && match.held.empty();
+    }
+    void has_not_come(Rank peer) { states_[peer].crossed = !states_[peer].held.empty(); }
     // Counts a message that is sent now. Returns false, having done nothing, if announcements are
     // held, one of which may be for this message.
     bool count_sent(Rank peer, Context context, Tag tag) {

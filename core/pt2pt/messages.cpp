@@ -46,6 +46,8 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
     const auto announced = announcements_.take(dest, context, tag);
     // A small message with an announced receive needs no request.
     const bool small = mode != SendMode::synchronous && commons_.options.is_eager(buffer.bytes);
+    if (small && announced && stores(*announced, buffer, peer)) [[unlikely]]
+        return begin_write(request, *announced);
     if (small && (announced || !waits_here(peer, buffer.bytes))) {
         Connection& connection = link != nullptr ? *link : connections_.way(peer);
         if (!sender_.may_leave(connection))
@@ -59,9 +61,19 @@ void Messages::send(SendRequest& request, const Buffer& buffer, Rank dest, Conne
         return sends_.finish(request);
     }
     if (announced && buffer.bytes <= announced->bytes && buffer.bytes != 0)
-        return writes_.begin(
-            request, {announced->receive_handle, announced->memory, announced->converging}, true);
+        return begin_write(request, *announced);
     rendezvous_.ask(request, peer);
+}
+
+void Messages::begin_write(SendRequest& request, const Announcement& announced) {
+    writes_.begin(request, {announced.receive_handle, announced.memory, announced.converging},
+                  true);
+}
+
+// Whether a small message is rather stored in the announced memory.
+bool Messages::stores(const Announcement& announced, const Buffer& buffer, Peer& peer) {
+    return buffer.bytes >= commons_.options.store_limit && buffer.bytes <= announced.bytes &&
+           connections_.to(peer).channel->map(announced.memory, 0, buffer.bytes) != nullptr;
 }
 
 void Messages::queue(SendRequest& request, Peer& peer, Connection& connection) {
@@ -113,8 +125,10 @@ inline void Messages::receive_here(ReceiveRequest& request, Rank source, Context
         matching_.post(request);
         return report_pending(request);
     }
-    const bool announce =
-        !commons_.options.is_eager(request.bytes()) && announcements_.worth_it(request);
+    const bool announce = (!commons_.options.is_eager(request.bytes()) ||
+                           (request.bytes() >= commons_.options.store_limit &&
+                            announcements_.may_be_stored(request))) &&
+                          announcements_.worth_it(request);
     matching_.post(request);
     if (announce) announcements_.announce(request);
 }

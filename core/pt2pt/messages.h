@@ -39,6 +39,14 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     Messages(const Messages&) = delete;
     Messages& operator=(const Messages&) = delete;
 
+    // Polls once, by `poll`, for an announcement that is probably on its way, if such a message
+    // could be stored in its memory.
+    void look_for_announcement(std::size_t bytes, Rank dest, auto&& poll) {
+        if (bytes < commons_.options.store_limit || !announcements_.is_coming(dest)) [[likely]]
+            return;
+        poll();
+        announcements_.has_not_come(dest);
+    }
     // Sends a small message of one block immediately and in one packet, if nothing prevents it.
     // Returns false, having done nothing, otherwise.
     bool send_at_once(transport::ConstBytes message, Rank dest, Context context, Tag tag);
@@ -69,6 +77,8 @@ class Messages final : public PeerLossListener, private SendRequest::Sender {
     // Queues a small message until its turn.
     void queue(SendRequest& request, Peer& peer, Connection& connection);
 
+    void begin_write(SendRequest& request, const Announcement& announced);
+    bool stores(const Announcement& announced, const Buffer& buffer, Peer& peer);
     bool on_eager(Peer& peer, const transport::PacketHeader& header, const std::byte* payload);
     void peer_lost(Peer& peer, Error error) override;
     // See Survivors.

@@ -26,6 +26,7 @@ JobOptions random_job(std::uint64_t seed, sim::Random& random) {
     if (std::all_of(options.dims.begin(), options.dims.end(), [](int n) { return n == 1; }))
         options.dims[0] = 2 + int(random.below(4));
     options.direct = random.below(4) == 0;
+    options.world.mapped = options.world.all_mapped = options.direct && seed % 2 == 0;
     options.eager_limit = 128u << random.below(5);
     options.credits = int(random.below(2) == 0 ? 2 : 2 + random.below(7));
     options.relay_credits = int(random.below(2) == 0 ? 2 : 2 + random.below(3));

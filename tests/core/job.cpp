@@ -41,6 +41,7 @@ Options Job::options_of(const JobOptions& options, Rank rank) {
             (options.per_host > 1 && near / options.per_host == rank / options.per_host))
             mine.direct.push_back(near);
     mine.eager_limit = options.eager_limit;
+    mine.store_limit = options.eager_limit / 4;
     mine.spread_limit = options.spread_limit != 0 ? options.spread_limit : 3 * options.eager_limit;
     mine.set(setting::unexpected, options.unexpected_limit);
     mine.credits = options.credits;

@@ -172,8 +172,7 @@ TEST_CASE("an equal part of a large message goes over each parallel cable to a n
     Transfer whole(bytes, 4), back(bytes, 5);
     JobOptions options = placing({2}, std::uint64_t(cables));
     const std::vector<std::pair<Rank, Rank>> ends(std::size_t(cables), {0, 1});
-    options.graph =
-        std::make_shared<const routing::Graph>(2, routing::assign_directions(2, ends));
+    options.graph = std::make_shared<const routing::Graph>(2, routing::assign_directions(2, ends));
     options.world.write = remote;
     Job job(options);
     job[1].receive(whole.receive, {whole.in.data(), bytes}, 0, 0, 0);

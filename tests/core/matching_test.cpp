@@ -186,6 +186,7 @@ TEST_CASE("messages match as in the model with all delays if receives name their
     options.world.read = sim::Remote(seed / 2 % 4);
     options.world.separate_links = seed % 2 == 0;
     options.direct = seed % 3 == 0;
+    options.world.mapped = options.world.all_mapped = seed % 6 == 0;
     Match match(options);
     sim::Random random(seed);
     const auto ranks = std::uint64_t(match.job().size());

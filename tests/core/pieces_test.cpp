@@ -109,9 +109,9 @@ TEST_CASE("a piece returns the credits of a link once eight are owed", "[core][p
     talk.say(0, 1, 640'000);
     talk.end();
     const auto pieces = talk.job()[0].state().connections();
-    const auto streamed =
-        std::accumulate(pieces.begin(), pieces.end(), std::uint64_t(0),
-                        [](std::uint64_t sum, const auto& it) { return sum + it.statistics.streamed; });
+    const auto streamed = std::accumulate(
+        pieces.begin(), pieces.end(), std::uint64_t(0),
+        [](std::uint64_t sum, const auto& it) { return sum + it.statistics.streamed; });
     REQUIRE(streamed > 100);
     CHECK(talk.grants(1) == 1 + streamed / 8);
 }

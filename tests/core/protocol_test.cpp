@@ -62,6 +62,7 @@ TEST_CASE("a message of any length arrives whole, whichever side is first, near 
             ReceiveRequest receive;
             JobOptions options = line(seed, ways[way % 4], ways[way / 4]);
             options.direct = direct;
+            options.world.mapped = options.world.all_mapped = direct && way % 4 == 0;
             Job job(options);
             const auto post = [&] {
                 const bool wild = first != First::receiver && shape == 7;
@@ -387,6 +388,36 @@ TEST_CASE("over a direct connection the match of an announced receive brings the
     while (job[1].probe(0, 7, 1)) {
         ReceiveRequest rest;
         job[1].receive_block(rest, small, 0, 7, 1);
+    }
+}
+
+TEST_CASE("a small message is stored in the memory of an announced receive if it is mapped",
+          "[core][protocol]") {
+    const bool mapped = GENERATE(true, false);
+    const bool crosses = GENERATE(true, false);
+    JobOptions options = line(2, sim::Remote::refused, sim::Remote::refused);
+    options.dims = {2};
+    options.direct = true;
+    options.world.mapped = options.world.all_mapped = mapped;
+    Job job(options);
+    for (const std::size_t bytes : {limit / 4 - 1, limit / 4, limit}) {
+        CAPTURE(mapped, crosses, bytes);
+        Memory out(bytes, false);
+        Memory in(limit, false);
+        out.write(bytes);
+        const std::uint64_t before = total(job[0], &Statistics::rendezvous);
+        SendRequest send;
+        ReceiveRequest receive;
+        job[1].receive(receive, in.buffer(), 0, 0, 0);
+        if (!crosses) job.settle();
+        job[0].send(send, out.buffer(), 1, 0, 0);
+        job.settle();
+        REQUIRE(send.complete());
+        REQUIRE(receive.complete());
+        CHECK(receive.status().bytes == bytes);
+        CHECK(in.holds(bytes, bytes));
+        const bool stored = total(job[0], &Statistics::rendezvous) != before;
+        CHECK(stored == (mapped && !crosses && bytes >= limit / 4));
     }
 }
 
