@@ -2,7 +2,9 @@
 // The ways in which two processes of a host, each on a core of its own, can move a message between
 // their private memories: the kernel copies it, once or in two halves; or two copies go through
 // shared cells, of several sizes and numbers, with plain or with streaming stores, or with plain
-// ones into a cell that was fetched for writing when the last one was full.
+// ones into a cell that was fetched for writing when the last one was full. And the ways if both
+// have mapped the memory of the program: one copy, or a half by each. With ordinary pages, and
+// with huge ones for what is private.
 //
 //   copy_benchmarks [--short]   prints the rate of one message at a time and of a stream, in GB/s
 //
@@ -23,6 +25,8 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <new>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +40,7 @@ namespace {
 constexpr std::size_t largest = std::size_t{4} << 20;
 constexpr std::size_t most_cell_bytes = std::size_t{4} << 20;  // of one direction
 constexpr std::size_t most_cells = 1024;
+constexpr std::size_t huge_page = std::size_t{2} << 20;
 
 using Copy = void (*)(std::byte*, const std::byte*, std::size_t);
 using Word = std::atomic<std::uint64_t>;
@@ -50,6 +55,8 @@ struct Shared {
     std::array<Line, 2> asked, halved, taken;
     std::array<std::array<Line, most_cells>, 2> filled;
     alignas(4096) std::byte cells[2][most_cell_bytes];
+    // Memory of the program that both have mapped: messages that leave and that arrive.
+    alignas(4096) std::byte out_there[2][largest], in_there[2][largest];
 };
 
 void plain(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -73,10 +80,28 @@ void wait_for(const Word& word, std::uint64_t value) {
 // One of the two processes.
 class End {
   public:
-    End(Shared& shared, int me) : shared_(shared), me_(me), out_(largest), in_(largest) {
+    End(Shared& shared, int me) : shared_(shared), me_(me) {
         publish(shared_.pid, std::uint64_t(getpid()));
-        publish(shared_.out, std::uint64_t(reinterpret_cast<std::uintptr_t>(out_.data())));
-        publish(shared_.in, std::uint64_t(reinterpret_cast<std::uintptr_t>(in_.data())));
+        use_pages(false);
+        std::memset(shared_.out_there[me], 1, largest);
+        std::memset(shared_.in_there[me], 1, largest);
+    }
+
+    // Private memory of ordinary or huge pages, as far as the kernel gives these.
+    void use_pages(bool huge) {
+        for (auto* memory : {&out_, &in_}) {
+            *memory = {};
+            memory->reset(new (std::align_val_t(huge_page)) std::byte[largest]);
+            madvise(memory->get(), largest, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+            std::memset(memory->get(), 1, largest);
+        }
+        meet();
+        offered_ = taken_ = 0;
+        for (auto* lines : {&shared_.asked, &shared_.halved, &shared_.taken})
+            (*lines)[std::size_t(me_)].word = 0;
+        publish(shared_.out, std::uint64_t(reinterpret_cast<std::uintptr_t>(out_.get())));
+        publish(shared_.in, std::uint64_t(reinterpret_cast<std::uintptr_t>(in_.get())));
+        meet();
     }
 
     bool first() const { return me_ == 0; }
@@ -89,14 +114,31 @@ class End {
     void offer(std::size_t bytes, bool halves) {
         publish(shared_.asked, ++offered_);
         if (halves) {
-            copy(process_vm_writev, out_.data(), shared_.in, bytes / 2, bytes - bytes / 2);
+            copy(process_vm_writev, out_.get(), shared_.in, bytes / 2, bytes - bytes / 2);
             publish(shared_.halved, offered_);
         }
         wait_for(shared_.taken[other()].word, offered_);
     }
     void take(std::size_t bytes, bool halves) {
         wait_for(shared_.asked[other()].word, ++taken_);
-        copy(process_vm_readv, in_.data(), shared_.out, 0, halves ? bytes / 2 : bytes);
+        copy(process_vm_readv, in_.get(), shared_.out, 0, halves ? bytes / 2 : bytes);
+        if (halves) wait_for(shared_.halved[other()].word, taken_);
+        publish(shared_.taken, taken_);
+    }
+
+    // ---- mapped memory ----
+    void lend(std::size_t bytes, bool halves) {
+        publish(shared_.asked, ++offered_);
+        if (halves) {
+            const std::size_t half = bytes / 2;
+            plain(shared_.in_there[other()] + half, shared_.out_there[me_] + half, bytes - half);
+            publish(shared_.halved, offered_);
+        }
+        wait_for(shared_.taken[other()].word, offered_);
+    }
+    void borrow(std::size_t bytes, bool halves) {
+        wait_for(shared_.asked[other()].word, ++taken_);
+        plain(shared_.in_there[me_], shared_.out_there[other()], halves ? bytes / 2 : bytes);
         if (halves) wait_for(shared_.halved[other()].word, taken_);
         publish(shared_.taken, taken_);
     }
@@ -115,7 +157,7 @@ class End {
         for (std::size_t at = 0; at < bytes; at += cell_) {
             const std::size_t cell = sent_ % count_;
             if (sent_ >= count_) wait_for(shared_.taken[other()].word, sent_ - count_ + 1);
-            store(shared_.cells[me_] + cell * cell_, out_.data() + at, std::min(cell_, bytes - at));
+            store(shared_.cells[me_] + cell * cell_, out_.get() + at, std::min(cell_, bytes - at));
             shared_.filled[std::size_t(me_)][cell].word.store(++sent_, std::memory_order_release);
             if (fetches)
                 torusmp::base::fetch_to_write(shared_.cells[me_] + sent_ % count_ * cell_,
@@ -126,7 +168,7 @@ class End {
         for (std::size_t at = 0; at < bytes; at += cell_) {
             const std::size_t cell = received_ % count_;
             wait_for(shared_.filled[other()][cell].word, received_ + 1);
-            plain(in_.data() + at, shared_.cells[other()] + cell * cell_,
+            plain(in_.get() + at, shared_.cells[other()] + cell * cell_,
                   std::min(cell_, bytes - at));
             publish(shared_.taken, ++received_);
         }
@@ -150,7 +192,12 @@ class End {
 
     Shared& shared_;
     int me_;
-    std::vector<std::byte> out_, in_;
+    struct Free {
+        void operator()(std::byte* memory) const {
+            ::operator delete[](memory, std::align_val_t(huge_page));
+        }
+    };
+    std::unique_ptr<std::byte[], Free> out_, in_;
     std::uint64_t turn_ = 0, offered_ = 0, taken_ = 0;
     std::size_t cell_ = 0, count_ = 0;
     std::uint64_t sent_ = 0, received_ = 0;
@@ -183,7 +230,7 @@ double rate(End& end, const Way& way, std::size_t bytes, bool there_and_back, bo
 
 void print(End& end, std::string_view name, const Way& way, bool brief) {
     constexpr std::size_t sizes[] = {4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20};
-    std::string line = fmt::format("{:<30}", name);
+    std::string line = fmt::format("{:<42}", name);
     for (const bool there_and_back : {true, false}) {
         for (const std::size_t bytes : sizes)
             line += fmt::format(" {:6.2f}", rate(end, way, bytes, there_and_back, brief));
@@ -205,10 +252,20 @@ void measure(End& end, bool brief) {
     end.meet();
     if (end.first())
         fmt::print("GB/s: one message at a time | a stream, of 4, 16, 64, 256 KiB, 1, 4 MiB\n");
+    const auto by_kernel = [&](std::string_view pages) {
+        for (const bool halves : {false, true})
+            print(end,
+                  fmt::format("kernel, {}{}", halves ? "each end a half" : "the receiver reads",
+                              pages),
+                  {[&](std::size_t n) { end.offer(n, halves); },
+                   [&](std::size_t n) { end.take(n, halves); }},
+                  brief);
+    };
+    by_kernel("");
     for (const bool halves : {false, true})
-        print(end, halves ? "kernel, each end a half" : "kernel, the receiver reads",
-              {[&](std::size_t n) { end.offer(n, halves); },
-               [&](std::size_t n) { end.take(n, halves); }},
+        print(end, halves ? "mapped, each end a half" : "mapped, the receiver reads",
+              {[&](std::size_t n) { end.lend(n, halves); },
+               [&](std::size_t n) { end.borrow(n, halves); }},
               brief);
     struct Store {
         std::string_view name;
@@ -221,19 +278,25 @@ void measure(End& end, bool brief) {
                                     {"streaming", streaming, false}
 #endif
     };
-    for (const auto& [name, copy, fetches] : stores)
+    const auto through_cells = [&](const Store& store, std::size_t bytes, std::size_t count,
+                                   std::string_view pages) {
+        end.use_cells(bytes, count);
+        print(end, fmt::format("{} cells of {} KiB, {}{}", count, bytes >> 10, store.name, pages),
+              {[&](std::size_t n) { end.put(n, store.copy, store.fetches); },
+               [&](std::size_t n) { end.get(n); }},
+              brief);
+    };
+    for (const Store& store : stores)
         for (const auto& [bytes, count] : {std::pair{4 << 10, 16},
                                            {8 << 10, 32},
                                            {8 << 10, 128},
                                            {8 << 10, 256},
                                            {16 << 10, 128},
-                                           {32 << 10, 64}}) {
-            end.use_cells(std::size_t(bytes), std::size_t(count));
-            print(end, fmt::format("{} cells of {} KiB, {}", count, bytes >> 10, name),
-                  {[&, c = copy, f = fetches](std::size_t n) { end.put(n, c, f); },
-                   [&](std::size_t n) { end.get(n); }},
-                  brief);
-        }
+                                           {32 << 10, 64}})
+            through_cells(store, std::size_t(bytes), std::size_t(count), "");
+    end.use_pages(true);
+    by_kernel(", huge pages");
+    through_cells(stores[1], 8 << 10, 256, ", huge pages");
     end.meet();
 }
 

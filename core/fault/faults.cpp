@@ -183,6 +183,7 @@ void Faults::peer_died(Rank peer, std::string_view why) {
             close(*via, Error::unreachable, why);
         else
             PacketSender::drop_queues(*via, Error::unreachable);
+        if (via->peer == peer) via->channel->free_peer_memory();
     }
     // A link that waits for its other end would wait forever, and so will one without a cable.
     for (Connection* link : connections_.links())

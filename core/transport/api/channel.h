@@ -148,6 +148,9 @@ class Channel {
     // on_down() was called.
     virtual void close(std::string_view /*why*/) {}
 
+    // The process at the other end has ended: returns to the system what only that process used.
+    virtual void free_peer_memory() {}
+
     // Data sent but not confirmed by the other end's kernel or device. For reports; may query the
     // kernel.
     struct Unanswered {

@@ -277,6 +277,7 @@ class ShmChannel final : public Channel {
                   std::uint64_t cookie) override;
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
     void wake_peer() override { wake_after_news(); }
+    void free_peer_memory() override { peer_.discard_program_part(); }
     // Whether the kernel permits access to the peer's private memory.
     bool reachable() const { return reachable_; }
 

@@ -23,7 +23,7 @@ std::uint64_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-Heap::Heap(const Segment& segment) : segment_(segment), memory_(segment.heap()) {
+Heap::Heap(const Segment& segment, Bytes part) : segment_(segment), memory_(part) {
     add_hole(0, {memory_.size(), 0});
 }
 
@@ -147,16 +147,18 @@ void Heap::release(std::uint64_t begin, std::uint64_t bytes) {
 // Returns the whole pages of a stretch to the system; false if that is impossible.
 bool Heap::discard(std::uint64_t begin, std::uint64_t bytes) const {
     if (forked_) return false;
-    const std::uint64_t heap = segment_.control().heap_offset;
-    const std::uint64_t first = round_up(heap + begin, page);
-    const std::uint64_t last = (heap + begin + bytes) / page * page;
-    return last <= first || segment_.discard(first, last - first);
+    const std::uint64_t first = round_up(begin, page);
+    const std::uint64_t last = (begin + bytes) / page * page;
+    return last <= first || segment_.discard(memory_.subspan(first, last - first));
 }
 
+// The boundary moves by whole units.
 void Heap::show_in_dumps(std::uint64_t bytes) {
-    const std::uint64_t wanted = round_up(bytes, Segment::dump_unit);
+    constexpr std::uint64_t unit = std::uint64_t{256} << 10;
+    const std::uint64_t wanted = std::min<std::uint64_t>(round_up(bytes, unit), memory_.size());
     if (wanted == shown_) return;
-    segment_.show_in_dumps(std::min(wanted, shown_), std::max(wanted, shown_), wanted > shown_);
+    const auto [begin, end] = std::minmax(wanted, shown_);
+    Segment::show_in_dumps(memory_.subspan(begin, end - begin), wanted > shown_);
     shown_ = wanted;
 }
 
@@ -164,7 +166,7 @@ void Heap::after_fork(bool child) {
     if (child) {
         forked_ = true;
         segment_.make_heap_private();
-        segment_.show_in_dumps(shown_, memory_.size(), false);
+        Segment::show_in_dumps(memory_.subspan(shown_), false);
     }
     lock_.unlock();
 }

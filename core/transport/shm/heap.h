@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The heap of a segment: memory that all peers have mapped. It serves QMP_allocate_memory and, if
-// it is the provider of the program's large blocks, malloc().
+// A part of a segment's heap, which all peers have mapped. One part serves QMP_allocate_memory, the
+// other one malloc(), as the provider of the program's large blocks.
 //
 // The smallest hole that is large enough is used; neighbours are merged on free. The bookkeeping is
 // private to the owner; any thread may call. Made for large buffers, not for small objects.
@@ -29,7 +29,7 @@ class Heap final : public base::BlockProvider {
     // As much as the C library keeps at most.
     static constexpr std::uint64_t most_kept = std::uint64_t{64} << 20;
 
-    explicit Heap(const Segment& segment);
+    Heap(const Segment& segment, Bytes part);
 
     // Null if no stretch is large enough.
     void* allocate(std::size_t bytes, std::size_t alignment) override;

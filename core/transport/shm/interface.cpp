@@ -43,22 +43,30 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
       cross_memory_(options.copy, options.oversubscribed),
       segment_(Segment::create(ports, options.by_descriptor,
                                round_bytes(ports.size(), options.oversubscribed))),
-      heap_(std::make_unique<Heap>(*segment_)) {
+      heap_(*segment_, segment_->library_part()) {
     // If ranks rarely sleep, the sleeper orders its sleep against the sends of others, with
     // membarrier(2), and senders pay nothing. If ranks outnumber cores they sleep all the time, and
     // each sender uses a fence.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
     segment_->control().sleeper_fences = registered_ && !options_.oversubscribed ? 1 : 0;
-    if (const std::size_t end = end_of_large_blocks(options.large_blocks); end > least_large_block)
-        base::large_blocks.begin(*heap_, least_large_block, end, heap_->memory().data(),
-                                 heap_->memory().size());
+    if (options.large_blocks != Malloc::separate) serve_program(options.large_blocks);
+}
+
+// The first interface of the process does.
+void ShmInterface::serve_program(Malloc wish) {
+    const std::size_t end = end_of_large_blocks(wish);
+    if (end <= least_large_block || base::large_blocks.provider() != nullptr) return;
+    auto heap = std::make_unique<Heap>(*segment_, segment_->program_part());
+    if (base::large_blocks.begin(*heap, least_large_block, end, heap->memory().data(),
+                                 heap->memory().size()))
+        program_heap_ = std::move(heap);
 }
 
 ShmInterface::~ShmInterface() {
-    if (base::large_blocks.provider() != heap_.get()) return;
+    if (program_heap_ == nullptr) return;
     // The program may use its blocks for as long as it runs.
     base::large_blocks.stop();
-    static_cast<void>(heap_.release());
+    static_cast<void>(program_heap_.release());
     static_cast<void>(segment_.release());
 }
 
@@ -134,7 +142,7 @@ RemoteMemory ShmInterface::register_memory(Bytes memory, const Channel* /*channe
     RemoteMemory remote{
         std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
     Key key{KeyKind::process, 0};
-    if (heap_->contains(memory.data(), memory.size()))
+    if (segment_->holds(memory))
         key = {KeyKind::heap, std::uint64_t(memory.data() - segment_->heap().data())};
     remote.set(key);
     return remote;
@@ -149,7 +157,7 @@ bool ShmInterface::is_mapped(const RemoteMemory& memory) const {
 }
 
 void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
-    if (void* const memory = heap_->allocate(bytes, alignment)) return memory;
+    if (void* const memory = heap_.allocate(bytes, alignment)) return memory;
     // Limits may make the heap small; private memory works too, but is slower.
     const std::size_t align = std::max<std::size_t>(alignment, 64);
     const std::size_t size = round_up(std::max<std::size_t>(bytes, 1), align);
@@ -157,8 +165,8 @@ void* ShmInterface::allocate(std::size_t bytes, std::size_t alignment) {
 }
 
 void ShmInterface::free(void* memory) {
-    if (memory == nullptr || heap_->contains(memory, 0))
-        heap_->free(memory);
+    if (memory == nullptr || heap_.contains(memory, 0))
+        heap_.free(memory);
     else
         std::free(memory);
 }

@@ -54,14 +54,16 @@ class ShmInterface final : public Interface {
     bool sleepers_fence() const override { return segment_->control().sleeper_fences != 0; }
 
   private:
+    void serve_program(Malloc wish);
     const Segment& peer_segment(const Address& address);
 
     InterfaceOptions options_;
     CrossMemory cross_memory_;
     std::unique_ptr<Segment> segment_;
-    std::unique_ptr<Heap> heap_;
-    bool reaches_all_ = true;  // the kernel permits access to the memory of all peers
-    bool registered_ = false;  // with membarrier, so that sleepers can fence it
+    Heap heap_;
+    std::unique_ptr<Heap> program_heap_;  // null if malloc() does not use it
+    bool reaches_all_ = true;             // the kernel permits access to the memory of all peers
+    bool registered_ = false;             // with membarrier, so that sleepers can fence it
     std::uint32_t knocks_seen_ = 0;
     std::uint32_t calls_seen_ = 0;
     std::vector<std::unique_ptr<Segment>> peers_;

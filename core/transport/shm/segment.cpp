@@ -108,7 +108,7 @@ std::pair<std::byte*, std::uint64_t> map_with_heap(int descriptor, std::uint64_t
     const auto memory =
         std::uint64_t(sysconf(_SC_PHYS_PAGES)) * std::uint64_t(sysconf(_SC_PAGESIZE));
     const std::uint64_t largest_file = limit(RLIMIT_FSIZE);
-    std::uint64_t heap = round_up(memory, largest_page);
+    std::uint64_t heap = round_up(2 * memory, largest_page);  // both of its parts
     while (heap_offset + heap > largest_file || !fits(heap_offset + heap, mappings)) {
         heap = round_up(heap / 2, largest_page);
         if (heap >= smallest_heap) continue;
@@ -214,6 +214,7 @@ std::unique_ptr<Segment> Segment::create(const std::vector<PortOptions>& ports, 
     control->nonce = address.nonce;
     control->heap_offset = layout.heap_offset;
     control->heap_bytes = mapping.second - layout.heap_offset;
+    control->program_bytes = control->heap_bytes / 2 / largest_page * largest_page;
     control->heap_address =
         std::uint64_t(reinterpret_cast<std::uintptr_t>(mapping.first)) + layout.heap_offset;
     control->probe_address = std::uint64_t(reinterpret_cast<std::uintptr_t>(segment->probe_.get()));
@@ -325,16 +326,19 @@ Segment::Segment(int descriptor, std::byte* base, const Address& address)
     madvise(base_, address_.bytes, MADV_DONTDUMP);
 }
 
-void Segment::show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const {
-    const Bytes memory = heap();
-    end = std::min<std::uint64_t>(end, memory.size());
-    if (begin < end)
-        madvise(memory.data() + begin, end - begin, shown ? MADV_DODUMP : MADV_DONTDUMP);
+void Segment::show_in_dumps(Bytes pages, bool shown) {
+    if (!pages.empty()) madvise(pages.data(), pages.size(), shown ? MADV_DODUMP : MADV_DONTDUMP);
 }
 
-bool Segment::discard(std::uint64_t offset, std::uint64_t bytes) const {
-    return fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, off_t(offset),
-                     off_t(bytes)) == 0;
+bool Segment::discard(Bytes pages) const {
+    return fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                     off_t(pages.data() - base_), off_t(pages.size())) == 0;
+}
+
+void Segment::discard_program_part() const {
+    const auto owner = base::process_state(pid_t(address_.pid));
+    const Bytes memory = program_part();
+    if (!owner.exists() || owner.ended()) madvise(memory.data(), memory.size(), MADV_REMOVE);
 }
 
 // A child whose heap is still its parent's would destroy the parent's data, so it ends.

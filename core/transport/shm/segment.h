@@ -73,6 +73,7 @@ struct Control {
     std::uint64_t nonce;
     std::uint64_t heap_offset;
     std::uint64_t heap_bytes;
+    std::uint64_t program_bytes;  // of these, at the end, for the program's large blocks
     std::uint64_t heap_address;   // in the owner's process
     std::uint64_t probe_address;  // of a word in the owner's private memory that holds `nonce`
     std::uint32_t port_count;
@@ -111,6 +112,18 @@ class Segment {
     Port* find_port(std::uint32_t port) const;
     std::byte* at(std::uint64_t offset) const { return base_ + offset; }
     Bytes heap() const { return {base_ + control().heap_offset, control().heap_bytes}; }
+    // Its parts: what the program requests from torusmp and what ranks share, and the program's
+    // large blocks.
+    Bytes library_part() const {
+        return heap().first(control().heap_bytes - control().program_bytes);
+    }
+    Bytes program_part() const { return heap().last(control().program_bytes); }
+    // Whether memory of this process lies in the heap.
+    bool holds(ConstBytes memory) const {
+        const Bytes all = heap();
+        return memory.data() >= all.data() && memory.size() <= all.size() &&
+               std::size_t(memory.data() - all.data()) <= all.size() - memory.size();
+    }
     // The owner's descriptor that is readable when a peer has rung; -1 if it has no bell.
     int bell() const { return bell_read_.get(); }
     // Makes a bell for an owner without one; peers open it when they first ring it. Throws
@@ -120,12 +133,14 @@ class Segment {
     // Wakes the owner if it sleeps; may be called from any thread of any process and from signal
     // handlers. The data must be written before, with a fence in between.
     void wake() const noexcept;
-    // Sets whether a stretch of the owner's heap, in whole dump_units, is written to core dumps;
-    // initially no part of a segment is.
-    static constexpr std::uint64_t dump_unit = std::uint64_t{256} << 10;
-    void show_in_dumps(std::uint64_t begin, std::uint64_t end, bool shown) const;
-    // Returns the pages of a stretch of the file to the system; false if it does not take them.
-    bool discard(std::uint64_t offset, std::uint64_t bytes) const;
+    // Sets whether pages of the owner's heap are written to core dumps; initially no part of a
+    // segment is.
+    static void show_in_dumps(Bytes pages, bool shown);
+    // Returns pages of the owner's heap to the system; false if it does not take them.
+    bool discard(Bytes pages) const;
+    // Returns the program's large blocks of an owner that has ended to the system. Without effect
+    // if its process is not known to have ended.
+    void discard_program_part() const;
     // In the child of a fork: from now on what it writes to the heap is seen by nobody else.
     void make_heap_private() const;
 

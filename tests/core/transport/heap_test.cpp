@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The heap of a segment as the provider of the program's large blocks.
+#include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +22,7 @@ namespace {
 
 struct Made {
     std::unique_ptr<Segment> segment = Segment::create({});
-    Heap heap{*segment};
+    Heap heap{*segment, segment->program_part()};
 };
 
 struct Block {
@@ -122,6 +124,49 @@ TEST_CASE("what a child of a fork does to its blocks is not seen by its parent",
     CHECK(status == 0);
     CHECK(std::all_of(block, block + bytes, [](char c) { return c == 'p'; }));
     CHECK(std::all_of(freed, freed + bytes, [](char c) { return c == 'f'; }));
+}
+
+// How many pages of that memory are in memory.
+std::size_t resident(const Bytes& memory) {
+    std::vector<unsigned char> pages(memory.size() / page);
+    REQUIRE(mincore(memory.data(), memory.size(), pages.data()) == 0);
+    return std::size_t(std::count_if(pages.begin(), pages.end(), [](auto p) { return p & 1; }));
+}
+
+TEST_CASE("large blocks of a process that has ended are returned to the system, by a peer",
+          "[shm][heap]") {
+    constexpr std::size_t bytes = std::size_t{8} << 20;
+    int ends[2];
+    REQUIRE(pipe(ends) == 0);
+    const pid_t child = fork();
+    if (child == 0) {
+        Made made;
+        Heap library(*made.segment, made.segment->library_part());
+        std::memset(made.heap.allocate(bytes, 64), 1, bytes);
+        std::memset(library.allocate(bytes, 64), 2, bytes);
+        const Address address = made.segment->address();
+        if (write(ends[1], &address, sizeof address) != sizeof address) _exit(1);
+        pause();
+    }
+    REQUIRE(child > 0);
+    Address address{};
+    REQUIRE(read(ends[0], &address, sizeof address) == sizeof address);
+    const auto peer = Segment::open(address);
+    const Bytes program = peer->program_part().first(bytes);
+    const Bytes library = peer->library_part().first(bytes);
+    peer->discard_program_part();  // not yet
+    CHECK(resident(program) == bytes / page);
+    CHECK(program.front() == std::byte{1});
+    kill(child, SIGKILL);
+    REQUIRE(waitpid(child, nullptr, 0) == child);
+    peer->discard_program_part();
+    CHECK(resident(program) == 0);
+    // What ranks share remains.
+    CHECK(resident(library) == bytes / page);
+    CHECK(
+        std::all_of(library.begin(), library.end(), [](std::byte b) { return b == std::byte{2}; }));
+    close(ends[0]);
+    close(ends[1]);
 }
 
 TEST_CASE("which blocks are shared follows from what the kernel is told", "[shm][heap]") {
