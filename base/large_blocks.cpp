@@ -7,8 +7,8 @@ namespace torusmp::base {
 
 constinit LargeBlocks large_blocks;
 
-bool LargeBlocks::begin(BlockProvider& provider, std::size_t least, std::size_t end, const void* memory,
-                        std::size_t memory_bytes) {
+bool LargeBlocks::begin(BlockProvider& provider, std::size_t least, std::size_t end,
+                        const void* memory, std::size_t memory_bytes) {
     BlockProvider* none = nullptr;
     if (!provider_.compare_exchange_strong(none, &provider)) return false;
     pthread_atfork([] { large_blocks.provider()->before_fork(); },

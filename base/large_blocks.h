@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who gives the program its large blocks of memory: a provider, such as a transport whose peers have
-// mapped them, or else the C library. The functions of the C library ask here first
-// (library/malloc.cpp).
+// The provider of the program's large blocks of memory, such as a transport whose peers have mapped
+// them. malloc() and its relatives (library/malloc.cpp) ask it before the C library.
 //
-// There is at most one provider in the life of a process, and it is never destroyed: the program may
-// free its blocks at any time. Any thread may call.
+// There is at most one provider in the life of a process, and it is never destroyed: the program
+// may free its blocks at any time. Any thread may call.
 #pragma once
 
 #include <atomic>
@@ -24,8 +23,8 @@ class BlockProvider {
     virtual bool resize(void* block, std::size_t bytes) = 0;
     // The bytes that the program may use, at least those that it has requested.
     virtual std::size_t size(const void* block) const = 0;
-    // Around a fork: no call is under way meanwhile. In the child, what it writes to its blocks
-    // is seen by nobody else from then on, as with the C library's.
+    // Around a fork: no call is under way meanwhile. In the child, stores to blocks are private
+    // from then on, as with the C library's.
     virtual void before_fork() = 0;
     virtual void after_fork(bool child) = 0;
 

@@ -34,7 +34,8 @@ using torusmp::base::large_blocks;
 constexpr std::size_t usual_alignment = alignof(std::max_align_t);
 
 std::size_t usable(void* block) {
-    if (const BlockProvider* const provider = large_blocks.provider_of(block)) return provider->size(block);
+    if (const BlockProvider* const provider = large_blocks.provider_of(block))
+        return provider->size(block);
     using Size = std::size_t (*)(void*);
     static const auto next = reinterpret_cast<Size>(dlsym(RTLD_NEXT, "malloc_usable_size"));
     return block == nullptr || next == nullptr ? 0 : next(block);

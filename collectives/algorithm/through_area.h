@@ -173,8 +173,8 @@ class ThroughArea : public Algorithm {
     // Whether all messages of give(), take() and the two below are complete.
     bool messages_ended();
     // Whether all that the functions above and the two below have begun is complete: messages have
-    // arrived, and nobody reads what this member has lent. To be called once this member has read
-    // all that it has borrowed.
+    // arrived, and all readers are done with what this member has lent. To be called once this
+    // member has read all that it has borrowed.
     bool transfers_ended();
     void post_send(int to, core::Buffer block);
     void post_receive(int from, core::Buffer block);

@@ -53,8 +53,8 @@ class ByParts final : public AlgorithmOf<Arguments, ThroughArea> {
                leave_copy_for_all(call_.values, bytes_);
     }
 
-    // The part of the sum of a member that lends nothing is where it has left its values: nobody
-    // else reads that part of them.
+    // If a member lends nothing, its part of the sum takes the place of the values that it has
+    // left: no other member reads that part of them.
     bool find_members() {
         for (; found_ < size(); ++found_) {
             Member& from = members_[std::size_t(found_)];

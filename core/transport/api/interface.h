@@ -95,7 +95,8 @@ class Interface {
     // The rate at which the kernel copies long messages between the private memories of two ranks
     // of this host, MB/s; 0: they take another way.
     virtual double copy_rate() { return 0; }
-    // Whether peers reach this memory by plain stores, so that even small messages gain.
+    // Whether peers reach this memory by plain stores, so that even small messages gain. Such
+    // memory need not be deregistered.
     virtual bool is_mapped(const RemoteMemory& /*memory*/) const { return false; }
     // Memory that peers reach at the lowest cost; null if there is none left. free() accepts
     // nullptr.

@@ -165,7 +165,7 @@ void Heap::show_in_dumps(std::uint64_t bytes) {
 void Heap::after_fork(bool child) {
     if (child) {
         forked_ = true;
-        segment_.make_heap_private();
+        segment_.make_private(memory_);
         Segment::show_in_dumps(memory_.subspan(shown_), false);
     }
     lock_.unlock();

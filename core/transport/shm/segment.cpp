@@ -341,12 +341,11 @@ void Segment::discard_program_part() const {
     if (!owner.exists() || owner.ended()) madvise(memory.data(), memory.size(), MADV_REMOVE);
 }
 
-// A child whose heap is still its parent's would destroy the parent's data, so it ends.
-void Segment::make_heap_private() const {
-    const Bytes memory = heap();
+// A child that could still write to its parent's data ends.
+void Segment::make_private(Bytes pages) const {
     const void* const made =
-        mmap(memory.data(), memory.size(), PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_, off_t(control().heap_offset));
+        mmap(pages.data(), pages.size(), PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, descriptor_, off_t(pages.data() - base_));
     if (made == MAP_FAILED) std::abort();
 }
 

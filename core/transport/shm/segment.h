@@ -141,8 +141,8 @@ class Segment {
     // Returns the program's large blocks of an owner that has ended to the system. Without effect
     // if its process is not known to have ended.
     void discard_program_part() const;
-    // In the child of a fork: from now on what it writes to the heap is seen by nobody else.
-    void make_heap_private() const;
+    // In the child of a fork: its stores to these pages of the heap are private from now on.
+    void make_private(Bytes pages) const;
 
   private:
     Segment(int descriptor, std::byte* base, const Address& address);
