@@ -131,11 +131,14 @@ const std::byte* ThroughArea::borrow(int from, std::size_t bytes, std::size_t in
                                      std::size_t count) {
     Area::Lent name;
     std::memcpy(&name, contents_of(from, count * sizeof name) + index * sizeof name, sizeof name);
-    const std::byte* const there =
-        name.length == bytes ? group().runtime().shared().borrow(group().rank_of(from), name)
-                             : nullptr;
-    if (there == nullptr) misfit(from, std::size_t(name.length), bytes);
+    const core::Rank owner = group().rank_of(from);
+    const std::byte* there = nullptr;
+    if (name.length != bytes)
+        misfit(from, std::size_t(name.length), bytes);
+    else if ((there = group().runtime().shared().borrow(owner, name)) == nullptr)
+        messages_->break_off(core::Error::unreachable, owner);
     borrowed_ = true;
+    lenders_.push_back(from);
     return there;
 }
 
@@ -165,8 +168,16 @@ bool ThroughArea::messages_ended() {
     return !failed();
 }
 
+void ThroughArea::end_borrowing() {
+    borrowed_ = false;
+    for (const int lender : lenders_)
+        if (!group().runtime().shared().is_intact(group().rank_of(lender)))
+            messages_->break_off(core::Error::unreachable, group().rank_of(lender));
+    set_step(Area::Step::read);
+}
+
 bool ThroughArea::transfers_ended() {
-    if (std::exchange(borrowed_, false)) set_step(Area::Step::read);
+    if (borrowed_) end_borrowing();
     return messages_ended() && (!lent_to_ || readers_ended());
 }
 

@@ -47,6 +47,7 @@ class ThroughArea : public Algorithm {
         posts_ = false;
         lent_to_.reset();
         borrowed_ = false;
+        lenders_.clear();
         sending_.clear();
         receiving_.clear();
     }
@@ -116,8 +117,9 @@ class ThroughArea : public Algorithm {
     // left, because they cannot reach it or there is no room yet. To be followed by
     // transfers_ended().
     bool lend(int to, std::uint64_t word, std::initializer_list<core::Buffer> memories);
-    // One of the `count` memories that a member has lent in this call; null if it is not that long,
-    // and the call breaks off. To be followed by transfers_ended().
+    // One of the `count` memories that a member has lent in this call; null if it is not that long
+    // or out of reach, and the call breaks off. To be followed by transfers_ended(), which fails if
+    // the member has died and its memory is gone.
     const std::byte* borrow(int from, std::size_t bytes, std::size_t index = 0,
                             std::size_t count = 1);
     // How far this member has come with what it has borrowed, for all others; and whether another
@@ -278,6 +280,7 @@ class ThroughArea : public Algorithm {
     static constexpr std::size_t lend_crowded_from = std::size_t{64} << 10;
     Area::Lent name_of(core::Buffer memory) const;
     bool readers_ended();
+    void end_borrowing();
     bool grow_for(int to, const std::byte* from, std::size_t bytes);
     bool take_as_grown(int from, std::size_t bytes, std::size_t offset, core::Buffer into);
     // The request for a message between this member and that one.
@@ -339,7 +342,8 @@ class ThroughArea : public Algorithm {
     bool rooted_ = false;
     bool left_ = false;
     std::optional<int> lent_to_;  // the member that reads what this one has lent, or Area::all
-    bool borrowed_ = false;       // this member reads what others have lent
+    bool borrowed_ = false;       // this member reads what others may have lent
+    std::vector<int> lenders_;    // the members whose memory it reads
     bool posts_ = false;          // requests are reserved
     std::vector<int> sending_;    // members to which messages are on their way
     std::vector<int> receiving_;  // members whose messages are

@@ -28,7 +28,8 @@ bool Announcements::worth_it(const ReceiveRequest& request) {
 bool Announcements::may_be_stored(const ReceiveRequest& request) {
     if (request.peer_ == any_source || request.peer_ == commons_.rank()) return false;
     const Connection& connection = connections_.to(connections_.peer(request.peer_));
-    return connection.peer == request.peer_ && connection.interface->can().maps;
+    return connection.peer == request.peer_ && connection.interface != nullptr &&
+           connection.interface->can().maps;
 }
 
 void Announcements::announce(ReceiveRequest& request) {

@@ -83,6 +83,10 @@ const std::byte* SharedMemory::borrow(Rank owner, const Name& name) const {
     return connection.channel->map(name, 0, std::size_t(name.length));
 }
 
+bool SharedMemory::is_intact(Rank owner) const {
+    return connections_.to(connections_.peer(owner)).channel->has_peer_memory();
+}
+
 void SharedMemory::wake(Rank rank) {
     Peer& peer = connections_.peer(rank);
     if (!peer.dead) connections_.to(peer).channel->wake_peer();

@@ -63,6 +63,9 @@ class SharedMemory {
     Name lend(transport::Bytes memory) const;
     // The memory that `owner` has lent, as it is mapped here; null if it is not.
     const std::byte* borrow(Rank owner, const Name& name) const;
+    // Whether all that was read from such memory so far is what its owner wrote. Once the owner has
+    // died, the memory may be returned to the system.
+    bool is_intact(Rank owner) const;
 
     // Whether a store into a block needs a fence before the check whether other ranks sleep. If
     // not, those ranks provide it when they go to sleep (transport::Interface).

@@ -150,6 +150,8 @@ class Channel {
 
     // The process at the other end has ended: returns to the system what only that process used.
     virtual void free_peer_memory() {}
+    // False once any process has done so: what was read from the peer's memory may be wrong.
+    virtual bool has_peer_memory() const { return true; }
 
     // Data sent but not confirmed by the other end's kernel or device. For reports; may query the
     // kernel.

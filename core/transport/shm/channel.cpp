@@ -265,14 +265,14 @@ Transfer ShmChannel::share(const Move& move, std::uint64_t cookie) {
     const Transfer transfer = copy_.run(
         move, cookie, [&] { peer_control_.calls.fetch_add(1, std::memory_order_release); });
     if (transfer == Transfer::pending) ++cross_memory_.pending;
-    return transfer;
+    return transfer == Transfer::done && !peer_.has_program_part() ? Transfer::refused : transfer;
 }
 
 void ShmChannel::end_copy(Sink& sink) {
     const auto ended = copy_.poll();
     if (!ended) return;
     --cross_memory_.pending;
-    sink.on_transfer(*this, ended->cookie, ended->ok);
+    sink.on_transfer(*this, ended->cookie, ended->ok && peer_.has_program_part());
 }
 
 std::byte* ShmChannel::map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) {
@@ -314,7 +314,7 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
             std::memcpy(piece.data(), block, piece.size());
             block += piece.size();
         }
-        return Transfer::done;
+        return peer_.has_program_part() ? Transfer::done : Transfer::refused;
     }
     if (!reaches_into(remote, offset, bytes)) return Transfer::refused;
     return timed(bytes, [&] {

@@ -278,6 +278,7 @@ class ShmChannel final : public Channel {
     std::byte* map(const RemoteMemory& remote, std::size_t offset, std::size_t bytes) override;
     void wake_peer() override { wake_after_news(); }
     void free_peer_memory() override { peer_.discard_program_part(); }
+    bool has_peer_memory() const override { return peer_.has_program_part(); }
     // Whether the kernel permits access to the peer's private memory.
     bool reachable() const { return reachable_; }
 

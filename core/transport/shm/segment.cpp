@@ -338,7 +338,9 @@ bool Segment::discard(Bytes pages) const {
 void Segment::discard_program_part() const {
     const auto owner = base::process_state(pid_t(address_.pid));
     const Bytes memory = program_part();
-    if (!owner.exists() || owner.ended()) madvise(memory.data(), memory.size(), MADV_REMOVE);
+    if (owner.exists() && !owner.ended()) return;
+    control().discarded.store(1, std::memory_order_seq_cst);
+    madvise(memory.data(), memory.size(), MADV_REMOVE);
 }
 
 // A child that could still write to its parent's data ends.

@@ -87,6 +87,8 @@ struct Control {
     alignas(64) std::atomic<std::uint32_t> knocks;
     // Incremented by every peer that has started a copy with which the owner may help.
     std::atomic<std::uint32_t> calls;
+    // 1 once a peer has begun to return the program's large blocks to the system.
+    std::atomic<std::uint32_t> discarded;
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 static_assert(std::atomic<std::uint32_t>::is_always_lock_free);
@@ -141,6 +143,11 @@ class Segment {
     // Returns the program's large blocks of an owner that has ended to the system. Without effect
     // if its process is not known to have ended.
     void discard_program_part() const;
+    // Whether what was read here from such blocks before this call is what their owner wrote.
+    bool has_program_part() const {
+        std::atomic_thread_fence(std::memory_order_acquire);
+        return control().discarded.load(std::memory_order_relaxed) == 0;
+    }
     // In the child of a fork: its stores to these pages of the heap are private from now on.
     void make_private(Bytes pages) const;
 

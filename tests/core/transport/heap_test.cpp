@@ -157,10 +157,12 @@ TEST_CASE("large blocks of a process that has ended are returned to the system, 
     peer->discard_program_part();  // not yet
     CHECK(resident(program) == bytes / page);
     CHECK(program.front() == std::byte{1});
+    CHECK(peer->has_program_part());
     kill(child, SIGKILL);
     REQUIRE(waitpid(child, nullptr, 0) == child);
     peer->discard_program_part();
     CHECK(resident(program) == 0);
+    CHECK_FALSE(peer->has_program_part());
     // What ranks share remains.
     CHECK(resident(library) == bytes / page);
     CHECK(
