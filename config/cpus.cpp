@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
 #include <sstream>
 #include <string>
 
+#include "base/first_line.h"
 #include "config/cgroup.h"
 
 namespace torusmp::config {
@@ -19,13 +19,6 @@ namespace {
 constexpr int bits_a_word = 8 * sizeof(unsigned long);
 constexpr std::size_t most_words = 1 << 12;  // 262144 processors: more than Linux supports
 
-std::string first_line(const std::filesystem::path& file) {
-    std::ifstream in(file);
-    std::string line;
-    std::getline(in, line);
-    return line;
-}
-
 std::optional<double> ratio(double quota, double period) {
     if (quota <= 0 || period <= 0) return std::nullopt;
     return quota / period;
@@ -33,7 +26,7 @@ std::optional<double> ratio(double quota, double period) {
 
 // "200000 100000", or "max 100000" for no limit.
 std::optional<double> quota_v2(const std::filesystem::path& folder) {
-    std::istringstream line(first_line(folder / "cpu.max"));
+    std::istringstream line(base::first_line(folder / "cpu.max"));
     double quota = 0, period = 0;
     if (!(line >> quota >> period)) return std::nullopt;
     return ratio(quota, period);
@@ -41,8 +34,8 @@ std::optional<double> quota_v2(const std::filesystem::path& folder) {
 
 std::optional<double> quota_v1(const std::filesystem::path& folder) {
     double quota = 0, period = 0;
-    std::istringstream(first_line(folder / "cpu.cfs_quota_us")) >> quota;
-    std::istringstream(first_line(folder / "cpu.cfs_period_us")) >> period;
+    std::istringstream(base::first_line(folder / "cpu.cfs_quota_us")) >> quota;
+    std::istringstream(base::first_line(folder / "cpu.cfs_period_us")) >> period;
     return ratio(quota, period);
 }
 

@@ -16,13 +16,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <span>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "base/first_line.h"
 #include "base/netlink.h"
 #include "base/socket_address.h"
 #include "config/geometry.h"
@@ -161,13 +161,6 @@ std::vector<RouteFact> read_routes() {
 
 // ---- Identity ----
 
-std::string first_line(const char* path) {
-    std::ifstream in(path);
-    std::string text;
-    std::getline(in, text);
-    return text;
-}
-
 std::string read_identity() {
     struct stat space {};
     if (::stat("/proc/self/ns/net", &space) != 0) return {};
@@ -222,7 +215,7 @@ const base::Address* HostFacts::node_address() const {
 }
 
 std::string this_machine() {
-    return first_line("/proc/sys/kernel/random/boot_id");
+    return base::first_line("/proc/sys/kernel/random/boot_id");
 }
 
 HostFacts this_host(const std::string& geometry_file, bool with_routes) {

@@ -110,35 +110,27 @@ class End {
         wait_for(shared_.turn[other()].word, turn_);
     }
 
-    // ---- the kernel ----
-    void offer(std::size_t bytes, bool halves) {
-        publish(shared_.asked, ++offered_);
-        if (halves) {
-            copy(process_vm_writev, out_.get(), shared_.in, bytes / 2, bytes - bytes / 2);
-            publish(shared_.halved, offered_);
-        }
-        wait_for(shared_.taken[other()].word, offered_);
-    }
-    void take(std::size_t bytes, bool halves) {
-        wait_for(shared_.asked[other()].word, ++taken_);
-        copy(process_vm_readv, in_.get(), shared_.out, 0, halves ? bytes / 2 : bytes);
-        if (halves) wait_for(shared_.halved[other()].word, taken_);
-        publish(shared_.taken, taken_);
-    }
-
-    // ---- mapped memory ----
-    void lend(std::size_t bytes, bool halves) {
+    // ---- one copy, or a half by each: by the kernel, or of mapped memory ----
+    void offer(std::size_t bytes, bool halves, bool mapped) {
         publish(shared_.asked, ++offered_);
         if (halves) {
             const std::size_t half = bytes / 2;
-            plain(shared_.in_there[other()] + half, shared_.out_there[me_] + half, bytes - half);
+            if (mapped)
+                plain(shared_.in_there[other()] + half, shared_.out_there[me_] + half,
+                      bytes - half);
+            else
+                copy(process_vm_writev, out_.get(), shared_.in, half, bytes - half);
             publish(shared_.halved, offered_);
         }
         wait_for(shared_.taken[other()].word, offered_);
     }
-    void borrow(std::size_t bytes, bool halves) {
+    void take(std::size_t bytes, bool halves, bool mapped) {
         wait_for(shared_.asked[other()].word, ++taken_);
-        plain(shared_.in_there[me_], shared_.out_there[other()], halves ? bytes / 2 : bytes);
+        const std::size_t part = halves ? bytes / 2 : bytes;
+        if (mapped)
+            plain(shared_.in_there[me_], shared_.out_there[other()], part);
+        else
+            copy(process_vm_readv, in_.get(), shared_.out, 0, part);
         if (halves) wait_for(shared_.halved[other()].word, taken_);
         publish(shared_.taken, taken_);
     }
@@ -252,21 +244,17 @@ void measure(End& end, bool brief) {
     end.meet();
     if (end.first())
         fmt::print("GB/s: one message at a time | a stream, of 4, 16, 64, 256 KiB, 1, 4 MiB\n");
-    const auto by_kernel = [&](std::string_view pages) {
+    const auto in_one_copy = [&](std::string_view name, bool mapped, std::string_view pages) {
         for (const bool halves : {false, true})
             print(end,
-                  fmt::format("kernel, {}{}", halves ? "each end a half" : "the receiver reads",
+                  fmt::format("{}, {}{}", name, halves ? "each end a half" : "the receiver reads",
                               pages),
-                  {[&](std::size_t n) { end.offer(n, halves); },
-                   [&](std::size_t n) { end.take(n, halves); }},
+                  {[&](std::size_t n) { end.offer(n, halves, mapped); },
+                   [&](std::size_t n) { end.take(n, halves, mapped); }},
                   brief);
     };
-    by_kernel("");
-    for (const bool halves : {false, true})
-        print(end, halves ? "mapped, each end a half" : "mapped, the receiver reads",
-              {[&](std::size_t n) { end.lend(n, halves); },
-               [&](std::size_t n) { end.borrow(n, halves); }},
-              brief);
+    in_one_copy("kernel", false, "");
+    in_one_copy("mapped", true, "");
     struct Store {
         std::string_view name;
         Copy copy;
@@ -295,7 +283,7 @@ void measure(End& end, bool brief) {
                                            {32 << 10, 64}})
             through_cells(store, std::size_t(bytes), std::size_t(count), "");
     end.use_pages(true);
-    by_kernel(", huge pages");
+    in_one_copy("kernel", false, ", huge pages");
     through_cells(stores[1], 8 << 10, 256, ", huge pages");
     end.meet();
 }

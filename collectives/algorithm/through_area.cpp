@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/algorithm/through_area.h"
 
+#include <array>
 #include <utility>
+
+#include "base/assert.h"
 
 namespace torusmp::collectives {
 
@@ -113,15 +116,17 @@ Area::Lent ThroughArea::name_of(core::Buffer memory) const {
 }
 
 bool ThroughArea::lend(int to, std::uint64_t word, std::initializer_list<core::Buffer> memories) {
-    for (const core::Buffer& memory : memories)
-        if (!is_within_reach(memory.base, memory.bytes)) return false;
-    std::byte* room = claim_for(to, memories.size() * sizeof(Area::Lent));
-    if (room == nullptr) return false;
+    std::array<Area::Lent, 2> names;
+    TORUSMP_ASSERT(memories.size() <= names.size(), memories.size());
+    std::size_t count = 0;
     for (const core::Buffer& memory : memories) {
-        const Area::Lent name = name_of(memory);
-        std::memcpy(room, &name, sizeof name);
-        room += sizeof name;
+        names[count] = name_of(memory);
+        if (names[count++].length == 0) return false;
     }
+    const std::size_t bytes = count * sizeof names.front();
+    std::byte* const room = claim_for(to, bytes);
+    if (room == nullptr) return false;
+    std::memcpy(room, names.data(), bytes);
     leave_for(to, word | lent);
     lent_to_ = to;
     return true;
@@ -140,6 +145,18 @@ const std::byte* ThroughArea::borrow(int from, std::size_t bytes, std::size_t in
     borrowed_ = true;
     lenders_.push_back(from);
     return there;
+}
+
+bool ThroughArea::find_all(std::size_t bytes, std::vector<const std::byte*>& at) {
+    for (; next_ < size(); ++next_) {
+        if (next_ == member()) continue;
+        const Left left = left_where(next_, bytes);
+        if (left == Left::nothing) return false;
+        at[std::size_t(next_)] =
+            left == Left::lent ? borrow(next_, bytes) : contents_of(next_, bytes);
+        if (failed()) return false;
+    }
+    return true;
 }
 
 void ThroughArea::set_step(Area::Step step) {

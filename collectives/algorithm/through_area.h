@@ -122,6 +122,15 @@ class ThroughArea : public Algorithm {
     // the member has died and its memory is gone.
     const std::byte* borrow(int from, std::size_t bytes, std::size_t index = 0,
                             std::size_t count = 1);
+    // Lends memory to all, if it is worth it and `may` be lent, or leaves a copy for them. Returns
+    // false while there is not enough room. To be followed by transfers_ended().
+    bool lend_or_leave(const std::byte* from, std::size_t bytes, bool may) {
+        return left_ || (may && lend(Area::all, bytes, {{from, bytes}})) ||
+               leave_copy_for_all(from, bytes);
+    }
+    // Finds what all other members have lent or left, by member. Returns false while something is
+    // missing. To be followed by transfers_ended().
+    bool find_all(std::size_t bytes, std::vector<const std::byte*>& at);
     // How far this member has come with what it has borrowed, for all others; and whether another
     // member has come so far.
     void set_step(Area::Step step);

@@ -28,7 +28,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         first_ = grid().member_at(0);
         const bool is_short = bytes_ != 0 && bytes_ <= Area::short_bytes;
         each_adds_ = size() <= few && (group().situation() == Situation::host || is_short);
-        next_ = 0;
         added_ = false;
         values_.clear();
         if (each_adds_ && lends(Area::all, bytes_, bytes_))
@@ -62,22 +61,10 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     }
 
     // Values that the sum overwrites cannot be lent.
-    bool leave() {
-        return has_left() ||
-               (call_.values != call_.result &&
-                lend(Area::all, bytes_, {{call_.values, bytes_}})) ||
-               leave_copy_for_all(call_.values, bytes_);
-    }
     bool add_lent() {
-        if (!leave()) return false;
-        for (; next_ < size(); ++next_) {
-            if (next_ == member()) continue;
-            const Left left = left_where(next_, bytes_);
-            if (left == Left::nothing) return false;
-            values_[std::size_t(next_)] =
-                left == Left::lent ? borrow(next_, bytes_) : contents_of(next_, bytes_);
-            if (failed()) return false;
-        }
+        if (!lend_or_leave(call_.values, bytes_, call_.values != call_.result) ||
+            !find_all(bytes_, values_))
+            return false;
         if (!std::exchange(added_, true))
             add([this](int from) { return values_[std::size_t(from)]; });
         return transfers_ended();
@@ -96,7 +83,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     std::size_t bytes_ = 0;
     int first_ = 0;
     bool each_adds_ = false;
-    int next_ = 0;                          // the member whose values come next
     std::vector<const std::byte*> values_;  // by member, if they may be lent
     bool added_ = false;
 };

@@ -15,7 +15,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
 
     void start() override {
         begin_call(Kind::reduce_scatter);
-        next_ = 0;
         added_ = false;
         values_.assign(std::size_t(size()), nullptr);
         values_[std::size_t(member())] = call_.values;
@@ -32,12 +31,15 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
     bool add() {
         const std::size_t own = call_.sizes[std::size_t(member())];
         const std::size_t offset = call_.offsets[std::size_t(member())];
-        if (!leave()) return false;
+        // An operation that needs all elements reads where the result may be.
+        const bool may_lend = !call_.operation.whole &&
+                              lends(Area::all, call_.bytes, call_.bytes / std::size_t(size()));
+        if (!lend_or_leave(call_.values, call_.bytes, may_lend)) return false;
         if (own == 0) {  // no other member is waited for
             pass_over(call_.bytes);
             return true;
         }
-        if (!find_values()) return false;
+        if (!find_all(call_.bytes, values_)) return false;
         const Operation& operation = call_.operation;
         if (call_.bytes > Area::short_bytes && operation.commutative && !operation.whole) {
             sum_lines(own, offset);
@@ -59,25 +61,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         return true;
     }
 
-    // An operation that needs all elements reads where the result may be.
-    bool leave() {
-        return has_left() ||
-               (lends(Area::all, call_.bytes, call_.bytes / std::size_t(size())) &&
-                !call_.operation.whole &&
-                lend(Area::all, call_.bytes, {{call_.values, call_.bytes}})) ||
-               leave_copy_for_all(call_.values, call_.bytes);
-    }
-    bool find_values() {
-        for (; next_ < size(); ++next_) {
-            if (next_ == member()) continue;
-            const Left left = left_where(next_, call_.bytes);
-            if (left == Left::nothing) return false;
-            values_[std::size_t(next_)] =
-                left == Left::lent ? borrow(next_, call_.bytes) : contents_of(next_, call_.bytes);
-            if (failed()) return false;
-        }
-        return true;
-    }
     const std::byte* values_of(int from) const { return values_[std::size_t(from)]; }
     // Memory for a sum: the result, unless that is shorter or part of the values.
     std::byte* memory_for(std::size_t bytes) {
@@ -92,7 +75,6 @@ class ByArea final : public AlgorithmOf<Arguments, ThroughArea> {
         if (sum != call_.result) std::memcpy(call_.result, sum, own);
     }
 
-    int next_ = 0;                          // the member whose vector comes next
     std::vector<const std::byte*> values_;  // by member
     bool added_ = false;
     Scratch sum_;

@@ -248,17 +248,19 @@ Transfer ShmChannel::timed(std::size_t bytes, auto&& copy) const {
 
 // Whether a copy between two heaps is long enough for both ends.
 bool ShmChannel::is_shared_plainly(const Move& move) const {
-    return move.bytes >= SharedCopy::shortest_plain && !copy_.busy() &&
-           cross_memory_.is_shared(move.bytes, false) &&
-           memories_.is_plain(move.inward ? move.to : move.from, move.inward ? move.from : move.to,
-                              move.bytes);
+    return move.bytes >= SharedCopy::shortest_plain && cross_memory_.is_shared(move.bytes, false) &&
+           memories_.is_plain(move.own(), move.others(), move.bytes);
 }
 
-// Core waits for the end of copies that have a cookie. In a stream of short messages, to share each
+// Core waits for the end of copies that have a cookie.
+bool ShmChannel::may_share(std::size_t pieces, std::uint64_t cookie) const {
+    return pieces == 1 && cookie != 0 && !copy_.busy();
+}
+
+// In a stream of short messages, to share each
 // costs more than it gains.
 bool ShmChannel::is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const {
-    return pieces == 1 && cookie != 0 && !copy_.busy() &&
-           cross_memory_.is_shared(bytes, in_[0].next_filled());
+    return may_share(pieces, cookie) && cross_memory_.is_shared(bytes, in_[0].next_filled());
 }
 
 Transfer ShmChannel::share(const Move& move, std::uint64_t cookie) {
@@ -284,7 +286,7 @@ Transfer ShmChannel::write(const RemoteMemory& remote, std::size_t offset,
                            std::optional<std::uint64_t> /*notice*/) {
     const std::size_t bytes = bytes_in(local);
     if (std::byte* block = map(remote, offset, bytes)) {
-        if (cookie != 0 && local.size() == 1) {
+        if (may_share(local.size(), cookie)) {
             const Move move{address_of(local[0]), remote.address + offset, bytes, false};
             if (is_shared_plainly(move)) return share(move, cookie);
         }
@@ -306,7 +308,7 @@ Transfer ShmChannel::read(const RemoteMemory& remote, std::size_t offset,
                           std::span<const Bytes> local, std::uint64_t cookie) {
     const std::size_t bytes = bytes_in(local);
     if (const std::byte* block = map(remote, offset, bytes)) {
-        if (cookie != 0 && local.size() == 1) {
+        if (may_share(local.size(), cookie)) {
             const Move move{remote.address + offset, address_of(local[0]), bytes, true};
             if (is_shared_plainly(move)) return share(move, cookie);
         }

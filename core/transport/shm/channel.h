@@ -296,6 +296,7 @@ class ShmChannel final : public Channel {
     Transfer timed(std::size_t bytes, auto&& copy) const;
     // Whether the peer may take part in the copy.
     bool is_shared(std::size_t bytes, std::size_t pieces, std::uint64_t cookie) const;
+    bool may_share(std::size_t pieces, std::uint64_t cookie) const;
     bool is_shared_plainly(const Move& move) const;
     Transfer share(const Move& move, std::uint64_t cookie);
 

@@ -152,10 +152,10 @@ bool Heap::discard(std::uint64_t begin, std::uint64_t bytes) const {
     return last <= first || segment_.discard(memory_.subspan(first, last - first));
 }
 
-// The boundary moves by whole units.
+// The boundary moves in steps.
 void Heap::show_in_dumps(std::uint64_t bytes) {
-    constexpr std::uint64_t unit = std::uint64_t{256} << 10;
-    const std::uint64_t wanted = std::min<std::uint64_t>(round_up(bytes, unit), memory_.size());
+    constexpr std::uint64_t step = std::uint64_t{256} << 10;
+    const std::uint64_t wanted = std::min<std::uint64_t>(round_up(bytes, step), memory_.size());
     if (wanted == shown_) return;
     const auto [begin, end] = std::minmax(wanted, shown_);
     Segment::show_in_dumps(memory_.subspan(begin, end - begin), wanted > shown_);
@@ -172,9 +172,7 @@ void Heap::after_fork(bool child) {
 }
 
 bool Heap::contains(const void* memory, std::size_t bytes) const {
-    const auto* first = static_cast<const std::byte*>(memory);
-    return first >= memory_.data() && first < memory_.data() + memory_.size() &&
-           bytes <= std::size_t(memory_.data() + memory_.size() - first);
+    return lies_in({static_cast<const std::byte*>(memory), bytes}, memory_);
 }
 
 }  // namespace torusmp::transport::shm

@@ -49,13 +49,13 @@ ShmInterface::ShmInterface(const std::vector<PortOptions>& ports, const Interfac
     // each sender uses a fence.
     registered_ = membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
     segment_->control().sleeper_fences = registered_ && !options_.oversubscribed ? 1 : 0;
-    if (options.large_blocks != Malloc::separate) serve_program(options.large_blocks);
+    serve_program(options.large_blocks);
 }
 
 // The first interface of the process does.
 void ShmInterface::serve_program(Malloc wish) {
     const std::size_t end = end_of_large_blocks(wish);
-    if (end <= least_large_block || base::large_blocks.provider() != nullptr) return;
+    if (end <= least_large_block) return;
     auto heap = std::make_unique<Heap>(*segment_, segment_->program_part());
     if (base::large_blocks.begin(*heap, least_large_block, end, heap->memory().data(),
                                  heap->memory().size()))
@@ -142,7 +142,7 @@ RemoteMemory ShmInterface::register_memory(Bytes memory, const Channel* /*channe
     RemoteMemory remote{
         std::uint64_t(reinterpret_cast<std::uintptr_t>(memory.data())), memory.size(), 0, {}};
     Key key{KeyKind::process, 0};
-    if (segment_->holds(memory))
+    if (lies_in(memory, segment_->heap()))
         key = {KeyKind::heap, std::uint64_t(memory.data() - segment_->heap().data())};
     remote.set(key);
     return remote;

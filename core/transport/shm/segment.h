@@ -120,12 +120,6 @@ class Segment {
         return heap().first(control().heap_bytes - control().program_bytes);
     }
     Bytes program_part() const { return heap().last(control().program_bytes); }
-    // Whether memory of this process lies in the heap.
-    bool holds(ConstBytes memory) const {
-        const Bytes all = heap();
-        return memory.data() >= all.data() && memory.size() <= all.size() &&
-               std::size_t(memory.data() - all.data()) <= all.size() - memory.size();
-    }
     // The owner's descriptor that is readable when a peer has rung; -1 if it has no bell.
     int bell() const { return bell_read_.get(); }
     // Makes a bell for an owner without one; peers open it when they first ring it. Throws

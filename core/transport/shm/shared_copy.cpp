@@ -32,8 +32,8 @@ Bytes at_address(std::uint64_t address, std::uint64_t bytes) {
 
 Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes,
               const BothMemories& memories) {
-    const Bytes own = at_address((move.inward ? move.to : move.from) + at, bytes);
-    const std::uint64_t others = (move.inward ? move.from : move.to) + at;
+    const Bytes own = at_address(move.own() + at, bytes);
+    const std::uint64_t others = move.others() + at;
     const ConstBytes from = own;
     if (std::byte* const there = memories.mapped(others, bytes)) {
         move.inward ? std::memcpy(own.data(), there, bytes) : std::memcpy(there, own.data(), bytes);
@@ -41,11 +41,6 @@ Transfer copy(const Move& move, std::uint64_t at, std::uint64_t bytes,
     }
     return move.inward ? copy_from(memories.other, others, {&own, 1})
                        : copy_to(memories.other, others, {&from, 1});
-}
-
-bool lies_in(std::uint64_t begin, std::uint64_t bytes, std::uint64_t heap,
-             std::uint64_t heap_bytes) {
-    return begin >= heap && bytes <= heap_bytes && begin - heap <= heap_bytes - bytes;
 }
 
 }  // namespace
@@ -56,17 +51,14 @@ std::byte* BothMemories::mapped(std::uint64_t address, std::uint64_t bytes) cons
 }
 
 bool BothMemories::is_plain(std::uint64_t own, std::uint64_t others, std::uint64_t bytes) const {
-    const auto heap = std::uint64_t(reinterpret_cast<std::uintptr_t>(own_heap.data()));
-    return lies_in(own, bytes, heap, own_heap.size()) && mapped(others, bytes) != nullptr;
+    return lies_in(at_address(own, bytes), own_heap) && mapped(others, bytes) != nullptr;
 }
 
 void SharedCopy::begin(const Move& move) {
     TORUSMP_ASSERT(!busy() && pieces_in(plan_->left.load()) == 0, memories_.other, move.bytes);
     move_ = move;
     refused_ = false;
-    const std::uint64_t own = move.inward ? move.to : move.from;
-    const std::uint64_t others = move.inward ? move.from : move.to;
-    const bool plain = memories_.is_plain(own, others, move.bytes);
+    const bool plain = memories_.is_plain(move.own(), move.others(), move.bytes);
     const std::uint64_t piece =
         std::min<std::uint64_t>(plain ? longest_plain_piece : longest_piece, (move.bytes + 1) / 2);
     plan_->from.store(move.from, std::memory_order_relaxed);

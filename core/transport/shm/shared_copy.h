@@ -18,6 +18,18 @@
 
 namespace torusmp::transport::shm {
 
+// Whether a stretch lies in another one, both given by their first addresses.
+inline bool lies_in(std::uint64_t begin, std::uint64_t bytes, std::uint64_t whole,
+                    std::uint64_t whole_bytes) {
+    return begin >= whole && bytes <= whole_bytes && begin - whole <= whole_bytes - bytes;
+}
+inline bool lies_in(ConstBytes memory, ConstBytes whole) {
+    const auto address = [](ConstBytes it) {
+        return std::uint64_t(reinterpret_cast<std::uintptr_t>(it.data()));
+    };
+    return lies_in(address(memory), memory.size(), address(whole), whole.size());
+}
+
 // The memories of two ranks, as one of them reaches the other's.
 struct BothMemories {
     pid_t other;  // its process
@@ -48,6 +60,9 @@ struct alignas(64) CopyPlan {
 struct Move {
     std::uint64_t from, to, bytes;
     bool inward;  // from the other process to this one
+
+    std::uint64_t own() const { return inward ? to : from; }
+    std::uint64_t others() const { return inward ? from : to; }
 };
 
 // The side of the rank that starts copies.
